@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
+      { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
+      { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+  },
+})
