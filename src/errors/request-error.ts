@@ -1,0 +1,75 @@
+import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-error.ts'
+
+/**
+ * What is known of the effect of a failed request.
+ *
+ * - `not-sent`: the service cannot have seen it; sending it again is safe.
+ * - `refused`: the service answered that it did not carry it out.
+ * - `unknown`: it may or may not have taken effect; look before you send a write again.
+ */
+export type Outcome = 'not-sent' | 'refused' | 'unknown'
+
+/** One attempt of a call, kept on the error for the reader of a log. */
+export interface Attempt {
+  /** When the attempt began, in ms since the epoch. */
+  readonly startedAt: number
+  /** How long it took, in ms. */
+  readonly duration: number
+  /** The HTTP status, when an answer came. */
+  readonly status?: number
+  /** The name of the error that ended it. */
+  readonly error?: string
+  /** How long the client waited after it, in ms, when it tried again. */
+  readonly wait?: number
+}
+
+export interface RequestErrorDetails extends ErrorDetails {
+  readonly operation: string
+  readonly outcome: Outcome
+  readonly attempts?: readonly Attempt[]
+}
+
+/** The base of every error of a call: which operation, what is known of its effect, and what was tried. */
+export class RequestError extends SupportWorkspaceError {
+  static override readonly kind: string = 'RequestError'
+
+  /** The id of the operation, for example `conversations.list`. */
+  readonly operation: string
+  /** What is known of the effect of the request. */
+  readonly outcome: Outcome
+  /** What was tried, in order. Empty when nothing was sent. */
+  readonly attempts: readonly Attempt[]
+
+  constructor(message: string, details: RequestErrorDetails) {
+    super(message, details)
+    this.operation = details.operation
+    this.outcome = details.outcome
+    this.attempts = details.attempts ?? []
+  }
+}
+
+/** No answer came: the connection could not be opened, or broke. `outcome` says whether the request may have arrived. */
+export class ConnectionError extends RequestError {
+  static override readonly kind: string = 'ConnectionError'
+}
+
+export interface TimeoutErrorDetails extends RequestErrorDetails {
+  readonly limit: 'attempt' | 'total'
+  readonly timeout: number
+}
+
+/** A time limit ran out before the whole answer, body included, was there. */
+export class TimeoutError extends RequestError {
+  static override readonly kind: string = 'TimeoutError'
+
+  /** Which limit: `timeout` (one attempt) or `totalTimeout` (the call with its retries and waits). */
+  readonly limit: 'attempt' | 'total'
+  /** The limit, in ms. */
+  readonly timeout: number
+
+  constructor(message: string, details: TimeoutErrorDetails) {
+    super(message, details)
+    this.limit = details.limit
+    this.timeout = details.timeout
+  }
+}

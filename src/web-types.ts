@@ -1,0 +1,48 @@
+/**
+ * The web platform's types, where the reader's compiler knows them (DOM, Node, Bun, Deno, Workers), and the few members
+ * that this package needs where it does not. So neither the DOM library nor `@types/node` is forced on anybody.
+ */
+type Global<Name extends string, Fallback> = typeof globalThis extends {
+  [name in Name]: { prototype: infer Instance }
+}
+  ? Instance
+  : Fallback
+
+/** The platform's `AbortSignal`. */
+export type WebAbortSignal = Global<
+  'AbortSignal',
+  {
+    readonly aborted: boolean
+    readonly reason: unknown
+    addEventListener(type: 'abort', listener: () => void): void
+    removeEventListener(type: 'abort', listener: () => void): void
+  }
+>
+
+/** The platform's `Headers`. */
+export type WebHeaders = Global<
+  'Headers',
+  {
+    get(name: string): string | null
+    has(name: string): boolean
+    forEach(callback: (value: string, name: string) => void): void
+  }
+>
+
+/** The platform's `URL`. */
+export type WebURL = Global<'URL', { readonly href: string; toString(): string }>
+
+/** The platform's `Request`. */
+export type WebRequest = Global<
+  'Request',
+  { readonly url: string; readonly method: string; readonly headers: WebHeaders }
+>
+
+/** The platform's `Response`. */
+export type WebResponse = Global<
+  'Response',
+  { readonly ok: boolean; readonly status: number; readonly headers: WebHeaders; text(): Promise<string> }
+>
+
+/** A function that sends a `Request` and gives its `Response`: the platform's `fetch`, or one that you wrap around it. */
+export type WebFetch = (request: WebRequest) => Promise<WebResponse>
