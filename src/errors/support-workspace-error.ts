@@ -38,12 +38,9 @@ export class SupportWorkspaceError extends Error {
   /** What is safe and useful in a log line: name, message, hint and the facts that the class adds. No body, no headers. */
   toJSON(): Record<string, unknown> {
     const { name, message, cause } = this
-    return {
-      name,
-      message,
-      ...(this as object),
-      ...(cause instanceof Error && { cause: { name: cause.name, ...cause, message: cause.message } }),
-    }
+    const json: Record<string, unknown> = { name, message, ...(this as object) }
+    if (cause instanceof Error) json.cause = { ...(cause as object), name: cause.name, message: cause.message }
+    return json
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -1,0 +1,43 @@
+import { InvalidArgumentError } from '../errors/index.ts'
+
+const loopbackHosts = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.+\.localhost)$/
+
+/** Whether a host name never leaves this machine (RFC 8252, section 7.3; RFC 6761, section 6.3). */
+export function isLoopback(url: URL): boolean {
+  return loopbackHosts.test(url.hostname)
+}
+
+/**
+ * The service's address, checked once: absolute, https (http on loopback, or when asked for aloud), without user,
+ * password, query or fragment, its path without a trailing slash. The token is bound to its origin.
+ */
+export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp = false): URL {
+  const url = typeof baseUrl === 'string' || baseUrl instanceof URL ? toUrl(String(baseUrl)) : undefined
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new InvalidArgumentError(
+      'baseUrl',
+      '`baseUrl` is not an absolute http(s) address.',
+      'Pass the address of the service, for example "https://api.supportwire.app".',
+    )
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new InvalidArgumentError(
+      'baseUrl',
+      '`baseUrl` has a user, password, query or fragment.',
+      'Pass scheme, host and, if need be, a path prefix only.',
+    )
+  }
+  if (url.protocol === 'http:' && !isLoopback(url) && !allowInsecureHttp) {
+    throw new InvalidArgumentError(
+      'baseUrl',
+      `\`baseUrl\` is plain http on ${url.host}, which would show the token to the network.`,
+      'Use https, or pass `allowInsecureHttp: true` where the network is yours.',
+    )
+  }
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  return url
+}
+
+function toUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}

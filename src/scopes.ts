@@ -1,0 +1,30 @@
+/** The scopes of the service (reference, section 5.2). */
+export const knownScopes = [
+  'conversations:read',
+  'conversations:write',
+  'messages:read',
+  'messages:write',
+  'notes:read',
+  'notes:write',
+  'contacts:read',
+  'contacts:write',
+  'segments:read',
+  'segments:write',
+  'tasks:read',
+  'tasks:write',
+  'users:read',
+  'users:write',
+  'organization:read',
+  'organization:write',
+] as const
+
+/** One of the documented scopes. */
+export type KnownScope = (typeof knownScopes)[number]
+
+/** A scope, `<resource>:<read|write>`. Open: the service may add some before this package knows them. */
+export type Scope = KnownScope | (`${string}:${'read' | 'write'}` & {})
+
+/** The scopes of a space-separated list, in its order, each once. */
+export function parseScopes(list: string): Scope[] {
+  return [...new Set(list.split(/\s+/).filter((scope) => scope !== ''))] as Scope[]
+}
