@@ -1,0 +1,32 @@
+/** A repeatable source of choices: the same seed gives the same data in every run. */
+export interface Random {
+  /** A number from 0 up to, but not including, 1. */
+  next(): number
+  /** A whole number from `low` to `high`, both included. */
+  between(low: number, high: number): number
+  pick<Choice>(choices: readonly [Choice, ...unknown[]] & readonly Choice[]): Choice
+  chance(probability: number): boolean
+  id(prefix: string): string
+}
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0
+
+  // mulberry32: 32 bits of state are plenty for sample data and make the sequence the same on every platform.
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const between = (low: number, high: number): number => low + Math.floor(next() * (high - low + 1))
+  const hexadecimal = (): string => between(0, 0xffffff).toString(16).padStart(6, '0')
+
+  return {
+    next,
+    between,
+    pick: (choices) => choices[between(0, choices.length - 1)] ?? choices[0],
+    chance: (probability) => next() < probability,
+    id: (prefix) => `${prefix}_${hexadecimal()}${hexadecimal()}`,
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The shapes that the service sends, as sampled in the reference, section 2.
+ * The samples do not say which fields may be null; what is null here is the sandbox's reading of what is natural.
+ */
+
+/** A person as embedded in other shapes: a customer, an author or a team member (reference, section 2). */
+export interface User {
+  id: string
+  name: string | null
+  email: string
+  instagram_handle: string | null
+  profile_picture_url: string | null
+}
+
+/** A group that a conversation belongs to (reference, section 2). */
+export interface Group {
+  id: string
+  name: string
+  slug: string
+  color: string
+}
+
+/** Who is in charge of a conversation; `assigned_at` in epoch seconds (reference, section 2). */
+export interface ConversationAssignee {
+  id: string
+  conversation_id: string
+  user_id: string
+  assignor_id: string | null
+  assigned_at: number
+}
+
+/** A conversation; times in epoch seconds (reference, section 2). */
+export interface Conversation {
+  id: string
+  inserted_at: number
+  initial_message: string
+  is_spam: boolean
+  last_message: string
+  last_message_inserted_at: number
+  status: string
+  user: User
+  pinned: boolean
+  unread_count: number
+  summary: string | null
+  meta_info: Record<string, unknown>
+  guest_submission: boolean
+  group_id: string | null
+  group: Group | null
+  conversation_assignee: ConversationAssignee | null
+}
+
+/** A file that came with a message; `file_size` in bytes (reference, section 2). */
+export interface Attachment {
+  id: string
+  presigned_url: string
+  original_filename: string
+  extension: string
+  file_size: number
+  resource_type: string
+  resource_id: string
+}
+
+/** A message or a note, which share one shape; times in epoch seconds (reference, section 2). */
+export interface Message {
+  id: string
+  conversation_id: string
+  source: string
+  is_spam: boolean
+  inserted_at: number
+  body_html: string
+  marked_as_solution_at: number | null
+  user: User
+  meta_info: Record<string, unknown>
+  is_ai_message: boolean
+  reply_to: { id: string; body_html: string; user: User } | null
+  attachments: Attachment[]
+}
+
+/** A customer of the organization; times in epoch seconds (reference, section 2). */
+export interface Contact {
+  id: string
+  user: User
+  source: string
+  blocked: boolean
+  starred: boolean
+  active: boolean
+  source_info: Record<string, unknown>
+  attributes: Record<string, unknown>
+  auth_type: string
+  inserted_at: number
+  updated_at: number
+  active_at: number | null
+}
+
+/** The roles that the sandbox knows. Only `admin` is printed (reference, section 2); the others are a hint (section 5.7). */
+export type Role = 'admin' | 'moderator' | 'agent'
+
+/** A team member; `id` is the membership's, `user.id` the person's (reference, section 2). */
+export interface Member {
+  id: string
+  role: Role
+  archived: boolean
+  user: User
+}
+
+/** An organization; `created_at` is an ISO 8601 date-time, not epoch seconds (reference, section 2). */
+export interface Organization {
+  id: string
+  name: string
+  display_name: string
+  domain: string
+  created_at: string
+}
+
+/** An organization's settings (reference, section 2). */
+export interface OrganizationSettings {
+  allow_guest_submission: boolean
+  enable_ai_assistant: boolean
+  bot_configuration: Record<string, unknown>
+  locale: string
+}
+
+/** A task or a segment. No field of either is documented, so the sandbox keeps any JSON object under an `id`. */
+export interface LooseRecord {
+  id: string
+  [field: string]: unknown
+}

@@ -1,0 +1,145 @@
+import { Collection } from './collection.ts'
+import { createRandom, type Random } from './random.ts'
+import type {
+  Contact,
+  Conversation,
+  LooseRecord,
+  Member,
+  Message,
+  Organization,
+  OrganizationSettings,
+  User,
+} from './shapes.ts'
+
+/** Everything that the service keeps about one organization. */
+export class Workspace {
+  readonly organization: Organization
+  readonly settings: OrganizationSettings
+  readonly conversations: Collection<Conversation>
+  readonly contacts: Collection<Contact>
+  readonly members: Collection<Member>
+  readonly tasks: Collection<LooseRecord>
+  readonly segments: Collection<LooseRecord>
+  readonly random: Random
+  readonly #messages = new Map<string, Collection<Message>>()
+  readonly #notes = new Map<string, Collection<Message>>()
+
+  constructor(organization: Organization, settings: OrganizationSettings, seed: number) {
+    this.organization = organization
+    this.settings = settings
+    this.random = createRandom(seed)
+    const named = (list: string): string => `${organization.id} ${list}`
+    this.conversations = new Collection(named('conversations'), 'newest-first')
+    this.contacts = new Collection(named('contacts'), 'oldest-first')
+    this.members = new Collection(named('members'), 'oldest-first')
+    this.tasks = new Collection(named('tasks'), 'oldest-first')
+    this.segments = new Collection(named('segments'), 'oldest-first')
+  }
+
+  /** Most recent first, as the service lists them (reference, section 5.5). */
+  messages(conversationId: string): Collection<Message> {
+    return listOf(this.#messages, conversationId, 'messages')
+  }
+
+  notes(conversationId: string): Collection<Message> {
+    return listOf(this.#notes, conversationId, 'notes')
+  }
+
+  /** The first admin to join owns the organization: the documents name an owner but no field that tells who it is. */
+  get owner(): Member | undefined {
+    return this.members.find((member) => member.role === 'admin')
+  }
+
+  contactByEmail(email: string): Contact | undefined {
+    return this.contacts.find((contact) => sameEmail(contact.user.email, email))
+  }
+
+  memberByEmail(email: string): Member | undefined {
+    return this.members.find((member) => sameEmail(member.user.email, email))
+  }
+
+  addContact(email: string, name: string | null, source: string, at: number): Contact {
+    return this.contacts.add({
+      id: this.random.id('con'),
+      user: this.newUser(email, name),
+      source,
+      blocked: false,
+      starred: false,
+      active: true,
+      source_info: {},
+      attributes: {},
+      auth_type: 'email',
+      inserted_at: at,
+      updated_at: at,
+      active_at: null,
+    })
+  }
+
+  newUser(email: string, name: string | null): User {
+    return { id: this.random.id('usr'), name, email, instagram_handle: null, profile_picture_url: null }
+  }
+
+  newMessage(conversationId: string, author: User, bodyHtml: string, source: string, at: number): Message {
+    return {
+      id: this.random.id('msg'),
+      conversation_id: conversationId,
+      source,
+      is_spam: false,
+      inserted_at: at,
+      body_html: bodyHtml,
+      marked_as_solution_at: null,
+      user: author,
+      meta_info: {},
+      is_ai_message: false,
+      reply_to: null,
+      attachments: [],
+    }
+  }
+
+  newConversation(customer: User, text: string, at: number): Conversation {
+    return {
+      id: this.random.id('cnv'),
+      inserted_at: at,
+      initial_message: text,
+      is_spam: false,
+      last_message: text,
+      last_message_inserted_at: at,
+      status: 'open',
+      user: customer,
+      pinned: false,
+      unread_count: 0,
+      summary: null,
+      meta_info: {},
+      guest_submission: false,
+      group_id: null,
+      group: null,
+      conversation_assignee: null,
+    }
+  }
+
+  /** Keeps what a conversation says about its last message true after a message came, changed or went. */
+  refreshLastMessage(conversation: Conversation): void {
+    const latest = this.messages(conversation.id).all()[0]
+    conversation.last_message = latest === undefined ? conversation.initial_message : textOf(latest.body_html)
+    conversation.last_message_inserted_at = latest?.inserted_at ?? conversation.inserted_at
+  }
+}
+
+function textOf(html: string): string {
+  return html
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+function sameEmail(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
+
+function listOf(lists: Map<string, Collection<Message>>, conversationId: string, name: string): Collection<Message> {
+  const known = lists.get(conversationId)
+  if (known !== undefined) return known
+  const created = new Collection<Message>(`${conversationId} ${name}`, 'newest-first')
+  lists.set(conversationId, created)
+  return created
+}

@@ -1,0 +1,84 @@
+import type { Fault } from './fault.ts'
+
+/** What a caller gets: an answer, or a connection that closes at some point of one. */
+export type Outcome =
+  | { kind: 'answer'; response: Response }
+  | { kind: 'drop'; at: 'before-headers' }
+  | { kind: 'drop'; at: 'mid-headers' }
+  | { kind: 'drop'; at: 'mid-body'; response: Response; body: Uint8Array<ArrayBuffer> }
+
+/** The answer that a fault with a status gives. */
+export function statusAnswer(fault: Fault & { status: number }): Response {
+  const headers = new Headers(fault.headers)
+  if (fault.retryAfter !== undefined) headers.set('retry-after', retryAfterText(fault.retryAfter))
+  const body = fault.body === undefined ? defaultBody(fault.status) : fault.body
+  if (body === null || [204, 205, 304].includes(fault.status))
+    return new Response(null, { status: fault.status, headers })
+  if (typeof body === 'string') return new Response(body, { status: fault.status, headers })
+  return Response.json(body, { status: fault.status, headers })
+}
+
+/** What becomes of a good answer under a fault. */
+export async function spoil(response: Response, fault: Fault): Promise<Outcome> {
+  const { status, headers } = response
+  if (fault.garbage) {
+    const page = new Response(garbagePage, { headers: { 'content-type': 'text/html; charset=utf-8' } })
+    return { kind: 'answer', response: page }
+  }
+  if (fault.drop === 'before-effect' || fault.drop === 'after-effect') return { kind: 'drop', at: 'before-headers' }
+  if (fault.drop === 'mid-headers') return { kind: 'drop', at: 'mid-headers' }
+  if (response.body === null) {
+    return fault.drop === 'mid-body' ? { kind: 'drop', at: 'before-headers' } : { kind: 'answer', response }
+  }
+  if (fault.drop === undefined && !fault.truncate && fault.drip === undefined) return { kind: 'answer', response }
+
+  const body = new Uint8Array(await response.arrayBuffer())
+  if (fault.drop === 'mid-body') return { kind: 'drop', at: 'mid-body', response: new Response(null, response), body }
+  const spoiled = fault.drip === undefined ? firstHalf(body) : dripped(body, fault.drip)
+  return { kind: 'answer', response: new Response(spoiled, { status, headers }) }
+}
+
+/** The bytes that go out before something breaks. */
+export function firstHalf(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return body.subarray(0, Math.floor(body.length / 2))
+}
+
+const garbagePage = `<!doctype html>
+<html lang="en"><head><title>One moment</title></head><body><h1>Please sign in to the network</h1></body></html>
+`
+
+function retryAfterText(retryAfter: number | Date | string): string {
+  return retryAfter instanceof Date ? retryAfter.toUTCString() : String(retryAfter)
+}
+
+function defaultBody(status: number): { error: string; error_description: string } {
+  const codes: Record<number, string> = {
+    400: 'invalid_request',
+    401: 'invalid_token',
+    403: 'forbidden',
+    404: 'not_found',
+    422: 'validation_failed',
+    429: 'rate_limited',
+  }
+  return { error: codes[status] ?? 'server_error', error_description: 'The sandbox was asked to answer so.' }
+}
+
+function dripped(body: Uint8Array, { bytes, interval }: { bytes: number; interval: number }): ReadableStream {
+  let sent = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return new ReadableStream({
+    async pull(controller) {
+      if (sent > 0) {
+        await new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, interval)
+        })
+      }
+      controller.enqueue(body.slice(sent, sent + bytes))
+      sent += bytes
+      if (sent >= body.length) controller.close()
+    },
+    cancel() {
+      clearTimeout(timer)
+    },
+  })
+}

@@ -1,0 +1,70 @@
+/** One request as it came in, its body already read, and what is known of it so far. */
+export interface Exchange {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly bodyText: string
+  readonly record: RecordedRequest
+}
+
+/** One request that the sandbox received. */
+export interface RecordedRequest {
+  readonly method: string
+  /** The path without the query, still percent-encoded as it was sent. */
+  readonly path: string
+  /** Decoded query parameters; a parameter that was sent more than once is an array. */
+  readonly query: Record<string, string | string[]>
+  /** Header names in lower case. Secrets are kept as sent: this is a sandbox. */
+  readonly headers: Record<string, string>
+  /** Parsed JSON, a form as an object, other content as text, or `undefined` when nothing was sent. */
+  readonly body: unknown
+  /** The status answered; `undefined` while in flight, or when the connection was dropped before the headers. */
+  status: number | undefined
+  /** When it arrived, in milliseconds since the epoch, on the sandbox's clock. */
+  readonly at: number
+  /** The service's name for it, such as `listConversations`; `undefined` for a path it does not have. */
+  operation: string | undefined
+}
+
+export async function readExchange(request: Request, at: number): Promise<Exchange> {
+  const url = new URL(request.url)
+  const bodyText = await request.text()
+  const record: RecordedRequest = {
+    method: request.method,
+    path: url.pathname,
+    query: toRecord(url.searchParams),
+    headers: Object.fromEntries(request.headers),
+    body: readBody(request.headers.get('content-type'), bodyText),
+    status: undefined,
+    at,
+    operation: undefined,
+  }
+  return { method: request.method, url, headers: request.headers, bodyText, record }
+}
+
+/** The media type without its parameters, in lower case. */
+export function mediaType(contentType: string | null): string {
+  return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+function readBody(contentType: string | null, text: string): unknown {
+  if (text === '') return undefined
+  const type = mediaType(contentType)
+  if (type === 'application/x-www-form-urlencoded') return toRecord(new URLSearchParams(text))
+  if (type !== 'application/json') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function toRecord(parameters: URLSearchParams): Record<string, string | string[]> {
+  const names = [...new Set(parameters.keys())]
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = parameters.getAll(name)
+      return [name, values.length === 1 && values[0] !== undefined ? values[0] : values]
+    }),
+  )
+}

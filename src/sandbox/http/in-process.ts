@@ -1,0 +1,55 @@
+import { firstHalf, type Outcome } from '../faults/spoil.ts'
+import type { Reception } from './reception.ts'
+
+/** The service as a function with the shape of `fetch`, with no socket in between. */
+export type SandboxFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+export function createFetch(receive: Reception): SandboxFetch {
+  return async (input, init) => {
+    const request = new Request(input, init)
+    const response = await unlessAborted(request.signal, async () => toResponse(await receive(request)))
+    if (request.redirect === 'error' && isRedirect(response)) throw fetchFailed('unexpected redirect')
+    return response
+  }
+}
+
+function toResponse(outcome: Outcome): Response {
+  if (outcome.kind === 'answer') return outcome.response
+  if (outcome.at !== 'mid-body') throw fetchFailed('other side closed')
+  const half = firstHalf(outcome.body)
+  const body = new ReadableStream(
+    {
+      start: (controller) => controller.enqueue(half),
+      pull: (controller) => controller.error(new TypeError('terminated', { cause: socketError('other side closed') })),
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, outcome.response)
+}
+
+async function unlessAborted(signal: AbortSignal, answer: () => Promise<Response>): Promise<Response> {
+  signal.throwIfAborted()
+  let onAbort = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort)
+  })
+  try {
+    return await Promise.race([aborted, answer()])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function isRedirect({ status }: Response): boolean {
+  return [301, 302, 303, 307, 308].includes(status)
+}
+
+// The same words and the same code as Node's own fetch, for programs that look at them.
+function fetchFailed(reason: string): TypeError {
+  return new TypeError('fetch failed', { cause: socketError(reason) })
+}
+
+function socketError(reason: string): Error {
+  return Object.assign(new Error(reason), { code: 'UND_ERR_SOCKET' })
+}

@@ -1,0 +1,43 @@
+/**
+ * An answer other than success. The body is always `{ error, error_description }` (reference, section 4).
+ * The names `not_found`, `rate_limited`, `validation_failed`, `method_not_allowed` and `server_error` are the
+ * sandbox's own: the documents give no code for these cases.
+ */
+export class Refusal extends Error {
+  readonly status: number
+  readonly code: string
+  readonly headers: Record<string, string>
+
+  constructor(status: number, code: string, description: string, headers: Record<string, string> = {}) {
+    super(description)
+    this.name = 'Refusal'
+    this.status = status
+    this.code = code
+    this.headers = headers
+  }
+
+  toResponse(): Response {
+    return Response.json({ error: this.code, error_description: this.message }, this)
+  }
+}
+
+export function badRequest(description: string): Refusal {
+  return new Refusal(400, 'invalid_request', description)
+}
+
+export function notFound(what: string): Refusal {
+  return new Refusal(404, 'not_found', `There is no such ${what}.`)
+}
+
+export function forbidden(description: string): Refusal {
+  return new Refusal(403, 'forbidden', description)
+}
+
+export function validationFailed(description: string): Refusal {
+  return new Refusal(422, 'validation_failed', description)
+}
+
+/** The specification, section 7. */
+export function actorSelfRequired(): Refusal {
+  return new Refusal(422, 'actor_self_required', 'This operation requires an actor=self token.')
+}

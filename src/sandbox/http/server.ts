@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { firstHalf, type Outcome } from '../faults/spoil.ts'
+import type { Reception } from './reception.ts'
+
+export interface RunningServer {
+  url: string
+  close(): Promise<void>
+}
+
+/** Listens on this address; rejects with one clear sentence when it cannot. */
+export async function listen(receive: Reception, host: string, port: number): Promise<RunningServer> {
+  const listener = getRequestListener(
+    async (request, { outgoing }) => {
+      const outcome = await receive(request)
+      if (outcome.kind === 'answer') return outcome.response
+      cutOff(outcome, outgoing as ServerResponse<IncomingMessage>)
+      return RESPONSE_ALREADY_SENT
+    },
+    // Without this the adapter replaces the global Request and Response of the program that uses the sandbox.
+    { overrideGlobalObjects: false },
+  )
+  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, host, port)))
+    server.listen(port, host, resolve)
+  })
+
+  const stopped = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  let closing: Promise<void> | undefined
+  return {
+    url: addressOf(server.address() as AddressInfo),
+    close() {
+      closing ??= stopped()
+      return closing
+    },
+  }
+}
+
+type Drop = Extract<Outcome, { kind: 'drop' }>
+
+function cutOff(drop: Drop, outgoing: ServerResponse): void {
+  const { socket } = outgoing
+  const destroy = (): void => void socket?.destroy()
+  switch (drop.at) {
+    case 'before-headers':
+      destroy()
+      break
+    case 'mid-headers':
+      socket?.write('HTTP/1.1 200 OK\r\ncontent-type: applicat', destroy)
+      break
+    case 'mid-body':
+      // The promised length is that of the whole body, so that the client can tell that the rest is missing.
+      outgoing.setHeaders(drop.response.headers)
+      outgoing.writeHead(drop.response.status, { 'content-length': drop.body.length })
+      outgoing.write(firstHalf(drop.body), destroy)
+  }
+}
+
+function addressOf({ address, family, port }: AddressInfo): string {
+  // An address that means every interface is no address to connect to.
+  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+function explained(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `Port ${port} on ${host} is already in use; choose another port, or 0 for any free one.`,
+    EACCES: `Port ${port} on ${host} needs rights that this process does not have; choose a port above 1023.`,
+  }
+  return new Error(reasons[error.code ?? ''] ?? `The sandbox cannot listen on ${host}: ${error.message}.`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,69 @@
+import { badRequest } from '../http/refusal.ts'
+import type { Settings } from '../options.ts'
+import { isScope, type Scope, splitScope } from '../scopes.ts'
+import { parameter, repeatedParameter } from './parameters.ts'
+import { AuthorizationError } from './redirect.ts'
+
+/** A valid request for authorization (specification, section 4). */
+export interface AuthorizationRequest {
+  clientId: string
+  redirectUri: string
+  scopes: readonly Scope[]
+  state: string
+  actor: 'app' | 'self'
+  codeChallenge: string
+}
+
+/**
+ * Throws a `Refusal`, to be shown and never redirected, while client and redirect URI are not trusted, and an
+ * `AuthorizationError`, to be sent to the redirect URI, for whatever else is wrong (RFC 6749, 4.1.2.1).
+ */
+export function readAuthorizationRequest(app: Settings['app'], parameters: URLSearchParams): AuthorizationRequest {
+  const redirectUri = trustedRedirectUri(app, parameters)
+  const state = parameter(parameters, 'state')
+  const fail = (code: string, description: string): AuthorizationError =>
+    new AuthorizationError({ redirectUri, state }, code, description)
+  const required = (name: string): string => {
+    const value = parameter(parameters, name)
+    if (value === undefined) throw fail('invalid_request', `${name} is required.`)
+    return value
+  }
+
+  const repeated = repeatedParameter(parameters)
+  if (repeated !== undefined) throw fail('invalid_request', `${repeated} was sent more than once.`)
+  if ((parameter(parameters, 'response_type') ?? 'code') !== 'code') {
+    throw fail('unsupported_response_type', 'response_type, if sent, must be code.')
+  }
+  // Printable ASCII (RFC 6749, appendix A.5); anything else could change on its way through a browser's form.
+  if (!/^[\x20-\x7e]+$/.test(required('state'))) throw fail('invalid_request', 'state must be printable ASCII.')
+  const codeChallenge = required('code_challenge')
+  // A SHA-256 digest in base64url without padding is 43 characters (RFC 7636, 4.2).
+  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge))
+    throw fail('invalid_request', 'code_challenge is not an S256 challenge.')
+  if (required('code_challenge_method') !== 'S256') throw fail('invalid_request', 'code_challenge_method must be S256.')
+  // The documents print no default for the actor; the sandbox takes the one with less power.
+  const actor = parameter(parameters, 'actor') ?? 'app'
+  if (actor !== 'app' && actor !== 'self') throw fail('invalid_request', 'actor must be app or self.')
+  const scopes = splitScope(required('scope')).map((name) => {
+    if (!isScope(name)) throw fail('invalid_scope', `There is no scope ${printable(name)}.`)
+    if (!app.scopes.includes(name)) throw fail('invalid_scope', `The app does not declare the scope ${name}.`)
+    return name
+  })
+  if (scopes.length === 0) throw fail('invalid_scope', 'scope names no scope.')
+  return { clientId: app.clientId, redirectUri, scopes, state: state ?? '', actor, codeChallenge }
+}
+
+function trustedRedirectUri(app: Settings['app'], parameters: URLSearchParams): string {
+  const clientIds = parameters.getAll('client_id')
+  if (clientIds.length !== 1 || clientIds[0] !== app.clientId) throw badRequest('client_id is not a registered app.')
+  const [redirectUri, another] = parameters.getAll('redirect_uri')
+  if (redirectUri === undefined || another !== undefined || !app.redirectUris.includes(redirectUri)) {
+    throw badRequest('redirect_uri is not registered for this app. It must equal a registered one exactly.')
+  }
+  return redirectUri
+}
+
+// An error_description may hold printable ASCII only, without quotes and backslashes (RFC 6749, 4.1.2.1).
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]|["\\]/g, '?')
+}

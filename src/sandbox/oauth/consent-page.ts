@@ -1,0 +1,115 @@
+import type { Role } from '../data/shapes.ts'
+import type { Refusal } from '../http/refusal.ts'
+import type { Settings } from '../options.ts'
+import { type Scope, scopeWords } from '../scopes.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import { escapeHtml, htmlPage } from './html.ts'
+
+export interface ConsentQuestion {
+  app: Settings['app']
+  request: AuthorizationRequest
+  organizations: readonly { id: string; name: string; domain: string }[]
+  roles: readonly Role[]
+}
+
+/** Asks a person whether the app may have access. A plain form, so that it works without JavaScript. */
+export function consentPage({ app, request, organizations, roles }: ConsentQuestion): Response {
+  const name = escapeHtml(app.name)
+  return htmlPage(
+    200,
+    `Connect ${app.name}`,
+    `<header>
+<div class="mark" aria-hidden="true">${escapeHtml([...app.name][0]?.toUpperCase() ?? '?')}</div>
+<h1>${name} asks for access to your support workspace</h1>
+</header>
+<p class="soft">${escapeHtml(app.description)}</p>
+<form method="post" action="/api/oauth/authorize/consent">
+${hiddenFields(request)}
+<section class="actor">
+<h2>${request.actor === 'self' ? 'It will act as you' : 'It will act as itself'}</h2>
+<p>${actorWords(request.actor, name)}</p>
+</section>
+<section>
+<h2>It will be able to</h2>
+<ul>
+${request.scopes.map(scopeItem).join('\n')}
+</ul>
+</section>
+<fieldset>
+<legend>In the organization</legend>
+${organizations.map(organizationChoice).join('\n')}
+</fieldset>
+<div class="field">
+<label class="label" for="role">Signed in as</label>
+<select id="role" name="role" aria-describedby="role-hint">
+${roles.map((role) => `<option value="${role}">${roleWords[role]}</option>`).join('\n')}
+</select>
+<p class="soft" id="role-hint">${roleHint(request.actor)}</p>
+</div>
+<div class="buttons">
+<button class="allow" name="decision" value="allow">Allow</button>
+<button name="decision" value="deny">Deny</button>
+</div>
+<p class="soft target">Then you go on to <code>${escapeHtml(request.redirectUri)}</code></p>
+</form>`,
+  )
+}
+
+/** Tells a person what is wrong with a request that must not be redirected anywhere (RFC 6749, 4.1.2.1). */
+export function refusalPage(refusal: Refusal): Response {
+  return htmlPage(
+    refusal.status,
+    'This request cannot go on',
+    `<header>
+<div class="mark" aria-hidden="true">!</div>
+<h1>This request cannot go on</h1>
+</header>
+<section>
+<p>${escapeHtml(refusal.message)}</p>
+</section>
+<section>
+<p class="soft">Error <code>${escapeHtml(refusal.code)}</code>. You were not sent back, because an address that is not
+registered could belong to anybody. Correct the app that sent you here.</p>
+</section>`,
+  )
+}
+
+function hiddenFields(request: AuthorizationRequest): string {
+  const fields = {
+    client_id: request.clientId,
+    redirect_uri: request.redirectUri,
+    scope: request.scopes.join(' '),
+    state: request.state,
+    actor: request.actor,
+    code_challenge: request.codeChallenge,
+    code_challenge_method: 'S256',
+  }
+  return Object.entries(fields)
+    .map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`)
+    .join('\n')
+}
+
+function actorWords(actor: 'app' | 'self', name: string): string {
+  if (actor === 'self') return `What ${name} writes, such as messages and notes, appears under your name.`
+  return `${name} can read and manage, but it cannot write messages or notes, and nothing appears under your name.`
+}
+
+function scopeItem(scope: Scope): string {
+  const writes = scope.endsWith(':write')
+  const kind = `<span class="kind${writes ? ' write' : ''}">${writes ? 'write' : 'read'}</span>`
+  return `<li>${scopeWords[scope]}${kind}</li>`
+}
+
+function organizationChoice({ id, name, domain }: ConsentQuestion['organizations'][number], index: number): string {
+  return `<label class="choice">
+<input type="radio" name="target_organization_id" value="${escapeHtml(id)}"${index === 0 ? ' checked' : ''} required>
+<span>${escapeHtml(name)} <span class="soft">${escapeHtml(domain)}</span></span>
+</label>`
+}
+
+const roleWords = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
+
+function roleHint(actor: 'app' | 'self'): string {
+  if (actor === 'app') return 'Only an admin can connect an app that acts as itself.'
+  return 'A moderator or an agent does not pass on what takes an admin, even if it is listed above.'
+}

@@ -1,0 +1,68 @@
+/** The look of the consent screen: one column, the system's font, light or dark as the person likes it. */
+export const pageStyle = `
+:root {
+  color-scheme: light dark;
+  --page: #f3f4f7; --card: #ffffff; --line: #dcdfe6; --text: #1b2030; --soft: #596174;
+  --accent: #2f5bd0; --on-accent: #ffffff; --tint: #eef2fd; --write: #8a4b08; --write-tint: #fdf3e3;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #12141a; --card: #1c1f28; --line: #343947; --text: #eceef4; --soft: #a5adbf;
+    --accent: #8fb0ff; --on-accent: #10182c; --tint: #232c45; --write: #f2c078; --write-tint: #352a1a;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; min-height: 100vh; padding: 24px 16px; display: flex; flex-direction: column; align-items: center;
+  justify-content: center; background: var(--page); color: var(--text);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
+}
+main {
+  width: 100%; max-width: 480px; padding: 32px; background: var(--card); border: 1px solid var(--line);
+  border-radius: 16px; box-shadow: 0 8px 32px rgb(10 16 40 / 8%);
+}
+header { display: flex; gap: 16px; align-items: center; }
+.mark {
+  flex: none; width: 52px; height: 52px; display: grid; place-items: center; border-radius: 14px;
+  background: var(--accent); color: var(--on-accent); font-size: 24px; font-weight: 700;
+}
+h1 { margin: 0; font-size: 22px; line-height: 1.25; overflow-wrap: anywhere; }
+h2, legend, .label { margin: 0; padding: 0; font-size: 14px; font-weight: 600; }
+p { margin: 0; overflow-wrap: anywhere; }
+.soft { color: var(--soft); font-size: 14px; }
+section, fieldset, .field { margin: 24px 0 0; padding: 0; border: 0; min-width: 0; }
+header + p { margin-top: 16px; }
+.actor { padding: 12px 16px; border-radius: 10px; background: var(--tint); }
+.actor p { margin-top: 2px; font-size: 14px; }
+ul { margin: 8px 0 0; padding: 0; list-style: none; border: 1px solid var(--line); border-radius: 10px; }
+li { display: flex; gap: 12px; align-items: baseline; justify-content: space-between; padding: 8px 14px; font-size: 15px; }
+li + li { border-top: 1px solid var(--line); }
+.kind { flex: none; padding: 0 8px; border-radius: 99px; font-size: 12px; font-weight: 600; background: var(--tint); color: var(--accent); }
+.kind.write { background: var(--write-tint); color: var(--write); }
+.choice {
+  display: flex; gap: 12px; align-items: center; margin-top: 8px; padding: 10px 14px; min-height: 44px; cursor: pointer;
+  border: 1px solid var(--line); border-radius: 10px;
+}
+.choice:has(:checked) { border-color: var(--accent); background: var(--tint); }
+.choice input { flex: none; width: 18px; height: 18px; margin: 0; accent-color: var(--accent); }
+.choice span { display: block; overflow-wrap: anywhere; }
+select {
+  width: 100%; min-height: 44px; margin-top: 8px; padding: 8px 12px; font: inherit; color: inherit;
+  background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+}
+.buttons { display: flex; flex-wrap: wrap; gap: 12px; margin-top: 28px; }
+button {
+  flex: 1 1 140px; min-height: 48px; padding: 10px 20px; font: inherit; font-weight: 600; border-radius: 10px;
+  cursor: pointer; border: 1px solid var(--line); background: var(--card); color: var(--text);
+}
+button.allow { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+button:hover { filter: brightness(0.95); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+code { font: 13px/1.5 ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+.target { margin-top: 16px; text-align: center; }
+footer { margin-top: 16px; max-width: 480px; color: var(--soft); font-size: 13px; text-align: center; }
+@media (max-width: 520px) {
+  body { padding: 12px; justify-content: flex-start; }
+  main { padding: 24px 20px; }
+}
+`

@@ -1,0 +1,24 @@
+import type { Operation } from './operation.ts'
+
+export const identityOperations: readonly Operation[] = [
+  {
+    name: 'getMe',
+    method: 'GET',
+    path: '/api/oauth/v1/me',
+    // The one resource that is not wrapped in `data` (reference, section 2).
+    answer: ({ service, workspace, grant, scopes, person }) => ({
+      status: 200,
+      body: {
+        application: {
+          id: `application_${service.settings.app.clientId}`,
+          name: service.settings.app.name,
+          client_id: service.settings.app.clientId,
+        },
+        organization: workspace.organization,
+        actor: grant.actor,
+        scopes,
+        user: person?.user ?? null,
+      },
+    }),
+  },
+]

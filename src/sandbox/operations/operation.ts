@@ -1,0 +1,59 @@
+import type { Member } from '../data/shapes.ts'
+import type { Workspace } from '../data/workspace.ts'
+import { actorSelfRequired } from '../http/refusal.ts'
+import type { Grant } from '../oauth/grants.ts'
+import type { Scope } from '../scopes.ts'
+import type { Service } from '../service.ts'
+
+/** One thing that the service can be asked to do, and who may ask. */
+export interface Operation {
+  readonly name: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** With `:name` for what varies. */
+  readonly path: string
+  readonly scope?: Scope
+  /** Set where the documents ask for a token that acts as a person. */
+  readonly actor?: 'self'
+  /** Set where the documents ask that this person holds a certain place in the organization. */
+  readonly heldBy?: 'admin' | 'owner'
+  readonly answer: (call: Call) => Answer
+}
+
+/** A request that is allowed in: whose it is and what it says. */
+export interface Call {
+  readonly service: Service
+  readonly workspace: Workspace
+  readonly grant: Grant
+  readonly scopes: readonly Scope[]
+  /** Who the token acts as; `undefined` for an app's token. */
+  readonly person: Member | undefined
+  readonly parameter: (name: string) => string
+  readonly query: URLSearchParams
+  /** The JSON object that was sent; refuses with 400 when there is none. Read last, so that 404 comes before 400. */
+  readonly json: () => Record<string, unknown>
+}
+
+export interface Answer {
+  readonly status: 200 | 201 | 204
+  readonly body?: unknown
+}
+
+export function ok(data: unknown): Answer {
+  return { status: 200, body: { data } }
+}
+
+/** That creates answer 201 is inferred (reference, section 4). */
+export function created(data: unknown): Answer {
+  return { status: 201, body: { data } }
+}
+
+/** That deletes answer 204 is inferred (reference, section 4). */
+export function noContent(): Answer {
+  return { status: 204 }
+}
+
+/** Who writes. Refuses like the service does when nobody does, because the token is an app's. */
+export function actingPerson(call: Call): Member {
+  if (call.person === undefined) throw actorSelfRequired()
+  return call.person
+}

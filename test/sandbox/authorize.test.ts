@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest'
+import { authorize, authorizeParameters, postForm, redirected, redirectUri, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+
+describe('a request for authorization that cannot be trusted', () => {
+  test.each([
+    ['an unknown app', { client_id: 'app_other' }],
+    ['no app', { client_id: undefined }],
+    ['an unregistered redirect URI', { redirect_uri: 'http://localhost:3000/elsewhere' }],
+    ['a redirect URI that only begins like a registered one', { redirect_uri: `${redirectUri}/more` }],
+    ['no redirect URI', { redirect_uri: undefined }],
+  ])('with %s gets an error page and no redirect', async (_, changes) => {
+    const sandbox = await start()
+    const response = await authorize(sandbox, changes)
+    expect(response.status).toBe(400)
+    expect(response.headers.get('location')).toBeNull()
+    expect(response.headers.get('content-type')).toContain('text/html')
+    expect(await response.text()).toContain('This request cannot go on')
+  })
+
+  test('gets the error as JSON when it asks for JSON', async () => {
+    const sandbox = await start()
+    const response = await authorize(sandbox, { client_id: 'app_other' }, { accept: 'application/json' })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: 'invalid_request' })
+  })
+})
+
+describe('a request for authorization with a mistake', () => {
+  test.each([
+    ['no scope', { scope: undefined }, 'invalid_request'],
+    ['an empty scope', { scope: '' }, 'invalid_request'],
+    ['a scope of separators only', { scope: ' ,' }, 'invalid_scope'],
+    ['an unknown scope', { scope: 'conversations:admin' }, 'invalid_scope'],
+    ['no challenge', { code_challenge: undefined }, 'invalid_request'],
+    ['a challenge that is no digest', { code_challenge: 'short' }, 'invalid_request'],
+    ['no challenge method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['the plain challenge method', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['an unknown actor', { actor: 'robot' }, 'invalid_request'],
+    ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
+  ])('with %s goes back to the app with the error and the state', async (_, changes, error) => {
+    const sandbox = await start()
+    const response = await authorize(sandbox, changes)
+    expect(response.status).toBe(302)
+    expect(response.headers.get('location')?.startsWith(`${redirectUri}?`)).toBe(true)
+    expect(redirected(response)).toMatchObject({ error, state: 'state with spaces & signs' })
+    expect(redirected(response).error_description).toMatch(/\.$/)
+  })
+
+  test('without a state goes back without a state', async () => {
+    const sandbox = await start()
+    const parameters = redirected(await authorize(sandbox, { state: undefined }))
+    expect(parameters.error).toBe('invalid_request')
+    expect(parameters).not.toHaveProperty('state')
+  })
+
+  test('that sends a parameter twice goes back with invalid_request', async () => {
+    const sandbox = await start()
+    const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters()}&state=another`
+    expect(redirected(await fetch(url, { redirect: 'manual' })).error).toBe('invalid_request')
+  })
+
+  test('that asks for more than the app declares goes back with invalid_scope', async () => {
+    const sandbox = await start({ app: { scopes: ['conversations:read'] } })
+    expect(redirected(await authorize(sandbox))).toMatchObject({ error: 'invalid_scope' })
+  })
+
+  test('with a state that a form could change goes back with invalid_request', async () => {
+    const sandbox = await start()
+    expect(redirected(await authorize(sandbox, { state: 'line\nline' })).error).toBe('invalid_request')
+  })
+})
+
+describe('the consent screen', () => {
+  test('tells who asks for what, as what, and where', async () => {
+    const sandbox = await start({ app: { name: 'Night desk', description: 'Answers at night.' } })
+    const page = await (await authorize(sandbox, { actor: 'self', scope: 'messages:write' })).text()
+    expect(page).toContain('Night desk asks for access')
+    expect(page).toContain('Answers at night.')
+    expect(page).toContain('It will act as you')
+    expect(page).toContain('Send, edit and delete messages')
+    for (const { display_name } of sandbox.state.organizations) expect(page).toContain(display_name)
+    expect(page).toContain('<option value="agent">')
+  })
+
+  test('offers an app that acts as itself to admins only', async () => {
+    const sandbox = await start()
+    const page = await (await authorize(sandbox)).text()
+    expect(page).toContain('It will act as itself')
+    expect(page).not.toContain('<option value="agent">')
+  })
+
+  test('escapes what it shows', async () => {
+    const sandbox = await start({ app: { name: '<img src=x onerror=alert(1)>' } })
+    const page = await (await authorize(sandbox, { state: `"><script>alert('state')</script>` })).text()
+    expect(page).not.toContain('<img')
+    expect(page).not.toContain('<script')
+  })
+
+  test('allows itself its own style and nothing else', async () => {
+    const sandbox = await start()
+    const response = await authorize(sandbox)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    const nonce = /style-src 'nonce-([^']+)'/.exec(policy)?.[1]
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('form-action')
+    expect(await response.text()).toContain(`<style nonce="${nonce}">`)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+  })
+
+  test('is the consent metadata for a program that asks for JSON', async () => {
+    const sandbox = await start()
+    const response = await authorize(sandbox, { scope: 'contacts:read,notes:read' }, { accept: 'application/json' })
+    expect(await response.json()).toEqual({
+      client_id: 'app_sandbox',
+      app: { name: 'Sandbox app', description: expect.any(String), logo_url: null },
+      actor: 'app',
+      redirect_uri: redirectUri,
+      scopes: ['contacts:read', 'notes:read'],
+      scope_details: { 'contacts:read': expect.any(String), 'notes:read': expect.any(String) },
+      state: 'state with spaces & signs',
+      eligible_organizations: sandbox.state.organizations.map(({ id, name, domain }) => ({ id, name, domain })),
+    })
+  })
+})
+
+describe('the decision', () => {
+  const consent = '/api/oauth/authorize/consent'
+
+  test('to allow, sent by the page, goes back with a code and the same state', async () => {
+    const sandbox = await start()
+    const page = await (await authorize(sandbox)).text()
+    const form = new URLSearchParams(
+      [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name = '', value = '']) => [
+        name,
+        value.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
+      ]),
+    )
+    form.set('target_organization_id', sandbox.state.organization.id)
+    form.set('role', 'admin')
+    form.set('decision', 'allow')
+    const answer = await postForm(sandbox, consent, form)
+    expect(answer.status).toBe(303)
+    const { searchParams } = new URL(answer.headers.get('location') ?? '')
+    expect(searchParams.get('code')).toMatch(/^code_/)
+    expect(searchParams.get('state')).toBe('state with spaces & signs')
+  })
+
+  test('to deny goes back with access_denied and the same state', async () => {
+    const sandbox = await start()
+    const form = authorizeParameters({ decision: 'deny', target_organization_id: sandbox.state.organization.id })
+    const { searchParams } = new URL((await postForm(sandbox, consent, form)).headers.get('location') ?? '')
+    expect(searchParams.get('error')).toBe('access_denied')
+    expect(searchParams.get('state')).toBe('state with spaces & signs')
+    expect(searchParams.has('code')).toBe(false)
+  })
+
+  test('is checked again: a forged form with another redirect URI gets an error page', async () => {
+    const sandbox = await start()
+    const form = authorizeParameters({
+      redirect_uri: 'https://evil.example/',
+      target_organization_id: sandbox.state.organization.id,
+    })
+    const answer = await postForm(sandbox, consent, form)
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('location')).toBeNull()
+  })
+
+  test.each([
+    ['more scopes than the app declares', { scope: 'users:write' }, 'invalid_scope'],
+    ['no challenge', { code_challenge: undefined }, 'invalid_request'],
+    ['an organization that is not on offer', { target_organization_id: 'org_other' }, 'invalid_request'],
+    ['no organization', { target_organization_id: undefined }, 'invalid_request'],
+    ['a role that nobody has', { role: 'emperor' }, 'invalid_request'],
+    ['an agent for an app that acts as itself', { role: 'agent' }, 'access_denied'],
+  ])('is checked again: a forged form with %s goes back with the error', async (_, changes, error) => {
+    const sandbox = await start({ app: { scopes: ['conversations:read', 'contacts:read'] } })
+    const form = authorizeParameters({ target_organization_id: sandbox.state.organization.id, ...changes })
+    const { searchParams } = new URL((await postForm(sandbox, consent, form)).headers.get('location') ?? '')
+    expect(searchParams.get('error')).toBe(error)
+    expect(searchParams.has('code')).toBe(false)
+  })
+
+  test('of a person whose role allows none of the scopes goes back with invalid_scope', async () => {
+    const sandbox = await start()
+    const response = await authorize(sandbox, { auto: 'allow', actor: 'self', role: 'agent', scope: 'users:write' })
+    expect(redirected(response).error).toBe('invalid_scope')
+  })
+
+  test('can be sent as JSON and answers where to go', async () => {
+    const sandbox = await start()
+    const send = (changes: Record<string, unknown>): Promise<Response> =>
+      fetch(`${sandbox.url}${consent}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...Object.fromEntries(authorizeParameters()), ...changes }),
+      })
+    const target_organization_id = sandbox.state.organization.id
+    const allowed = (await (await send({ target_organization_id })).json()) as { redirect_to: string }
+    expect(allowed.redirect_to).toMatch(/^http:\/\/localhost:3000\/callback\?code=code_[0-9a-f]+&state=/)
+
+    const denied = (await (await send({ target_organization_id, decision: 'deny' })).json()) as { redirect_to: string }
+    expect(denied.redirect_to).toContain('error=access_denied')
+
+    const missing = await send({})
+    expect(missing.status).toBe(400)
+    expect(await missing.json()).toMatchObject({ error: 'invalid_request' })
+    expect((await send({ target_organization_id: 7 })).status).toBe(400)
+  })
+
+  test.each([
+    ['text/plain', 'hello'],
+    ['application/json', 'not json'],
+    ['application/json', '[]'],
+  ])('sent as %s %s is a bad request', async (type, body) => {
+    const sandbox = await start()
+    const headers = { 'content-type': type }
+    const response = await fetch(`${sandbox.url}${consent}`, { method: 'POST', headers, body })
+    expect(response.status).toBe(400)
+  })
+
+  test('can be made by an option or a query parameter, so that scripts need no person', async () => {
+    const allowing = await start({ autoConsent: 'allow' })
+    expect(redirected(await authorize(allowing)).code).toMatch(/^code_/)
+    expect(redirected(await authorize(allowing, { auto: 'deny' })).error).toBe('access_denied')
+    const denying = await start({ autoConsent: 'deny' })
+    expect(redirected(await authorize(denying)).error).toBe('access_denied')
+  })
+
+  test('keeps the query of a redirect URI that has one', async () => {
+    const sandbox = await start()
+    sandbox.registerRedirectUri('http://localhost:3000/callback?tenant=7')
+    const response = await authorize(sandbox, {
+      auto: 'allow',
+      redirect_uri: 'http://localhost:3000/callback?tenant=7',
+    })
+    expect(redirected(response)).toMatchObject({ tenant: '7', code: expect.any(String) })
+  })
+})
+
+test('a redirect URI that is not absolute, or has a fragment, cannot be registered', async () => {
+  const sandbox = await start()
+  expect(() => sandbox.registerRedirectUri('/callback')).toThrow(TypeError)
+  expect(() => sandbox.registerRedirectUri('http://localhost/#here')).toThrow(TypeError)
+})
