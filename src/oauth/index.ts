@@ -1,0 +1,21 @@
+export type { Actor } from '../actor.ts'
+export {
+  ConnectionError,
+  InvalidArgumentError,
+  isSupportWorkspaceError,
+  LoginError,
+  type LoginErrorReason,
+  SupportWorkspaceError,
+  TimeoutError,
+} from '../errors/index.ts'
+export { type KnownScope, knownScopes, type Scope } from '../scopes.ts'
+export type { AccessToken } from './access-token.ts'
+export type { LoginCallback } from './callback.ts'
+export type { ClientAuthentication } from './client-authentication.ts'
+export type { LoginRequest } from './login-request.ts'
+export { type ExchangeOptions, OAuthApp, type OAuthAppOptions } from './oauth-app.ts'
+export { type AuthorizationCodeGrant, PublicOAuthApp, type PublicOAuthAppOptions } from './public-oauth-app.ts'
+export { parseTransaction, serializeTransaction } from './serialize-transaction.ts'
+export type { CommonAppOptions } from './settings.ts'
+export type { StartedLogin } from './start-login.ts'
+export type { LoginTransaction } from './transaction.ts'

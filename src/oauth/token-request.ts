@@ -1,0 +1,127 @@
+import { allowInsecureRequests, authorizationCodeGrantRequest, customFetch } from 'oauth4webapi'
+import { ConnectionError, LoginError, type Outcome, TimeoutError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
+import { untilAborted } from '../http/abort.ts'
+import { CallClock, TimeLimit } from '../http/call-clock.ts'
+import { neverOpened } from '../http/failure.ts'
+import { BodyNotText, BodyTooLarge, discardBody, readText } from '../http/response.ts'
+import type { WebFetch } from '../web-types.ts'
+import type { ClientCredentials } from './client-authentication.ts'
+import type { AppSettings } from './settings.ts'
+
+/** What the code exchange needs beside the app's settings. */
+export interface ExchangeSettings extends AppSettings {
+  readonly credentials: ClientCredentials
+  readonly fetch: WebFetch
+  readonly timeout: number
+}
+
+/** The grant to exchange, and the secrets that no error may quote. */
+export interface CodeGrant {
+  /** Branded by oauth4webapi. */
+  readonly parameters: URLSearchParams
+  readonly codeVerifier: string
+  readonly secrets: readonly string[]
+}
+
+/** The token endpoint's answer, read to its end. */
+export interface TokenAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** The id of the exchange on the errors of a request. */
+const operation = 'oauth.token'
+
+/** The longest answer that is read, in bytes. A token answer has a few hundred. */
+const longestBody = 1_048_576
+
+/** Sends the code exchange, once, and reads the answer: a code is good for one try only (RFC 6749, section 4.1.2). */
+export async function requestToken(
+  settings: ExchangeSettings,
+  grant: CodeGrant,
+  signal: AbortSignal | undefined,
+): Promise<TokenAnswer> {
+  signal?.throwIfAborted()
+  const clock = new CallClock(signal, settings.timeout)
+  const startedAt = Date.now()
+  try {
+    const response = await untilAborted(send(settings, grant, clock.signal), clock.signal)
+    if (isRedirect(response)) {
+      discardBody(response)
+      throw unreadable(response.status, 'redirected the code exchange, which carries the client secret')
+    }
+    const text = await readText(response, longestBody, clock.signal).catch((error: unknown) => {
+      if (error instanceof BodyTooLarge) throw unreadable(response.status, 'answered with more than 1 MiB')
+      if (error instanceof BodyNotText) throw unreadable(response.status, 'answered with what is not text')
+      throw error
+    })
+    return { status: response.status, headers: response.headers, text }
+  } catch (error) {
+    if (error instanceof LoginError) throw error
+    const attempts = [{ startedAt, duration: Date.now() - startedAt, error: nameOf(error) }]
+    if (!clock.signal.aborted) throw broken(error, grant.secrets, attempts)
+    const reason: unknown = clock.signal.reason
+    if (!(reason instanceof TimeLimit)) throw reason
+    throw new TimeoutError(`The token endpoint did not answer within ${reason.timeout} ms.`, {
+      operation,
+      outcome: 'unknown',
+      attempts,
+      limit: 'attempt',
+      timeout: reason.timeout,
+      hint: 'The code may be spent: start the login again.',
+    })
+  } finally {
+    clock.stop()
+  }
+}
+
+async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortSignal): Promise<Response> {
+  const { server, client, credentials, redirectUri } = settings
+  return await authorizationCodeGrantRequest(
+    server,
+    client,
+    credentials.authenticate,
+    grant.parameters,
+    redirectUri,
+    grant.codeVerifier,
+    {
+      signal,
+      [allowInsecureRequests]: server.token_endpoint.startsWith('http:'),
+      [customFetch]: (url, { body, headers, method }) =>
+        settings.fetch(new Request(url, { body, headers, method, redirect: 'manual', signal })),
+    },
+  )
+}
+
+/** Browsers hide a redirect that they do not follow behind status 0; a custom fetch may have followed one. */
+function isRedirect(response: Response): boolean {
+  return response.redirected || response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)
+}
+
+function unreadable(status: number, what: string): LoginError {
+  return new LoginError(`The token endpoint ${what}.`, {
+    reason: 'exchange_failed',
+    status,
+    hint: 'Check `baseUrl`: it is to be the address of the service itself. Then start the login again.',
+  })
+}
+
+function broken(error: unknown, secrets: readonly string[], attempts: ConnectionError['attempts']): ConnectionError {
+  const outcome: Outcome = neverOpened(error) ? 'not-sent' : 'unknown'
+  return new ConnectionError('The connection to the token endpoint failed.', {
+    operation,
+    outcome,
+    attempts,
+    cause: safeCause(error, secrets),
+    hint:
+      outcome === 'not-sent'
+        ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.'
+        : 'The code may be spent: start the login again.',
+  })
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error
+}

@@ -1,0 +1,46 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { PublicOAuthApp } from '../../src/oauth/index.ts'
+import { makeApp, redirectUri } from './helpers/login.ts'
+
+const chrome = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Safari/537.36'
+const make = (options = {}) => makeApp('https://api.example', options)
+
+function inPage() {
+  vi.stubGlobal('window', { document: {} })
+}
+
+function inWorker(userAgent: string) {
+  vi.stubGlobal('WorkerGlobalScope', class WorkerGlobalScope {})
+  vi.stubGlobal('navigator', { userAgent })
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+describe('a client secret', () => {
+  test.each([
+    ['a page', () => inPage()],
+    ["a page's worker", () => inWorker(chrome)],
+  ])('is refused in %s', (_title, enter) => {
+    enter()
+    expect(() => make()).toThrow('can be read by everybody')
+  })
+
+  test('is taken in a browser only when that is asked for aloud', () => {
+    inPage()
+    expect(make({ dangerouslyAllowSecretInBrowser: true }).clientId).toBe('app_abc123')
+    expect(() => make({ dangerouslyAllowSecretInBrowser: 'no' })).toThrow('can be read by everybody')
+  })
+
+  test.each(['Cloudflare-Workers', 'Deno/2.5.0', 'Bun/1.3.0'])('is welcome in a server that says %s', (userAgent) => {
+    inWorker(userAgent)
+    expect(make().clientId).toBe('app_abc123')
+  })
+})
+
+test('an app without a secret is welcome in a page', () => {
+  inPage()
+  const app = new PublicOAuthApp({ baseUrl: 'https://api.example', clientId: 'app_abc123', redirectUri })
+  expect(app.redirectUri).toBe(redirectUri)
+})

@@ -1,0 +1,308 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  type LoginErrorReason,
+  PublicOAuthApp,
+  parseTransaction,
+  type StartedLogin,
+  serializeTransaction,
+} from '../../src/oauth/index.ts'
+import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
+import { accessToken, json, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
+
+let endpoint: TokenEndpoint
+beforeAll(async () => {
+  endpoint = await startTokenEndpoint()
+})
+afterAll(() => endpoint.close())
+beforeEach(() => {
+  endpoint.requests.length = 0
+})
+
+/** Finishes a login with the callback that `attack` makes of it; it must fail for `reason` before anything is sent. */
+async function refused(reason: LoginErrorReason, attack: (login: StartedLogin) => string | URL | Request) {
+  const app = makeApp(endpoint.url)
+  const login = await app.startLogin({ scope })
+  const error = await loginError(app.finishLogin(attack(login), login.transaction), reason)
+  expect(endpoint.requests).toEqual([])
+  return error
+}
+
+describe('a callback is refused before anything is sent', () => {
+  test.each<[string, LoginErrorReason, Record<string, string | undefined>]>([
+    ['another state', 'state_mismatch', { state: 'somebody-elses' }],
+    ['a state that only begins alike', 'state_mismatch', { state: 'A'.repeat(43) }],
+    ['no state', 'missing_parameter', { state: undefined }],
+    ['an empty state', 'missing_parameter', { state: '' }],
+    ['no code', 'missing_parameter', { code: undefined }],
+    ['an empty code', 'missing_parameter', { code: '' }],
+    ['another issuer', 'issuer_mismatch', { iss: 'https://evil.example' }],
+    ['an error without the right state', 'state_mismatch', { error: 'access_denied', state: 'x' }],
+    ['a token of the implicit flow', 'authorization_failed', { token: 'abc' }],
+    ['an ID token', 'authorization_failed', { id_token: 'abc' }],
+    ['a packed response', 'authorization_failed', { response: 'abc' }],
+  ])('with %s', async (_title, reason, change) => {
+    await refused(reason, (login) => callbackOf(login, change))
+  })
+
+  test.each(['code', 'state', 'iss', 'error', 'error_description', 'anything'])('with %s twice', async (name) => {
+    await refused('duplicate_parameter', (login) => {
+      const url = new URL(callbackOf(login))
+      if (!url.searchParams.has(name)) url.searchParams.append(name, 'one')
+      url.searchParams.append(name, url.searchParams.get(name) ?? '')
+      return url
+    })
+  })
+
+  test.each([
+    ['another origin', (url: string) => url.replace('app.example', 'evil.example')],
+    ['another scheme', (url: string) => url.replace('https:', 'http:')],
+    ['another port', (url: string) => url.replace('app.example', 'app.example:8443')],
+    ['another path', (url: string) => url.replace('/login/callback', '/login/callback/')],
+    ['another origin without a scheme', (url: string) => url.replace('https://app.example', '//evil.example')],
+    ['another path, as a Request', (url: string) => new Request(url.replace('/login/callback', '/elsewhere'))],
+    ['another origin, as a URL', (url: string) => new URL(url.replace('app.example', 'evil.example'))],
+  ])('that came to %s', async (_title, move) => {
+    await refused('redirect_uri_mismatch', (login) => move(callbackOf(login)))
+  })
+
+  test('that is no address at all', async () => {
+    const app = makeApp(endpoint.url)
+    for (const callback of ['https://', undefined, null, 7, {}]) {
+      const login = await app.startLogin({ scope })
+      const outcome = app.finishLogin(callback as never, login.transaction)
+      await expect(outcome).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'callback' })
+    }
+  })
+
+  test('that lacks a parameter of the redirect URI', async () => {
+    const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tenant=1` })
+    const login = await app.startLogin({ scope })
+    const without = callbackOf(login).replace('tenant=1', 'tenant=2')
+    await loginError(app.finishLogin(without, login.transaction), 'redirect_uri_mismatch')
+    await app.finishLogin(callbackOf(login), login.transaction)
+  })
+})
+
+describe("the service's refusal", () => {
+  test('access_denied has its own reason, with the words of the service', async () => {
+    const denied = { code: undefined, error: 'access_denied', error_description: 'The admin said no.' }
+    const error = await refused('access_denied', (login) => callbackOf(login, denied))
+    expect(error).toMatchObject({ code: 'access_denied', description: 'The admin said no.', status: undefined })
+  })
+
+  test('anything else is authorization_failed with its code', async () => {
+    const error = await refused('authorization_failed', (login) =>
+      callbackOf(login, { code: undefined, error: 'invalid_scope' }),
+    )
+    expect(error.code).toBe('invalid_scope')
+    expect(error.message).toContain('invalid_scope')
+  })
+
+  test('wins over a code that comes with it', async () => {
+    await refused('access_denied', (login) => callbackOf(login, { error: 'access_denied' }))
+  })
+
+  test('cannot forge lines of a log or flood it, nor quote the secrets of the login', async () => {
+    const error = await refused('authorization_failed', (login) =>
+      callbackOf(login, {
+        error: 'x\r\n2026 INFO all is well',
+        error_description: `${stateOf(login)} ${code}\u2028\u0000${'y'.repeat(5_000)}`,
+      }),
+    )
+    expect(error.message).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u)
+    expect(error.message.length).toBeLessThan(800)
+    expect(error.message).not.toContain(code)
+    expect(error.description).toMatch(/^\[redacted\] \[redacted\] y+…$/)
+  })
+})
+
+describe('the issuer', () => {
+  test('is the base URL unless told otherwise', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const token = await app.finishLogin(callbackOf(login, { iss: endpoint.url }), login.transaction)
+    expect(token.accessToken).toBe(accessToken)
+  })
+
+  test('can be configured', async () => {
+    const app = makeApp(endpoint.url, { issuer: 'https://issuer.example/support' })
+    const login = await app.startLogin({ scope })
+    await app.finishLogin(callbackOf(login, { iss: 'https://issuer.example/support' }), login.transaction)
+    const other = await app.startLogin({ scope })
+    const outcome = app.finishLogin(callbackOf(other, { iss: endpoint.url }), other.transaction)
+    await loginError(outcome, 'issuer_mismatch')
+  })
+})
+
+describe('a transaction', () => {
+  test('serves one callback', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    await app.finishLogin(callbackOf(login), login.transaction)
+    await loginError(app.finishLogin(callbackOf(login), login.transaction), 'transaction_used')
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('serves one of two callbacks that come together', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const outcomes = await Promise.allSettled([
+      app.finishLogin(callbackOf(login), login.transaction),
+      app.finishLogin(callbackOf(login), login.transaction),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('is used up by a refusal and by an exchange that failed', async () => {
+    const app = makeApp(endpoint.url)
+    const denied = await app.startLogin({ scope })
+    const callback = callbackOf(denied, { error: 'access_denied' })
+    await loginError(app.finishLogin(callback, denied.transaction), 'access_denied')
+    await loginError(app.finishLogin(callbackOf(denied), denied.transaction), 'transaction_used')
+
+    const failed = await app.startLogin({ scope })
+    endpoint.answer = json({ error: 'server_error' }, 500)
+    await loginError(app.finishLogin(callbackOf(failed), failed.transaction), 'exchange_failed')
+    await loginError(app.finishLogin(callbackOf(failed), failed.transaction), 'transaction_used')
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('is not spoiled by a forged callback', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const forged = callbackOf(login, { state: 'guess', code: 'forged' })
+    await loginError(app.finishLogin(forged, login.transaction), 'state_mismatch')
+    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer' })
+    expect((await app.finishLogin(callbackOf(login), login.transaction)).accessToken).toBe(accessToken)
+  })
+
+  test('of one login does not fit the callback of another', async () => {
+    const app = makeApp(endpoint.url)
+    const [mine, theirs] = [await app.startLogin({ scope }), await app.startLogin({ scope })]
+    await loginError(app.finishLogin(callbackOf(theirs), mine.transaction), 'state_mismatch')
+  })
+
+  test('belongs to its redirect URI, its app and its service', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const finish = (app: ReturnType<typeof makeApp>) => app.finishLogin(callbackOf(login), login.transaction)
+    const foreign = makeApp(endpoint.url, { redirectUri: 'https://app.example/other' })
+    await loginError(finish(foreign), 'redirect_uri_mismatch')
+    await loginError(finish(makeApp(endpoint.url, { clientId: 'app_other' })), 'transaction_invalid')
+    await loginError(finish(makeApp(`${endpoint.url}/other`)), 'transaction_invalid')
+    expect(endpoint.requests).toEqual([])
+  })
+
+  test('cannot be made by hand, nor be a copy', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    for (const copy of [{ ...login.transaction }, structuredClone(login.transaction), {}]) {
+      await loginError(app.finishLogin(callbackOf(login), copy as never), 'transaction_invalid')
+    }
+  })
+
+  describe('with a fake clock', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    test('expires', async () => {
+      const app = makeApp(endpoint.url)
+      const login = await app.startLogin({ scope })
+      vi.setSystemTime(Date.now() + 600_000)
+      await loginError(app.finishLogin(callbackOf(login), login.transaction), 'transaction_expired')
+      expect(() => serializeTransaction(login.transaction)).toThrow('longer than it may')
+    })
+
+    test('is good until the last millisecond', async () => {
+      const app = makeApp(endpoint.url)
+      const login = await app.startLogin({ scope })
+      vi.setSystemTime(Date.now() + 599_999)
+      await app.finishLogin(callbackOf(login), login.transaction)
+    })
+  })
+})
+
+describe('a transaction in a browser tab', () => {
+  test('survives the redirect as text', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope, actor: 'self' })
+    const restored = parseTransaction(serializeTransaction(login.transaction))
+    expect(restored).toEqual(login.transaction)
+    await app.finishLogin(callbackOf(login), restored)
+  })
+
+  test.each([null, undefined, ''])('that is gone (%j) is missing', (text) => {
+    expect(() => parseTransaction(text)).toThrow(expect.objectContaining({ reason: 'transaction_missing' }))
+  })
+
+  test('that is something else is invalid, and the error does not quote it', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const text = serializeTransaction(login.transaction)
+    const record = JSON.parse(text)
+    const texts = [text.slice(0, -1), '[]', 'null', '7', JSON.stringify(login.transaction)]
+    const broken = ['state', 'codeVerifier', 'redirectUri', 'clientId', 'baseUrl', 'scope', 'createdAt', 'expiresAt']
+    for (const name of broken) texts.push(JSON.stringify({ ...record, [name]: undefined }))
+    texts.push(JSON.stringify({ ...record, actor: 'owner' }), JSON.stringify({ ...record, redirectUri: 'nowhere' }))
+    for (const bad of texts) {
+      expect(() => parseTransaction(bad)).toThrow(expect.objectContaining({ reason: 'transaction_invalid' }))
+      expect(() => parseTransaction(bad)).not.toThrow(record.codeVerifier)
+    }
+  })
+
+  test('cannot be written down once it has been used', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    await app.finishLogin(callbackOf(login), login.transaction)
+    expect(() => serializeTransaction(login.transaction)).toThrow('used by an earlier callback')
+  })
+})
+
+describe('a login in two halves', () => {
+  const publicApp = () => new PublicOAuthApp({ baseUrl: endpoint.url, clientId: 'app_abc123', redirectUri })
+
+  test('ends on the server with what the browser read from the callback', async () => {
+    const browser = publicApp()
+    const login = await browser.startLogin({ scope })
+    const grant = browser.readCallback(callbackOf(login), login.transaction)
+    expect(Object.keys(grant)).toEqual(['code', 'codeVerifier', 'redirectUri', 'scope'])
+    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
+    const token = await makeApp(endpoint.url).exchangeCode(JSON.parse(JSON.stringify(grant)))
+    expect(token.accessToken).toBe(accessToken)
+    expect(token.missingScopes).toEqual(['messages:write'])
+    expect(endpoint.requests[0]?.form.get('code_verifier')).toBe(grant.codeVerifier)
+  })
+
+  test('checks the callback in the browser as finishLogin does', async () => {
+    const browser = publicApp()
+    const login = await browser.startLogin({ scope })
+    const read = (change: Record<string, string>) => browser.readCallback(callbackOf(login, change), login.transaction)
+    expect(() => read({ state: 'other' })).toThrow(expect.objectContaining({ reason: 'state_mismatch' }))
+    expect(() => read({ error: 'access_denied' })).toThrow(expect.objectContaining({ reason: 'access_denied' }))
+    expect(() => read({})).toThrow(expect.objectContaining({ reason: 'transaction_used' }))
+  })
+
+  test.each<[string, LoginErrorReason, Record<string, unknown>]>([
+    ['another redirect URI', 'redirect_uri_mismatch', { redirectUri: 'https://evil.example/login/callback' }],
+    ['no redirect URI', 'redirect_uri_mismatch', { redirectUri: undefined }],
+    ['no code', 'missing_parameter', { code: undefined }],
+    ['a code that is an object', 'missing_parameter', { code: { toString: 1 } }],
+    ['no verifier', 'missing_parameter', { codeVerifier: undefined }],
+    ['an empty verifier', 'missing_parameter', { codeVerifier: '' }],
+    ['a short verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(42) }],
+    ['a verifier with a line break', 'missing_parameter', { codeVerifier: `${'x'.repeat(43)}\n` }],
+  ])('is refused on the server with %s', async (_title, reason, change) => {
+    const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri, ...change }
+    await loginError(makeApp(endpoint.url).exchangeCode(grant as never), reason)
+    expect(endpoint.requests).toEqual([])
+  })
+
+  test('does not know the missing scopes when it is not told what was asked for', async () => {
+    const token = await makeApp(endpoint.url).exchangeCode({ code, codeVerifier: 'x'.repeat(43), redirectUri })
+    expect(token.requestedScopes).toEqual([])
+    expect(token.missingScopes).toEqual([])
+  })
+})

@@ -1,0 +1,370 @@
+import type { ServerResponse } from 'node:http'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { ConnectionError, serializeTransaction, TimeoutError } from '../../src/oauth/index.ts'
+import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, rejection, scope } from './helpers/login.ts'
+import { accessToken, goodAnswer, json, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
+
+let endpoint: TokenEndpoint
+beforeAll(async () => {
+  endpoint = await startTokenEndpoint()
+})
+afterAll(() => endpoint.close())
+beforeEach(() => {
+  endpoint.requests.length = 0
+  endpoint.answer = goodAnswer
+})
+
+async function finish(options: Parameters<typeof makeApp>[1] = {}, signal?: AbortSignal) {
+  const app = makeApp(endpoint.url, options)
+  const login = await app.startLogin({ scope })
+  return await app.finishLogin(callbackOf(login), login.transaction, { signal })
+}
+
+describe('a login that ends well', () => {
+  test('gives the access token with the type and the scopes as the service wrote them', async () => {
+    const token = await finish()
+    expect(token.accessToken).toBe(accessToken)
+    expect(token.tokenType).toBe('Bearer')
+    expect(token.scope).toBe('conversations:read messages:write')
+    expect(token.scopes).toEqual(['conversations:read', 'messages:write'])
+    expect(token.requestedScopes).toEqual(scope)
+    expect(token.missingScopes).toEqual([])
+  })
+
+  test('names the scopes that were asked for and not granted', async () => {
+    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
+    const token = await finish()
+    expect(token.scopes).toEqual(['conversations:read'])
+    expect(token.missingScopes).toEqual(['messages:write'])
+  })
+
+  test('sends the form of the specification, secret included, and no Authorization header', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
+    await app.finishLogin(callbackOf(login), login.transaction)
+    expect(endpoint.requests).toHaveLength(1)
+    const [request] = endpoint.requests
+    expect(request?.method).toBe('POST')
+    expect(request?.path).toBe('/api/oauth/token')
+    expect(request?.headers['content-type']).toMatch(/^application\/x-www-form-urlencoded/)
+    expect(request?.headers.accept).toBe('application/json')
+    expect(request?.headers.authorization).toBeUndefined()
+    expect(Object.fromEntries(request?.form ?? [])).toEqual({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      client_id: 'app_abc123',
+      client_secret: clientSecret,
+      code_verifier: codeVerifier,
+    })
+  })
+
+  test('sends the secret by HTTP Basic when asked to, form-encoded, and keeps it out of the form', async () => {
+    await finish({ clientAuthentication: 'client_secret_basic' })
+    const [request] = endpoint.requests
+    const [scheme, credentials] = (request?.headers.authorization ?? '').split(' ')
+    expect(scheme).toBe('Basic')
+    const [id, secret] = Buffer.from(credentials ?? '', 'base64')
+      .toString()
+      .split(':')
+    // As it is: a service that does not decode sees the same client id.
+    expect(id).toBe('app_abc123')
+    expect(new URLSearchParams(`secret=${secret}`).get('secret')).toBe(clientSecret)
+    expect(request?.form.has('client_secret')).toBe(false)
+    expect(request?.form.has('client_id')).toBe(false)
+  })
+
+  test('keeps a path prefix of the base URL', async () => {
+    const app = makeApp(`${endpoint.url}/support/`)
+    const login = await app.startLogin({ scope })
+    await app.finishLogin(callbackOf(login), login.transaction)
+    expect(endpoint.requests[0]?.path).toBe('/support/api/oauth/token')
+  })
+
+  test('takes the callback as text, as a bare path, as a URL and as a Request', async () => {
+    const app = makeApp(endpoint.url)
+    const shapes = [
+      (url: string) => url,
+      (url: string) => url.slice('https://app.example'.length),
+      (url: string) => new URL(url),
+      (url: string) => new Request(url),
+      // What a server behind a proxy that ends TLS sees.
+      (url: string) => new Request(url.replace('https://app.example', 'http://10.0.0.7:8080')),
+    ]
+    for (const shape of shapes) {
+      const login = await app.startLogin({ scope })
+      const token = await app.finishLogin(shape(callbackOf(login)), login.transaction)
+      expect(token.accessToken).toBe(accessToken)
+    }
+  })
+
+  test('calls a custom fetch unbound, with a Request', async () => {
+    const seen: string[] = []
+    const token = await finish({
+      fetch(this: unknown, request) {
+        expect(this).toBeUndefined()
+        seen.push(`${request.method} ${new URL(request.url).pathname}`)
+        return fetch(request)
+      },
+    })
+    expect(token.accessToken).toBe(accessToken)
+    expect(seen).toEqual(['POST /api/oauth/token'])
+  })
+})
+
+describe('answers that are odd but usable', () => {
+  test.each([
+    ['null for what the service may add', { expires_in: null, refresh_token: null, id_token: null }, 200],
+    ['fields of a kind nobody asked for', { expires_in: 'soon', refresh_token: 7, id_token: 'no.jwt', extra: {} }, 200],
+    ['status 201', {}, 201],
+  ])('%s', async (_title, fields, status) => {
+    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: 'a:read', ...fields }, status)
+    expect((await finish()).accessToken).toBe(accessToken)
+  })
+
+  test.each(['bearer', 'BEARER', 'Bearer'])('the token type spelled %s, given back as it came', async (type) => {
+    endpoint.answer = json({ access_token: accessToken, token_type: type, scope: 'conversations:read' })
+    expect((await finish()).tokenType).toBe(type)
+  })
+
+  test.each([
+    ['absent', {}],
+    ['null', { scope: null }],
+  ])('a scope that is %s means that all was granted', async (_title, fields) => {
+    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', ...fields })
+    const token = await finish()
+    expect(token.scope).toBe(scope.join(' '))
+    expect(token.missingScopes).toEqual([])
+  })
+
+  test('a body without a JSON content type', async () => {
+    const body = JSON.stringify({ access_token: accessToken, token_type: 'Bearer', scope: 'a:read' })
+    endpoint.answer = (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(body)
+    expect((await finish()).accessToken).toBe(accessToken)
+  })
+})
+
+describe('answers that cannot be used', () => {
+  const good = { access_token: accessToken, token_type: 'Bearer', scope: 'a:read' }
+  test.each([
+    ['no access token', { ...good, access_token: undefined }],
+    ['an empty access token', { ...good, access_token: '' }],
+    ['a number for an access token', { ...good, access_token: 7 }],
+    ['null for an access token', { ...good, access_token: null }],
+    ['a line break in the access token', { ...good, access_token: 'swot_a\r\nx-evil: 1' }],
+    ['a space in the access token', { ...good, access_token: 'swot_a b' }],
+    ['an access token that is not ASCII', { ...good, access_token: 'swot_é' }],
+    ['no token type', { ...good, token_type: undefined }],
+    ['another token type', { ...good, token_type: 'DPoP' }],
+    ['a scope that is a list', { ...good, scope: ['a:read'] }],
+    ['a list', [good]],
+    ['null', null],
+    ['HTML', '<!doctype html><title>Welcome</title>'],
+    ['nothing', ''],
+    ['JSON that is cut off', JSON.stringify(good).slice(0, -5)],
+  ])('%s', async (_title, body) => {
+    endpoint.answer = json(body)
+    const error = await loginError(finish(), 'exchange_failed')
+    expect(error.status).toBe(200)
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('a body above the limit is not read to its end', async () => {
+    endpoint.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const chunk = Buffer.alloc(65_536, 0x20)
+      const write = () => {
+        while (!response.destroyed && response.write(chunk)) {}
+      }
+      response.on('drain', write)
+      write()
+    }
+    expect((await loginError(finish(), 'exchange_failed')).message).toContain('1 MiB')
+  })
+
+  test('a body that is not text', async () => {
+    endpoint.answer = (response) => response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00]))
+    await loginError(finish(), 'exchange_failed')
+  })
+})
+
+describe('refusals of the token endpoint', () => {
+  test.each([
+    ['the documented shape', { error: 'invalid_grant', error_description: 'Code is expired.' }],
+    ['code and message', { code: 'invalid_grant', message: 'Code is expired.' }],
+    ['an error object', { error: { code: 'invalid_grant', message: 'Code is expired.' } }],
+    ['problem+json', { type: 'invalid_grant', title: 'Code is expired.' }],
+  ])('%s is read, with and without a challenge header', async (_title, body) => {
+    for (const headers of [{}, { 'www-authenticate': 'Basic realm="token"' }]) {
+      endpoint.answer = json(body, 400, headers as Record<string, string>)
+      const error = await loginError(finish(), 'invalid_grant')
+      expect(error).toMatchObject({ status: 400, code: 'invalid_grant', description: 'Code is expired.' })
+      expect(error.message).toContain('Code is expired')
+    }
+  })
+
+  test.each([
+    ['by its code', 400, { error: 'invalid_client' }, {}],
+    ['by its status', 401, '', {}],
+    ['by its challenge', 403, '', { 'www-authenticate': 'Basic realm="x", error="invalid_client"' }],
+  ])('a wrong secret is told %s', async (_title, status, body, headers) => {
+    endpoint.answer = json(body, status, headers as Record<string, string>)
+    const error = await loginError(finish(), 'invalid_client')
+    expect(error.status).toBe(status)
+    expect(error.hint).toContain('client secret')
+  })
+
+  test.each([
+    ['an unknown code', 400, { error: 'unsupported_grant_type' }],
+    ['HTML with 502', 502, '<html>Bad gateway</html>'],
+    ['JSON with 500', 500, { error: 'server_error' }],
+    ['429', 429, { error: 'slow_down' }],
+    ['404', 404, ''],
+    ['204', 204, ''],
+    ['an error under status 200', 200, { error: 'bad_verification_code' }],
+  ])('%s is an exchange that failed, sent once', async (_title, status, body) => {
+    endpoint.answer = json(body, status)
+    const error = await loginError(finish(), 'exchange_failed')
+    expect(error.status).toBe(status)
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('an invalid grant under status 200 is one all the same', async () => {
+    endpoint.answer = json({ error: 'invalid_grant' }, 200)
+    await loginError(finish(), 'invalid_grant')
+  })
+
+  test.each([301, 302, 303, 307, 308])(
+    'a redirect with %i is refused: the secret goes nowhere else',
+    async (status) => {
+      const elsewhere = await startTokenEndpoint()
+      endpoint.answer = json('', status, { location: `${elsewhere.url}/api/oauth/token` })
+      const error = await loginError(finish(), 'exchange_failed')
+      expect(error.status).toBe(status)
+      expect(elsewhere.requests).toEqual([])
+      await elsewhere.close()
+    },
+  )
+
+  test('a redirect that a custom fetch followed is refused', async () => {
+    endpoint.answer = (response, request) =>
+      request.path.endsWith('/moved')
+        ? goodAnswer(response, request)
+        : json('', 307, { location: '/moved' })(response, request)
+    const following = (request: Request) => fetch(new Request(request, { redirect: 'follow' }))
+    await loginError(finish({ fetch: following }), 'exchange_failed')
+  })
+})
+
+describe('faults on the way', () => {
+  test('a connection that never opened is not-sent', async () => {
+    const closed = await startTokenEndpoint()
+    await closed.close()
+    const app = makeApp(closed.url)
+    const login = await app.startLogin({ scope })
+    const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'not-sent', attempts: [{ error: 'TypeError' }] })
+  })
+
+  test.each([
+    ['before the answer', (response: ServerResponse) => response.destroy()],
+    [
+      'in the middle of the body',
+      (response: ServerResponse) => {
+        response.writeHead(200, { 'content-length': '500' })
+        response.write('{"access_token":"', () => response.destroy())
+      },
+    ],
+  ])('a connection that breaks %s leaves the outcome unknown, and is not tried again', async (_title, answer) => {
+    endpoint.answer = answer
+    const error = await rejection(finish())
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect((error as ConnectionError).outcome).toBe('unknown')
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  describe('with a fake clock', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    /** Resolves when the endpoint has received the request. */
+    function whenAsked(answer: (response: ServerResponse) => void = () => {}): Promise<void> {
+      return new Promise((resolve) => {
+        endpoint.answer = (response) => {
+          answer(response)
+          resolve()
+        }
+      })
+    }
+
+    test('no answer in time is a TimeoutError', async () => {
+      const asked = whenAsked()
+      const outcome = rejection(finish({ timeout: 5_000 }))
+      await asked
+      await vi.advanceTimersByTimeAsync(4_999)
+      await vi.advanceTimersByTimeAsync(1)
+      const error = await outcome
+      expect(error).toBeInstanceOf(TimeoutError)
+      expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'unknown', timeout: 5_000, limit: 'attempt' })
+    })
+
+    test('the limit is 30 seconds unless told otherwise, and covers the body', async () => {
+      const asked = whenAsked((response) => response.writeHead(200).write('{'))
+      const outcome = rejection(finish())
+      await asked
+      await vi.advanceTimersByTimeAsync(30_000)
+      expect(await outcome).toMatchObject({ name: 'TimeoutError', timeout: 30_000 })
+    })
+
+    test('the limit holds for a custom fetch that ignores its signal', async () => {
+      const outcome = rejection(finish({ timeout: 10, fetch: () => new Promise(() => {}) }))
+      await vi.advanceTimersByTimeAsync(10)
+      expect(await outcome).toBeInstanceOf(TimeoutError)
+    })
+
+    test("the caller's abort rejects with the caller's reason", async () => {
+      const asked = whenAsked()
+      const controller = new AbortController()
+      const outcome = rejection(finish({}, controller.signal))
+      await asked
+      const reason = new Error('the user closed the tab')
+      controller.abort(reason)
+      expect(await outcome).toBe(reason)
+    })
+  })
+
+  test('the timer is taken back when the answer is there', async () => {
+    const started = vi.spyOn(globalThis, 'setTimeout')
+    const stopped = vi.spyOn(globalThis, 'clearTimeout')
+    await finish({ timeout: 12_345 })
+    const index = started.mock.calls.findIndex(([, delay]) => delay === 12_345)
+    expect(index).toBeGreaterThanOrEqual(0)
+    expect(stopped.mock.calls.flat()).toContain(started.mock.results[index]?.value)
+    vi.restoreAllMocks()
+  })
+
+  test('an abort before the start sends nothing, and the transaction can still be used', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const reason = new Error('not now')
+    const signal = AbortSignal.abort(reason)
+    expect(await rejection(app.finishLogin(callbackOf(login), login.transaction, { signal }))).toBe(reason)
+    expect(endpoint.requests).toEqual([])
+    await app.finishLogin(callbackOf(login), login.transaction)
+  })
+
+  test('a long-lived signal does not gather listeners', async () => {
+    const { signal } = new AbortController()
+    const added = vi.spyOn(signal, 'addEventListener')
+    const removed = vi.spyOn(signal, 'removeEventListener')
+    for (let round = 0; round < 20; round++) await finish({}, signal)
+    expect(added).toHaveBeenCalledTimes(20)
+    expect(removed).toHaveBeenCalledTimes(20)
+  })
+})

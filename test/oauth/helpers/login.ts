@@ -1,0 +1,44 @@
+import { expect } from 'vitest'
+import {
+  LoginError,
+  type LoginErrorReason,
+  OAuthApp,
+  type OAuthAppOptions,
+  type StartedLogin,
+} from '../../../src/oauth/index.ts'
+
+export const clientSecret = 'secret_x+y/z=& é-0123456789'
+export const code = 'code_abc123def456'
+export const redirectUri = 'https://app.example/login/callback'
+export const scope = ['conversations:read', 'messages:write'] as const
+
+export function makeApp(baseUrl: string, options: Partial<OAuthAppOptions> = {}): OAuthApp {
+  return new OAuthApp({ baseUrl, clientId: 'app_abc123', clientSecret, redirectUri, ...options })
+}
+
+export function stateOf(login: StartedLogin): string {
+  return new URL(login.url).searchParams.get('state') ?? ''
+}
+
+/** The callback that the service would send for a login, with some parameters changed or, when undefined, left out. */
+export function callbackOf(login: StartedLogin, change: Record<string, string | undefined> = {}): string {
+  const url = new URL(new URL(login.url).searchParams.get('redirect_uri') ?? '')
+  for (const [name, value] of Object.entries({ code, state: stateOf(login), ...change })) {
+    if (value !== undefined) url.searchParams.append(name, value)
+  }
+  return url.href
+}
+
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return await promise.then(
+    () => expect.unreachable('it should have been rejected'),
+    (error: unknown) => error,
+  )
+}
+
+export async function loginError(promise: Promise<unknown>, reason: LoginErrorReason): Promise<LoginError> {
+  const error = await rejection(promise)
+  expect(error).toBeInstanceOf(LoginError)
+  expect((error as LoginError).reason).toBe(reason)
+  return error as LoginError
+}

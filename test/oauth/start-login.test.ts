@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { InvalidArgumentError, OAuthApp, PublicOAuthApp, serializeTransaction } from '../../src/oauth/index.ts'
+import { clientSecret, makeApp, redirectUri } from './helpers/login.ts'
+
+const baseUrl = 'https://api.example'
+const app = makeApp(baseUrl)
+
+describe('the authorize address', () => {
+  test('has the parameters of the specification, response_type and the S256 challenge of the verifier', async () => {
+    const { url, transaction } = await app.startLogin({ scope: ['conversations:read', 'contacts:read'], actor: 'self' })
+    const { origin, pathname, searchParams } = new URL(url)
+    const { state, codeVerifier } = JSON.parse(serializeTransaction(transaction))
+    expect(origin + pathname).toBe('https://api.example/api/oauth/authorize')
+    expect(Object.fromEntries(searchParams)).toEqual({
+      response_type: 'code',
+      client_id: 'app_abc123',
+      redirect_uri: redirectUri,
+      scope: 'conversations:read contacts:read',
+      state,
+      code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      actor: 'self',
+    })
+    expect(state).toMatch(/^[\w-]{43}$/)
+    expect(codeVerifier).toMatch(/^[\w-]{43}$/)
+    expect(state).not.toBe(codeVerifier)
+  })
+
+  test('never holds the client secret or the code verifier', async () => {
+    const { url, transaction } = await app.startLogin({ scope: 'conversations:read' })
+    const { codeVerifier } = JSON.parse(serializeTransaction(transaction))
+    expect(decodeURIComponent(url)).not.toContain(codeVerifier)
+    expect(decodeURIComponent(url)).not.toContain(clientSecret)
+  })
+
+  test('leaves the actor out when none is asked for, and carries further parameters', async () => {
+    const { url } = await app.startLogin({ scope: 'conversations:read', parameters: { organization: 'org 1&2' } })
+    const { searchParams } = new URL(url)
+    expect(searchParams.has('actor')).toBe(false)
+    expect(searchParams.get('organization')).toBe('org 1&2')
+  })
+
+  test('keeps a path prefix of the base URL, with or without a trailing slash', async () => {
+    for (const prefixed of ['https://example.org/support', 'https://example.org/support/']) {
+      const { url } = await makeApp(prefixed).startLogin({ scope: 'conversations:read' })
+      expect(url).toMatch(/^https:\/\/example\.org\/support\/api\/oauth\/authorize\?/)
+    }
+  })
+
+  test('sends the redirect URI as it was written, not as a URL parser would write it', async () => {
+    const written = 'HTTPS://App.Example:443/login/../callback?tenant=a b'
+    const { url } = await makeApp(baseUrl, { redirectUri: written }).startLogin({ scope: 'conversations:read' })
+    expect(new URL(url).searchParams.get('redirect_uri')).toBe(written)
+  })
+
+  test('is different each time', async () => {
+    const states = new Set<string | null>()
+    for (let round = 0; round < 20; round++) {
+      const { url } = await app.startLogin({ scope: 'conversations:read' })
+      states.add(new URL(url).searchParams.get('state')).add(new URL(url).searchParams.get('code_challenge'))
+    }
+    expect(states.size).toBe(40)
+  })
+})
+
+describe('the transaction', () => {
+  test('tells when it ends, what was asked for, and for which app', async () => {
+    const { transaction } = await makeApp(baseUrl, { transactionLifetime: 60_000 }).startLogin({
+      scope: 'conversations:read  contacts:read conversations:read',
+      actor: 'app',
+    })
+    expect(transaction).toMatchObject({
+      baseUrl,
+      clientId: 'app_abc123',
+      redirectUri,
+      scope: 'conversations:read contacts:read',
+      scopes: ['conversations:read', 'contacts:read'],
+      actor: 'app',
+    })
+    expect(transaction.expiresAt - transaction.createdAt).toBe(60_000)
+    expect(Math.abs(Date.now() - transaction.createdAt)).toBeLessThan(5_000)
+  })
+
+  test('lasts ten minutes unless told otherwise', async () => {
+    const { transaction } = await app.startLogin({ scope: 'conversations:read' })
+    expect(transaction.expiresAt - transaction.createdAt).toBe(600_000)
+  })
+})
+
+describe('what cannot be used is refused before anything is made', () => {
+  test.each([
+    ['nothing', ''],
+    ['an empty list', []],
+    ['spaces', '   '],
+    ['a quote', ['conversations:"read"']],
+    ['a space inside a name', ['conversations:read contacts:read']],
+    ['a comma, which the service takes for a separator', 'conversations:read,contacts:read'],
+    ['a number', [1]],
+    ['no list', undefined],
+  ])('a scope that is %s', async (_title, scope) => {
+    await expect(app.startLogin({ scope: scope as never })).rejects.toMatchObject({ argument: 'scope' })
+  })
+
+  test.each(['user', 'Self', '', null, 1])('an actor that is %j', async (actor) => {
+    const login = app.startLogin({ scope: 'conversations:read', actor: actor as never })
+    await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'actor' })
+  })
+
+  test.each([
+    'response_type',
+    'response_mode',
+    'client_id',
+    'client_secret',
+    'redirect_uri',
+    'scope',
+    'state',
+    'code_challenge',
+    'code_challenge_method',
+    'actor',
+    'request',
+    'request_uri',
+  ])('a further parameter named %s', async (name) => {
+    const login = app.startLogin({ scope: 'conversations:read', parameters: { [name]: 'mine' } })
+    await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'parameters' })
+  })
+
+  test('a further parameter that is no text', async () => {
+    const login = app.startLogin({ scope: 'conversations:read', parameters: { count: 1 as never } })
+    await expect(login).rejects.toMatchObject({ argument: 'parameters' })
+  })
+
+  test.each([
+    ['relative', '/login/callback'],
+    ['with a fragment', 'https://app.example/callback#part'],
+    ['with an empty fragment', 'https://app.example/callback#'],
+    ['with a password', 'https://user:word@app.example/callback'],
+    ['plain http outside loopback', 'http://app.example/callback'],
+    ['a script', 'javascript:alert(1)'],
+    ['data', 'data:text/html,hello'],
+    ['a file', 'file:///etc/passwd'],
+    ['a native scheme without a dot', 'myapp://callback'],
+    ['one that brings its own state', 'https://app.example/callback?state=1'],
+    ['one that brings its own code', 'https://app.example/callback?code=1'],
+    ['missing', undefined],
+  ])('a redirect URI that is %s', (_title, uri) => {
+    expect(() => makeApp(baseUrl, { redirectUri: uri as never })).toThrow(InvalidArgumentError)
+  })
+
+  test.each([
+    'https://app.example/callback',
+    'http://localhost:3000/callback',
+    'http://127.0.0.1:3000/callback',
+    'http://[::1]:3000/callback',
+    'com.example.app:/callback',
+    'https://app.example/callback?tenant=1',
+  ])('while %s is a redirect URI', (uri) => {
+    expect(makeApp(baseUrl, { redirectUri: uri }).redirectUri).toBe(uri)
+  })
+
+  test('plain http elsewhere, unless it is asked for aloud', () => {
+    const options = { redirectUri: 'http://intranet/callback', allowInsecureHttp: true }
+    expect(makeApp('http://intranet', options).baseUrl).toBe('http://intranet')
+  })
+
+  test.each([
+    ['clientId', { clientId: '' }],
+    ['clientSecret', { clientSecret: '' }],
+    ['clientSecret', { clientSecret: undefined as never }],
+    ['baseUrl', { baseUrl: 'api.example' }],
+    ['issuer', { issuer: '' }],
+    ['timeout', { timeout: 0 }],
+    ['timeout', { timeout: Number.NaN }],
+    ['timeout', { timeout: Number.POSITIVE_INFINITY }],
+    ['transactionLifetime', { transactionLifetime: -1 }],
+    ['clientAuthentication', { clientAuthentication: 'none' as never }],
+  ])('the option %s given as %j', (argument, options) => {
+    expect(() => makeApp(baseUrl, options)).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+  })
+})
+
+describe('an app without a secret', () => {
+  const publicApp = new PublicOAuthApp({ baseUrl, clientId: 'app_abc123', redirectUri })
+
+  test('starts a login as one with a secret does', async () => {
+    const { url } = await publicApp.startLogin({ scope: 'conversations:read', actor: 'self' })
+    expect(url).toContain('code_challenge_method=S256')
+  })
+
+  test('does not take a secret', () => {
+    const options = { baseUrl, clientId: 'app_abc123', redirectUri, clientSecret } as never
+    expect(() => new PublicOAuthApp(options)).toThrow('takes no client secret')
+  })
+
+  test('has no way to exchange a code, and the types say so', () => {
+    // @ts-expect-error the secret is what `finishLogin` needs
+    expect(publicApp.finishLogin).toBeUndefined()
+    // @ts-expect-error and `exchangeCode`
+    expect(publicApp.exchangeCode).toBeUndefined()
+    // @ts-expect-error `OAuthApp` has no use without a secret
+    expect(() => new OAuthApp({ baseUrl, clientId: 'app_abc123', redirectUri })).toThrow('PublicOAuthApp')
+  })
+})
