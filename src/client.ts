@@ -1,0 +1,125 @@
+import type { Actor } from './actor.ts'
+import { Call } from './call.ts'
+import { callOperation, type OptionsOf, type ResultOf } from './call-operation.ts'
+import type { CallOptions, ClientOptions } from './client-options.ts'
+import { UnexpectedResponseError } from './errors/index.ts'
+import { readSettings } from './http/settings.ts'
+import { Transport } from './http/transport.ts'
+import type { Me } from './models/me.ts'
+import { defineOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
+import { Contacts } from './resources/contacts.ts'
+import { Conversations } from './resources/conversations.ts'
+import { meOperation } from './resources/me.ts'
+import { Members } from './resources/members.ts'
+import { Messages } from './resources/messages.ts'
+import { Notes } from './resources/notes.ts'
+import { OrganizationResource } from './resources/organization.ts'
+import type { ActsAs } from './resources/resource.ts'
+import { Segments } from './resources/segments.ts'
+import { Tasks } from './resources/tasks.ts'
+
+/** The actor that a client knows of itself: undefined where it may be either. */
+type KnownActor<A extends Actor> = [Actor] extends [A] ? A | undefined : A
+
+/** Either kind of client. Take this in a function that only reads: authoring calls on it do not compile. */
+export type AnyWorkspace = SupportWorkspace<'app'> | SupportWorkspace<'self'>
+
+type CallArguments<Definition extends Operation> =
+  Record<never, never> extends InputOf<Definition>
+    ? [input?: InputOf<Definition>, options?: OptionsOf<Definition>]
+    : [input: InputOf<Definition>, options?: OptionsOf<Definition>]
+
+/**
+ * A client of a support workspace.
+ *
+ * @example
+ * const workspace = new SupportWorkspace({ baseUrl, accessToken, actor: 'self' })
+ * for await (const conversation of workspace.conversations.list()) console.log(conversation.id)
+ */
+export class SupportWorkspace<A extends Actor = Actor> {
+  /** The actor mode that the client was made with; undefined when it is not known. */
+  readonly actor: KnownActor<A>
+  readonly conversations: Conversations<A>
+  readonly messages: Messages<A>
+  readonly notes: Notes<A>
+  readonly contacts: Contacts<A>
+  readonly members: Members<A>
+  readonly organization: OrganizationResource<A>
+  readonly tasks: Tasks<A>
+  readonly segments: Segments<A>
+  readonly #transport: Transport
+
+  /** @throws InvalidArgumentError when an option cannot be used. */
+  constructor(options: ClientOptions<A>) {
+    const transport = new Transport(readSettings(options))
+    this.#transport = transport
+    this.actor = options.actor as KnownActor<A>
+    this.conversations = new Conversations(transport)
+    this.messages = new Messages(transport)
+    this.notes = new Notes(transport)
+    this.contacts = new Contacts(transport)
+    this.members = new Members(transport)
+    this.organization = new OrganizationResource(transport)
+    this.tasks = new Tasks(transport)
+    this.segments = new Segments(transport)
+  }
+
+  /**
+   * Asks the service once (`/me`) what the token is, and gives a client that knows its actor and scopes.
+   *
+   * @example
+   * const workspace = await SupportWorkspace.connect({ baseUrl, accessToken })
+   * if (workspace.actor === 'self') await workspace.messages.create(id, { body_html: '<p>On it.</p>' })
+   *
+   * @throws UnexpectedResponseError when the service names no actor that this package knows.
+   */
+  static async connect(
+    options: Omit<ClientOptions, 'actor' | 'scopes'>,
+    callOptions?: CallOptions,
+  ): Promise<AnyWorkspace> {
+    const { data: me, response } = await new SupportWorkspace(options).me(callOptions).withResponse()
+    const known = { ...options, ...(Array.isArray(me.scopes) && { scopes: me.scopes }) }
+    if (me.actor === 'app') return new SupportWorkspace({ ...known, actor: 'app' })
+    if (me.actor === 'self') return new SupportWorkspace({ ...known, actor: 'self' })
+    throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
+      operation: meOperation.id,
+      outcome: 'refused',
+      reason: 'envelope',
+      response,
+      hint: 'Make the client with `new SupportWorkspace` and pass the `actor` you know.',
+    })
+  }
+
+  /** What the service says of the token: app, organization, actor, scopes, user (specification, section 4). */
+  me(options?: CallOptions): Call<Me> {
+    return callOperation(this.#transport, meOperation, {}, options)
+  }
+
+  /**
+   * Calls an operation described with `defineOperation`, like a built-in one.
+   *
+   * @param args its input (`path`, `query`, `body`) and the options of the call.
+   */
+  call<const Definition extends Operation>(
+    this: SupportWorkspace<A> & ActsAs<Definition extends { readonly actor: 'self' } ? 'self' : never>,
+    operation: Definition,
+    ...args: CallArguments<Definition>
+  ): ResultOf<Definition> {
+    const [input = {}, options] = args
+    return callOperation(this.#transport, operation, input as InputOf<Definition>, options)
+  }
+
+  /**
+   * Sends one request to a path below the base URL and gives the JSON body as it came: for a one-off that is not worth
+   * a definition. Put ids into `input.path`, not into the path itself: it names the call in errors and hooks.
+   *
+   * @example
+   * const tags = await workspace.request('GET', '/api/oauth/v1/tags', { query: { limit: 5 } })
+   *
+   * @throws InvalidArgumentError when the path is not a plain path below the base URL.
+   */
+  request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
+    const operation: Operation = defineOperation({ id: `${method} ${path}`, method, path, answer: 'any' })
+    return Call.started(() => this.#transport.send(operation, input, options))
+  }
+}

@@ -1,0 +1,82 @@
+import { follow } from './abort.ts'
+
+/** The longest time that a timer can hold, in ms; a longer limit is no limit. */
+export const longestTimer = 2_147_483_647
+
+/** Which limit ended a call. */
+export class TimeLimit {
+  readonly limit: 'attempt' | 'total'
+  readonly timeout: number
+
+  constructor(limit: 'attempt' | 'total', timeout: number) {
+    this.limit = limit
+    this.timeout = timeout
+  }
+}
+
+/**
+ * The one clock of a call: the caller's signal and the total time limit, for every request, body and wait of it.
+ * `signal` is aborted with the caller's reason, or with a `TimeLimit`.
+ */
+export class CallClock {
+  readonly #controller = new AbortController()
+  readonly #unfollow: () => void
+  readonly #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #deadline: number
+
+  constructor(signal: AbortSignal | undefined, totalTimeout: number) {
+    this.#deadline = Date.now() + totalTimeout
+    this.#unfollow = follow(signal, this.#controller)
+    this.#timer = startTimer(this.#controller, new TimeLimit('total', totalTimeout))
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** How much of the total time is left, in ms. */
+  get remaining(): number {
+    return this.#deadline - Date.now()
+  }
+
+  /** A controller for one attempt: ends with the call, or when its own time is up. */
+  startAttempt(timeout: number): { signal: AbortSignal; stop: () => void } {
+    const controller = new AbortController()
+    const unfollow = follow(this.signal, controller)
+    const timer = startTimer(controller, new TimeLimit('attempt', timeout))
+    return {
+      signal: controller.signal,
+      stop: () => {
+        clearTimeout(timer)
+        unfollow()
+      },
+    }
+  }
+
+  /** Waits some ms. Rejects at once with the signal's reason when the call ends first. */
+  wait(duration: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        clearTimeout(timer)
+        reject(this.signal.reason)
+      }
+      const timer = setTimeout(() => {
+        this.signal.removeEventListener('abort', abort)
+        resolve()
+      }, duration)
+      if (this.signal.aborted) abort()
+      else this.signal.addEventListener('abort', abort, { once: true })
+    })
+  }
+
+  /** Takes back the listener on the caller's signal and the timer. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#unfollow()
+  }
+}
+
+function startTimer(controller: AbortController, limit: TimeLimit): ReturnType<typeof setTimeout> | undefined {
+  if (limit.timeout > longestTimer) return undefined
+  return setTimeout(() => controller.abort(limit), limit.timeout)
+}

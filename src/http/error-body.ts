@@ -1,0 +1,45 @@
+/** What an error body says. */
+export interface ErrorBody {
+  readonly code: string | undefined
+  readonly description: string | undefined
+}
+
+/**
+ * Reads the error body that the reference documents, `{ error, error_description }` (section 4), and the shapes that
+ * gateways and other deployments use, as the specification does not show one: `{ code, message }`,
+ * `{ error: { code, message } }`, `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and a body that is no JSON.
+ */
+export function readErrorBody(text: string): ErrorBody {
+  const body = parseObject(text)
+  if (body === undefined) return { code: undefined, description: undefined }
+  const inner = asObject(body.error) ?? asObject(Array.isArray(body.errors) ? body.errors[0] : undefined) ?? body
+  return {
+    code: firstString(body.error, inner.code, inner.error, inner.type),
+    description: firstString(
+      body.error_description,
+      inner.error_description,
+      inner.message,
+      inner.description,
+      inner.detail,
+      inner.title,
+    ),
+  }
+}
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+}
+
+function firstString(...values: unknown[]): string | undefined {
+  return values.find((value): value is string => typeof value === 'string' && value !== '')
+}

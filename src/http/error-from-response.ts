@@ -1,0 +1,113 @@
+import {
+  ActorSelfRequiredError,
+  ApiError,
+  type Attempt,
+  AuthenticationError,
+  BadRequestError,
+  InsufficientScopeError,
+  NotFoundError,
+  type Outcome,
+  PermissionDeniedError,
+  RateLimitError,
+  type ResponseInfo,
+  ServerError,
+  UnprocessableError,
+} from '../errors/index.ts'
+import type { Operation } from '../operation.ts'
+import type { ErrorBody } from './error-body.ts'
+
+/** What is known when the service has answered with an error. */
+export interface ErrorAnswer {
+  readonly operation: Operation
+  readonly outcome: Outcome
+  readonly attempts: readonly Attempt[]
+  readonly response: ResponseInfo
+  readonly body: ErrorBody
+  /** The scopes of the token, when the client knows them. */
+  readonly grantedScopes: readonly string[] | undefined
+  /** What `Retry-After` asks for, in ms. */
+  readonly retryAfter: number | undefined
+}
+
+/** The error of the family that fits the status and code of an answer. */
+export function errorFromResponse(answer: ErrorAnswer): ApiError {
+  const { operation, outcome, attempts, response, body } = answer
+  const { status } = response
+  const message = `${operation.id} failed with ${status}${body.code === undefined ? '' : ` ${body.code}`}${
+    body.description === undefined ? '' : `: ${body.description.replace(/[.\s]+$/, '')}`
+  }.`
+  const details = {
+    operation: operation.id,
+    outcome,
+    attempts,
+    response,
+    status,
+    code: body.code,
+    description: body.description,
+    hint: hintFor(answer),
+  }
+  if (body.code === 'actor_self_required') return new ActorSelfRequiredError(message, details)
+  if (body.code === 'insufficient_scope') {
+    const required = operation.scope === undefined ? [] : [operation.scope]
+    return new InsufficientScopeError(message, { ...details, required, granted: answer.grantedScopes })
+  }
+  if (status === 429) {
+    const retryAfter = answer.retryAfter === undefined ? undefined : Math.ceil(answer.retryAfter / 1000)
+    return new RateLimitError(message, { ...details, retryAfter })
+  }
+  const ErrorClass = classes[status] ?? (status >= 500 ? ServerError : ApiError)
+  return new ErrorClass(message, details)
+}
+
+/** The error of an authoring call on an `actor=app` client: nothing was sent. */
+export function actorSelfRequired(operation: Operation): ActorSelfRequiredError {
+  return new ActorSelfRequiredError(`${operation.id} authors content, and this client was made with actor "app".`, {
+    operation: operation.id,
+    outcome: 'not-sent',
+    status: 422,
+    code: 'actor_self_required',
+    description: undefined,
+    hint: actorHint,
+  })
+}
+
+const classes: Readonly<Record<number, typeof ApiError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  403: PermissionDeniedError,
+  404: NotFoundError,
+  422: UnprocessableError,
+}
+
+const actorHint = 'Log in with actor "self" and call it with that token.'
+
+function hintFor({ operation, outcome, response, body, retryAfter }: ErrorAnswer): string {
+  const { status } = response
+  if (body.code === 'actor_self_required') return actorHint
+  if (body.code === 'insufficient_scope') {
+    const scope = operation.scope === undefined ? 'the missing scope' : `"${operation.scope}"`
+    return `Log in again and ask for ${scope} beside the scopes you have; a role without admin rights may not get it.`
+  }
+  if ((status === 404 || status === 405) && operation.evidence === 'inferred') {
+    return `The path ${operation.method} ${operation.path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
+  }
+  if (status === 429) {
+    return retryAfter === undefined
+      ? 'Call less often, or raise `maxRetries`.'
+      : 'Call again after `retryAfter` seconds.'
+  }
+  if (outcome === 'unknown' && operation.method !== 'GET') {
+    return 'It may have taken effect all the same: look before you send it again.'
+  }
+  return (
+    hints[status] ?? (status >= 500 ? 'Try again later.' : 'Look the status up in the documentation of the service.')
+  )
+}
+
+const hints: Readonly<Record<number, string>> = {
+  400: 'Check the parameters and values of the call.',
+  401: 'The token is missing, invalid, expired or revoked: log in again for a new one.',
+  403: 'The token or the person behind it may not do this: use one that may.',
+  404: 'Check the id, and that it belongs to the organization of the token.',
+  422: 'Check the fields of the body: the service understood it but did not accept it.',
+}

@@ -1,0 +1,177 @@
+import {
+  type Attempt,
+  ConnectionError,
+  type Outcome,
+  RateLimitError,
+  type RequestError,
+  type ResponseInfo,
+  TimeoutError,
+  UnexpectedResponseError,
+  type UnexpectedResponseReason,
+} from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
+import type { Operation } from '../operation.ts'
+import type { TimeLimit } from './call-clock.ts'
+import type { ErrorBody } from './error-body.ts'
+import { errorFromResponse } from './error-from-response.ts'
+import type { FailedAttempt } from './retry-policy.ts'
+
+/** How one attempt failed: what the retry policy reads, and how to make the error once no attempt follows. */
+export interface Failure extends FailedAttempt {
+  readonly name: string
+  /** The service's code, when it gave one. */
+  readonly code?: string | undefined
+  readonly response?: ResponseInfo
+  toError(context: { readonly outcome: Outcome; readonly attempts: readonly Attempt[] }): RequestError
+}
+
+/** `fetch` rejected, or the body broke off. */
+export function connectionFailure(
+  operation: Operation,
+  thrown: unknown,
+  secrets: readonly string[],
+  opened: boolean,
+): Failure {
+  const cause = safeCause(thrown, secrets)
+  const outcome: Outcome = !opened && neverOpened(thrown) ? 'not-sent' : 'unknown'
+  return {
+    name: ConnectionError.kind,
+    outcome,
+    fault: true,
+    toError: (context) =>
+      new ConnectionError(
+        `${operation.id} got no ${opened ? 'whole ' : ''}answer: ${deepest(cause).message.replace(/\.$/, '')}.`,
+        { operation: operation.id, cause, ...context, hint: hintFor(operation, context.outcome) },
+      ),
+  }
+}
+
+/** A time limit ran out. */
+export function timeoutFailure(operation: Operation, { limit, timeout }: TimeLimit, sent: boolean): Failure {
+  return {
+    name: TimeoutError.kind,
+    outcome: sent ? 'unknown' : 'not-sent',
+    fault: limit === 'attempt',
+    toError: (context) =>
+      new TimeoutError(
+        `${operation.id} took longer than ${limit === 'total' ? 'its total limit of ' : ''}${timeout} ms.`,
+        {
+          operation: operation.id,
+          limit,
+          timeout,
+          ...context,
+          hint: hintFor(operation, context.outcome),
+        },
+      ),
+  }
+}
+
+/** The service answered with an error status. */
+export function apiFailure(
+  operation: Operation,
+  response: ResponseInfo,
+  body: ErrorBody,
+  retryAfter: number | undefined,
+  grantedScopes: readonly string[] | undefined,
+): Failure {
+  const { status } = response
+  return {
+    name: errorFromResponse({ operation, response, body, retryAfter, grantedScopes, outcome: 'unknown', attempts: [] })
+      .name,
+    // A 408 and a 5xx may come from something between, after the service has acted.
+    outcome: status < 500 && status !== 408 ? 'refused' : 'unknown',
+    status,
+    code: body.code,
+    response,
+    retryAfter,
+    fault: false,
+    toError: ({ outcome, attempts }) =>
+      errorFromResponse({ operation, response, body, retryAfter, grantedScopes, outcome, attempts }),
+  }
+}
+
+/** The call would have to wait for the rate limit longer than it may. Nothing was sent. */
+export function rateLimitFailure(operation: Operation, wait: number): Failure {
+  return {
+    name: RateLimitError.kind,
+    outcome: 'not-sent',
+    fault: false,
+    toError: (context) =>
+      new RateLimitError(`${operation.id} was held back: the service has asked this client to wait.`, {
+        operation: operation.id,
+        status: 429,
+        code: undefined,
+        description: undefined,
+        retryAfter: Math.ceil(wait / 1000),
+        ...context,
+        hint: 'Call again after `retryAfter` seconds, or give the call a longer `totalTimeout`.',
+      }),
+  }
+}
+
+/** The answer is not one that the service documents. */
+export function unexpectedFailure(
+  operation: Operation,
+  response: ResponseInfo,
+  reason: UnexpectedResponseReason,
+  what: string,
+): Failure {
+  return {
+    name: UnexpectedResponseError.kind,
+    outcome: 'unknown',
+    status: response.status,
+    response,
+    fault: false,
+    toError: (context) =>
+      new UnexpectedResponseError(`${operation.id} got an answer that cannot be used (${response.status}): ${what}.`, {
+        operation: operation.id,
+        reason,
+        response,
+        ...context,
+        hint: hints[reason],
+      }),
+  }
+}
+
+const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
+  redirect: 'The token is not carried elsewhere: set `baseUrl` to the final address of the service.',
+  'not-json': 'Check that `baseUrl` is the API and that no proxy or login page answers for it.',
+  envelope: 'Check that `baseUrl` is the API; if the service has changed, update this package.',
+  schema: 'Use `validation: "observe"` to take the data as sent, and report the difference.',
+  'too-large': 'Ask for fewer items with `limit`, or raise `maxResponseBytes`.',
+}
+
+function hintFor(operation: Operation, outcome: Outcome): string {
+  if (outcome === 'not-sent') return 'Nothing was sent: check the network and `baseUrl`, then call again.'
+  return operation.method === 'GET'
+    ? 'Check the network, then call again.'
+    : 'It may have taken effect all the same: look before you send it again.'
+}
+
+const neverOpenedCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ConnectionRefused', // Bun
+  'FailedToOpenSocket', // Bun
+])
+
+/** Whether the error says that no connection came about, so that the service cannot have seen the request. */
+export function neverOpened(thrown: unknown): boolean {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth += 1) {
+    const { code, syscall } = error as { code?: unknown; syscall?: unknown }
+    if (syscall === 'connect' || syscall === 'getaddrinfo' || neverOpenedCodes.has(String(code))) return true
+    if (error.message.includes('client error (Connect)')) return true // Deno
+  }
+  return false
+}
+
+function deepest(error: Error): Error {
+  return error.cause instanceof Error ? deepest(error.cause) : error
+}

@@ -1,0 +1,12 @@
+/**
+ * The wait that a `Retry-After` header asks for, in ms: seconds or an HTTP date (RFC 9110, section 10.2.3).
+ * Undefined when there is none or it is neither.
+ */
+export function parseRetryAfter(value: string | null, now: number = Date.now()): number | undefined {
+  const text = value?.trim() ?? ''
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000
+  // An HTTP date begins with the name of a day; Date.parse alone would take "-1" and "2030" for dates.
+  if (!/^[A-Z][a-z]+,? /.test(text)) return undefined
+  const date = Date.parse(text)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}

@@ -1,0 +1,85 @@
+export type { StandardSchemaV1 } from '@standard-schema/spec'
+export type { Actor } from './actor.ts'
+export { Call, type WithResponse } from './call.ts'
+export { type AnyWorkspace, SupportWorkspace } from './client.ts'
+export type { CallOptions, ClientOptions } from './client-options.ts'
+export {
+  ActorSelfRequiredError,
+  ApiError,
+  type Attempt,
+  AuthenticationError,
+  BadRequestError,
+  ConnectionError,
+  InsufficientScopeError,
+  InvalidArgumentError,
+  isSupportWorkspaceError,
+  NotFoundError,
+  type Outcome,
+  PaginationError,
+  PermissionDeniedError,
+  RateLimitError,
+  RequestError,
+  type ResponseInfo,
+  ServerError,
+  SupportWorkspaceError,
+  TimeoutError,
+  UnexpectedResponseError,
+  type UnexpectedResponseReason,
+  UnprocessableError,
+} from './errors/index.ts'
+export type { AccessTokenOption, AccessTokenSource } from './http/authorization.ts'
+export type {
+  AttemptEndEvent,
+  AttemptStartEvent,
+  Hooks,
+  OperationEndEvent,
+  OperationEvent,
+  RetryEvent,
+} from './http/hooks.ts'
+export type { Drift, ValidationMode } from './http/validation.ts'
+export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'
+export type {
+  AssignConversationBody,
+  Conversation,
+  ConversationAssignee,
+  CreateConversationBody,
+  Group,
+  UpdateConversationBody,
+} from './models/conversation.ts'
+export type { Application, Me } from './models/me.ts'
+export type { InviteMemberBody, Member, Role, UpdateMemberBody } from './models/member.ts'
+export type {
+  Attachment,
+  CreateMessageBody,
+  CreateNoteBody,
+  Message,
+  QuotedMessage,
+  UpdateMessageBody,
+} from './models/message.ts'
+export type {
+  Organization,
+  OrganizationSettings,
+  UpdateOrganizationBody,
+  UpdateOrganizationSettingsBody,
+} from './models/organization.ts'
+export type { FreeForm } from './models/schema.ts'
+export { schemas } from './models/schemas.ts'
+export type { CreateSegmentBody, Segment, UpdateSegmentBody } from './models/segment.ts'
+export type { CreateTaskBody, Task, UpdateTaskBody } from './models/task.ts'
+export type { User } from './models/user.ts'
+export {
+  type Answer,
+  defineOperation,
+  type Evidence,
+  type InputOf,
+  type Method,
+  type Operation,
+  type OperationInput,
+  type OutputOf,
+  type QueryValue,
+} from './operation.ts'
+export { type ListOptions, type ListQuery, type Page, Paginated } from './pagination.ts'
+export type { OperationId } from './resources/operations.ts'
+export type { KnownScope, Scope } from './scopes.ts'
+export { toDate } from './time.ts'
+export type { WebAbortSignal, WebFetch, WebHeaders, WebRequest, WebResponse, WebURL } from './web-types.ts'

@@ -1,0 +1,66 @@
+import * as z from 'zod/mini'
+import { documents, type FreeForm, field, freeForm } from './schema.ts'
+import { type User, userShape } from './user.ts'
+
+/** A contact: a customer of the organization (reference, section 2). */
+export interface Contact {
+  /** The contact's id. */
+  id: string
+  /** The person. Name and email live here. */
+  user?: User | null
+  /** Where it came from. The spellings are not documented. */
+  source?: string | null
+  blocked?: boolean | null
+  starred?: boolean | null
+  active?: boolean | null
+  /** Free form. */
+  source_info?: FreeForm | null
+  /** Free form. */
+  attributes?: FreeForm | null
+  auth_type?: string | null
+  /** When it was made, in epoch seconds. */
+  inserted_at?: number | null
+  /** When it was last changed, in epoch seconds. */
+  updated_at?: number | null
+  /** When the person was last active, in epoch seconds. */
+  active_at?: number | null
+}
+
+/** The body of `contacts.create` (reference, section 3.2). Further fields go out as they are given. */
+export interface CreateContactBody {
+  /** The person's email address. */
+  email: string
+  /** Probable, not documented. */
+  name?: string
+  [field: string]: unknown
+}
+
+/** The body of `contacts.update`. That it takes `blocked` is probable, not documented (reference, section 3.2). */
+export interface UpdateContactBody {
+  blocked?: boolean
+  [field: string]: unknown
+}
+
+export const contactSchema = documents<Contact>()(
+  z.looseObject({
+    id: z.string(),
+    user: field(userShape),
+    source: field(z.string()),
+    blocked: field(z.boolean()),
+    starred: field(z.boolean()),
+    active: field(z.boolean()),
+    source_info: field(freeForm),
+    attributes: field(freeForm),
+    auth_type: field(z.string()),
+    inserted_at: field(z.number()),
+    updated_at: field(z.number()),
+    active_at: field(z.number()),
+  }),
+)
+
+export const createContactBodySchema = documents<CreateContactBody>()(
+  z.looseObject({ email: z.string(), name: z.exactOptional(z.string()) }),
+)
+export const updateContactBodySchema = documents<UpdateContactBody>()(
+  z.looseObject({ blocked: z.exactOptional(z.boolean()) }),
+)

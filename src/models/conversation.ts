@@ -1,0 +1,133 @@
+import * as z from 'zod/mini'
+import { documents, type FreeForm, field, freeForm } from './schema.ts'
+import { type User, userShape } from './user.ts'
+
+/** A conversation with a customer (reference, section 2). */
+export interface Conversation {
+  /** The conversation's id. */
+  id: string
+  /** When it began, in epoch seconds. */
+  inserted_at?: number | null
+  /** The text that began it. */
+  initial_message?: string | null
+  /** Whether it is marked as spam. */
+  is_spam?: boolean | null
+  /** The text of its last message. */
+  last_message?: string | null
+  /** When the last message came, in epoch seconds. */
+  last_message_inserted_at?: number | null
+  /** Its status. The spellings are not documented. */
+  status?: string | null
+  /** The customer (that it is the customer is inferred). */
+  user?: User | null
+  /** Whether it is pinned. */
+  pinned?: boolean | null
+  /** How many messages are unread. */
+  unread_count?: number | null
+  /** A summary of it. */
+  summary?: string | null
+  /** Free form. */
+  meta_info?: FreeForm | null
+  /** Whether a guest submitted it. */
+  guest_submission?: boolean | null
+  /** The id of its group. */
+  group_id?: string | null
+  /** Its group. */
+  group?: Group | null
+  /** To whom it is assigned. */
+  conversation_assignee?: ConversationAssignee | null
+}
+
+/** A group of conversations (reference, section 2). */
+export interface Group {
+  /** The group's id. */
+  id: string
+  name?: string | null
+  slug?: string | null
+  color?: string | null
+}
+
+/** The assignment of a conversation to a team member (reference, section 2). */
+export interface ConversationAssignee {
+  /** The assignment's id. */
+  id: string
+  conversation_id?: string | null
+  /** The team member. Whether it is a user id or a membership id is not documented. */
+  user_id?: string | null
+  /** Who assigned it. */
+  assignor_id?: string | null
+  /** When it was assigned, in epoch seconds. */
+  assigned_at?: number | null
+}
+
+/** The body of `conversations.create` (reference, section 3.2). Further fields go out as they are given. */
+export interface CreateConversationBody {
+  /** The customer's email address. */
+  customer_email: string
+  /** The text that begins the conversation. */
+  initial_message: string
+  [field: string]: unknown
+}
+
+/** The body of `conversations.update` (inferred). Further fields go out as they are given. */
+export interface UpdateConversationBody {
+  status?: string
+  is_spam?: boolean
+  pinned?: boolean
+  [field: string]: unknown
+}
+
+/** The body of `conversations.assign` (reference, section 3.2). Further fields go out as they are given. */
+export interface AssignConversationBody {
+  /** The team member. Whether a user id or a membership id is meant is not documented. */
+  user_id: string
+  [field: string]: unknown
+}
+
+const groupShape = z.looseObject({
+  id: z.string(),
+  name: field(z.string()),
+  slug: field(z.string()),
+  color: field(z.string()),
+})
+
+export const conversationAssigneeShape = z.looseObject({
+  id: z.string(),
+  conversation_id: field(z.string()),
+  user_id: field(z.string()),
+  assignor_id: field(z.string()),
+  assigned_at: field(z.number()),
+})
+
+export const conversationShape = z.looseObject({
+  id: z.string(),
+  inserted_at: field(z.number()),
+  initial_message: field(z.string()),
+  is_spam: field(z.boolean()),
+  last_message: field(z.string()),
+  last_message_inserted_at: field(z.number()),
+  status: field(z.string()),
+  user: field(userShape),
+  pinned: field(z.boolean()),
+  unread_count: field(z.number()),
+  summary: field(z.string()),
+  meta_info: field(freeForm),
+  guest_submission: field(z.boolean()),
+  group_id: field(z.string()),
+  group: field(groupShape),
+  conversation_assignee: field(conversationAssigneeShape),
+})
+
+export const conversationSchema = documents<Conversation>()(conversationShape)
+export const conversationAssigneeSchema = documents<ConversationAssignee>()(conversationAssigneeShape)
+export const createConversationBodySchema = documents<CreateConversationBody>()(
+  z.looseObject({ customer_email: z.string(), initial_message: z.string() }),
+)
+export const updateConversationBodySchema = documents<UpdateConversationBody>()(
+  z.looseObject({
+    status: z.exactOptional(z.string()),
+    is_spam: z.exactOptional(z.boolean()),
+    pinned: z.exactOptional(z.boolean()),
+  }),
+)
+export const assignConversationBodySchema = documents<AssignConversationBody>()(z.looseObject({ user_id: z.string() }))

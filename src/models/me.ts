@@ -1,0 +1,37 @@
+import * as z from 'zod/mini'
+import type { Actor } from '../actor.ts'
+import { type Organization, organizationShape } from './organization.ts'
+import { documents, field } from './schema.ts'
+import { type User, userShape } from './user.ts'
+
+/** What the service says of the calling token (reference, section 2). */
+export interface Me {
+  /** The app that the token was given to. */
+  application?: Application | null
+  /** The organization that the token is bound to. */
+  organization?: Organization | null
+  /** The actor mode of the token. */
+  actor?: Actor | (string & {}) | null
+  /** The scopes of the token. */
+  scopes?: string[] | null
+  /** The user of an `actor=self` token; presumably null or absent for `app` (inferred). */
+  user?: User | null
+}
+
+/** An OAuth app (reference, section 2). */
+export interface Application {
+  /** The app's id. */
+  id: string
+  name?: string | null
+  client_id?: string | null
+}
+
+export const meSchema = documents<Me>()(
+  z.looseObject({
+    application: field(z.looseObject({ id: z.string(), name: field(z.string()), client_id: field(z.string()) })),
+    organization: field(organizationShape),
+    actor: field(z.string()),
+    scopes: field(z.array(z.string())),
+    user: field(userShape),
+  }),
+)

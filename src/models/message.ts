@@ -1,0 +1,108 @@
+import * as z from 'zod/mini'
+import { documents, type FreeForm, field, freeForm } from './schema.ts'
+import { type User, userShape } from './user.ts'
+
+/** A message of a conversation, or a note, which has the same shape (reference, section 2). */
+export interface Message {
+  /** The message's id. */
+  id: string
+  conversation_id?: string | null
+  /** Where it came from. The spellings are not documented. */
+  source?: string | null
+  /** Whether it is marked as spam. */
+  is_spam?: boolean | null
+  /** When it was written, in epoch seconds. */
+  inserted_at?: number | null
+  /** Its text, as HTML from outside: sanitise it before you show it in a page. */
+  body_html?: string | null
+  /** When it was marked as the solution, in epoch seconds. */
+  marked_as_solution_at?: number | null
+  /** The author (that it is the author is inferred). */
+  user?: User | null
+  /** Free form. */
+  meta_info?: FreeForm | null
+  /** Whether an AI wrote it. */
+  is_ai_message?: boolean | null
+  /** The message that it answers. */
+  reply_to?: QuotedMessage | null
+  attachments?: Attachment[] | null
+}
+
+/** The message that another one answers (reference, section 2). */
+export interface QuotedMessage {
+  /** The message's id. */
+  id: string
+  /** Its text, as HTML from outside: sanitise it before you show it in a page. */
+  body_html?: string | null
+  user?: User | null
+}
+
+/** A file of a message (reference, section 2). How to upload one is not documented. */
+export interface Attachment {
+  /** The attachment's id. */
+  id: string
+  /** Where to download it, for a while. */
+  presigned_url?: string | null
+  original_filename?: string | null
+  extension?: string | null
+  /** Its size; that it is in bytes is inferred. */
+  file_size?: number | null
+  resource_type?: string | null
+  resource_id?: string | null
+}
+
+/** The body of `messages.create` (reference, section 3.2). Further fields go out as they are given. */
+export interface CreateMessageBody {
+  /** The text, as HTML. */
+  body_html: string
+  [field: string]: unknown
+}
+
+/** The body of `messages.update`. That it takes `body_html` is probable, not documented (reference, section 3.2). */
+export interface UpdateMessageBody {
+  /** The text, as HTML. */
+  body_html?: string
+  [field: string]: unknown
+}
+
+/** The body of `notes.create` (reference, section 3.2). Further fields go out as they are given. */
+export interface CreateNoteBody {
+  /** The text, as HTML. */
+  body_html: string
+  [field: string]: unknown
+}
+
+const attachmentShape = z.looseObject({
+  id: z.string(),
+  presigned_url: field(z.string()),
+  original_filename: field(z.string()),
+  extension: field(z.string()),
+  file_size: field(z.number()),
+  resource_type: field(z.string()),
+  resource_id: field(z.string()),
+})
+
+export const messageSchema = documents<Message>()(
+  z.looseObject({
+    id: z.string(),
+    conversation_id: field(z.string()),
+    source: field(z.string()),
+    is_spam: field(z.boolean()),
+    inserted_at: field(z.number()),
+    body_html: field(z.string()),
+    marked_as_solution_at: field(z.number()),
+    user: field(userShape),
+    meta_info: field(freeForm),
+    is_ai_message: field(z.boolean()),
+    reply_to: field(z.looseObject({ id: z.string(), body_html: field(z.string()), user: field(userShape) })),
+    attachments: field(z.array(attachmentShape)),
+  }),
+)
+
+const withText = z.looseObject({ body_html: z.string() })
+
+export const createMessageBodySchema = documents<CreateMessageBody>()(withText)
+export const createNoteBodySchema = documents<CreateNoteBody>()(withText)
+export const updateMessageBodySchema = documents<UpdateMessageBody>()(
+  z.looseObject({ body_html: z.exactOptional(z.string()) }),
+)

@@ -1,0 +1,27 @@
+import { contactSchema } from './contact.ts'
+import { conversationAssigneeSchema, conversationSchema } from './conversation.ts'
+import { meSchema } from './me.ts'
+import { memberSchema } from './member.ts'
+import { messageSchema } from './message.ts'
+import { organizationSchema, organizationSettingsSchema } from './organization.ts'
+import { segmentSchema } from './segment.ts'
+import { taskSchema } from './task.ts'
+import { userSchema } from './user.ts'
+
+/**
+ * The schemas of what the service sends, each a Standard Schema: for your own validation, or for `defineOperation`.
+ * Unknown fields pass, and so do null and absence where the reference does not rule them out.
+ */
+export const schemas = {
+  me: meSchema,
+  conversation: conversationSchema,
+  conversationAssignee: conversationAssigneeSchema,
+  message: messageSchema,
+  contact: contactSchema,
+  member: memberSchema,
+  organization: organizationSchema,
+  organizationSettings: organizationSettingsSchema,
+  task: taskSchema,
+  segment: segmentSchema,
+  user: userSchema,
+} as const

@@ -1,0 +1,23 @@
+import * as z from 'zod/mini'
+import { documents } from './schema.ts'
+
+/** A segment. No page of the reference shows its fields: those that the service sends come through as they are. */
+export interface Segment {
+  /** The segment's id (inferred). */
+  id: string
+  [field: string]: unknown
+}
+
+/** The body of `segments.create`. Its fields are not documented. */
+export interface CreateSegmentBody {
+  [field: string]: unknown
+}
+
+/** The body of `segments.update`. Its fields are not documented. */
+export interface UpdateSegmentBody {
+  [field: string]: unknown
+}
+
+export const segmentSchema = documents<Segment>()(z.looseObject({ id: z.string() }))
+export const createSegmentBodySchema = documents<CreateSegmentBody>()(z.looseObject({}))
+export const updateSegmentBodySchema = documents<UpdateSegmentBody>()(z.looseObject({}))

@@ -1,0 +1,112 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { InvalidArgumentError } from './errors/index.ts'
+import type { Scope } from './scopes.ts'
+
+/** Where the knowledge of an operation comes from, best first. `inferred` ones are guesses by analogy. */
+export type Evidence = 'specification' | 'reference' | 'inferred'
+
+/** The HTTP methods that an operation may have. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/**
+ * How a successful answer is wrapped:
+ *
+ * - `item`: `{ "data": {…} }`, the call gives what `data` holds.
+ * - `list`: `{ "data": […], "page_metadata": {…} }`, the call pages.
+ * - `bare`: the JSON body itself.
+ * - `none`: no body; the call gives `undefined`.
+ * - `any`: any JSON value, or nothing at all.
+ */
+export type Answer = 'item' | 'list' | 'bare' | 'none' | 'any'
+
+/** An endpoint as data. Everything that a call needs to know of it. */
+export interface Operation {
+  /** The name of the operation in errors, hooks and reports, for example `messages.create`. */
+  readonly id: string
+  readonly method: Method
+  /** Below the base URL, with its parameters in braces: `/api/oauth/v1/conversations/{conversation_id}/messages`. */
+  readonly path: `/${string}`
+  /** The scope that it needs, when that is known. */
+  readonly scope?: Scope
+  /** `self` when only an `actor=self` token may call it. */
+  readonly actor?: 'self'
+  /** How sure the operation is. Absent on one of your own. */
+  readonly evidence?: Evidence
+  /** How a successful answer is wrapped. Default: `item`. */
+  readonly answer?: Answer
+  /** Checks the request body before it is sent: any Standard Schema. */
+  readonly body?: StandardSchemaV1
+  /** Checks the query before it is sent: any Standard Schema. */
+  readonly query?: StandardSchemaV1
+  /** Describes the answer, or one item of a list: any Standard Schema. */
+  readonly response?: StandardSchemaV1
+}
+
+/**
+ * Describes an endpoint that this package lacks, so that `workspace.call` can call it: same authorization, retries,
+ * errors, validation and paging as the built-in ones.
+ *
+ * @example
+ * const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags', answer: 'list' })
+ * for await (const tag of workspace.call(listTags)) console.log(tag)
+ *
+ * @throws InvalidArgumentError when the path is not a plain path below the base URL.
+ */
+export function defineOperation<const Definition extends Omit<Operation, 'evidence'>>(
+  definition: Definition,
+): Definition {
+  if (!isPlainPath(definition.path)) {
+    throw new InvalidArgumentError(
+      'path',
+      `The path of operation "${definition.id}" is not a plain path below the base URL.`,
+      'Begin it with one "/", without "..", query, fragment or backslash; parameters go in braces.',
+    )
+  }
+  return Object.freeze({ ...definition })
+}
+
+function isPlainPath(path: string): boolean {
+  if (!/^\/(?!\/)[^?#\\\s]*$/.test(path)) return false
+  return path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))
+}
+
+/** The names in braces of a path. */
+export type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameter<Rest>
+  : never
+
+/** A value that a query can hold. `undefined` and `null` are left out; a list repeats its parameter. */
+export type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[]
+
+/** What a call of an operation takes, beside its options. */
+export interface OperationInput {
+  readonly path?: Readonly<Record<string, string>> | undefined
+  readonly query?: Readonly<Record<string, unknown>> | undefined
+  readonly body?: unknown
+}
+
+type PathPart<Definition extends Operation> = [PathParameter<Definition['path']>] extends [never]
+  ? { readonly path?: undefined }
+  : { readonly path: Readonly<Record<PathParameter<Definition['path']>, string>> }
+
+type BodyPart<Definition extends Operation> = Definition extends {
+  readonly body: infer Schema extends StandardSchemaV1
+}
+  ? { readonly body: StandardSchemaV1.InferInput<Schema> }
+  : { readonly body?: unknown }
+
+type QueryPart<Definition extends Operation> = Definition extends {
+  readonly query: infer Schema extends StandardSchemaV1
+}
+  ? { readonly query: StandardSchemaV1.InferInput<Schema> }
+  : { readonly query?: Readonly<Record<string, QueryValue>> | undefined }
+
+/** The input of one operation: its path parameters by name, its body and its query. */
+export type InputOf<Definition extends Operation> = PathPart<Definition> & BodyPart<Definition> & QueryPart<Definition>
+
+/** What one operation answers: its item, or one item of its list. */
+export type OutputOf<Definition extends Operation> = Definition extends { readonly answer: 'none' }
+  ? undefined
+  : Definition extends { readonly response: infer Schema extends StandardSchemaV1 }
+    ? StandardSchemaV1.InferOutput<Schema>
+    : unknown

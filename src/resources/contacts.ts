@@ -1,0 +1,79 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import {
+  type Contact,
+  type CreateContactBody,
+  contactSchema,
+  createContactBodySchema,
+  type UpdateContactBody,
+  updateContactBodySchema,
+} from '../models/contact.ts'
+import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const contactOperations = {
+  list: {
+    id: 'contacts.list',
+    method: 'GET',
+    path: '/api/oauth/v1/contacts',
+    scope: 'contacts:read',
+    evidence: 'reference',
+    answer: 'list',
+    response: contactSchema,
+  },
+  get: {
+    id: 'contacts.get',
+    method: 'GET',
+    path: '/api/oauth/v1/contacts/{id}',
+    scope: 'contacts:read',
+    evidence: 'inferred',
+    response: contactSchema,
+  },
+  create: {
+    id: 'contacts.create',
+    method: 'POST',
+    path: '/api/oauth/v1/contacts',
+    scope: 'contacts:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: createContactBodySchema,
+    response: contactSchema,
+  },
+  update: {
+    id: 'contacts.update',
+    method: 'PATCH',
+    path: '/api/oauth/v1/contacts/{id}',
+    scope: 'contacts:write',
+    evidence: 'reference',
+    body: updateContactBodySchema,
+    response: contactSchema,
+  },
+} as const satisfies Operations
+
+/** The contacts of the organization: its customers. */
+export class Contacts<A extends Actor = Actor> extends Resource<A> {
+  /** Lists the contacts. Scope `contacts:read` (reference, row 12). */
+  list(query?: ListQuery, options?: ListOptions): Paginated<Contact> {
+    return this.call(contactOperations.list, { query }, options)
+  }
+
+  /**
+   * Gets a contact. Scope `contacts:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   */
+  get(id: string, options?: CallOptions): Call<Contact> {
+    return this.call(contactOperations.get, { path: { id } }, options)
+  }
+
+  /** Creates a contact. Scope `contacts:write`, `actor=self` only (reference, row 13). */
+  create(this: Contacts<'self'>, body: CreateContactBody, options?: CallOptions): Call<Contact> {
+    return this.call(contactOperations.create, { body }, options)
+  }
+
+  /** Changes a contact. Scope `contacts:write` (reference, row 14). */
+  update(id: string, body: UpdateContactBody, options?: CallOptions): Call<Contact> {
+    return this.call(contactOperations.update, { path: { id }, body }, options)
+  }
+}

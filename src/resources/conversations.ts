@@ -1,0 +1,124 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import {
+  type AssignConversationBody,
+  assignConversationBodySchema,
+  type Conversation,
+  type ConversationAssignee,
+  type CreateConversationBody,
+  conversationAssigneeSchema,
+  conversationSchema,
+  createConversationBodySchema,
+  type UpdateConversationBody,
+  updateConversationBodySchema,
+} from '../models/conversation.ts'
+import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const conversationOperations = {
+  list: {
+    id: 'conversations.list',
+    method: 'GET',
+    path: '/api/oauth/v1/conversations',
+    scope: 'conversations:read',
+    evidence: 'specification',
+    answer: 'list',
+    response: conversationSchema,
+  },
+  get: {
+    id: 'conversations.get',
+    method: 'GET',
+    path: '/api/oauth/v1/conversations/{conversation_id}',
+    scope: 'conversations:read',
+    evidence: 'inferred',
+    response: conversationSchema,
+  },
+  create: {
+    id: 'conversations.create',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations',
+    scope: 'conversations:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: createConversationBodySchema,
+    response: conversationSchema,
+  },
+  update: {
+    id: 'conversations.update',
+    method: 'PATCH',
+    path: '/api/oauth/v1/conversations/{conversation_id}',
+    scope: 'conversations:write',
+    evidence: 'inferred',
+    body: updateConversationBodySchema,
+    response: conversationSchema,
+  },
+  assign: {
+    id: 'conversations.assign',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations/{conversation_id}/assignee',
+    scope: 'conversations:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: assignConversationBodySchema,
+    response: conversationAssigneeSchema,
+  },
+  unassign: {
+    id: 'conversations.unassign',
+    method: 'DELETE',
+    path: '/api/oauth/v1/conversations/{conversation_id}/assignee',
+    scope: 'conversations:write',
+    evidence: 'inferred',
+    answer: 'none',
+  },
+} as const satisfies Operations
+
+/** The conversations of the organization. */
+export class Conversations<A extends Actor = Actor> extends Resource<A> {
+  /** Lists the conversations. Scope `conversations:read` (specification, section 4). */
+  list(query?: ListQuery, options?: ListOptions): Paginated<Conversation> {
+    return this.call(conversationOperations.list, { query }, options)
+  }
+
+  /**
+   * Gets a conversation. Scope `conversations:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   */
+  get(conversationId: string, options?: CallOptions): Call<Conversation> {
+    return this.call(conversationOperations.get, { path: { conversation_id: conversationId } }, options)
+  }
+
+  /** Starts a conversation with a customer. Scope `conversations:write`, `actor=self` only (reference, row 5). */
+  create(this: Conversations<'self'>, body: CreateConversationBody, options?: CallOptions): Call<Conversation> {
+    return this.call(conversationOperations.create, { body }, options)
+  }
+
+  /**
+   * Changes status, spam mark or pin of a conversation. Scope `conversations:write`.
+   *
+   * @experimental Inferred: method, path and fields are guesses by analogy (reference, section 1.1).
+   */
+  update(conversationId: string, body: UpdateConversationBody, options?: CallOptions): Call<Conversation> {
+    return this.call(conversationOperations.update, { path: { conversation_id: conversationId }, body }, options)
+  }
+
+  /** Assigns a conversation to a team member. Scope `conversations:write`, `actor=self` only (reference, row 6). */
+  assign(
+    this: Conversations<'self'>,
+    conversationId: string,
+    body: AssignConversationBody,
+    options?: CallOptions,
+  ): Call<ConversationAssignee> {
+    return this.call(conversationOperations.assign, { path: { conversation_id: conversationId }, body }, options)
+  }
+
+  /**
+   * Takes the assignment of a conversation back. Scope `conversations:write`.
+   *
+   * @experimental Inferred: method and path are guesses by analogy (reference, section 1.1).
+   */
+  unassign(conversationId: string, options?: CallOptions): Call<undefined> {
+    return this.call(conversationOperations.unassign, { path: { conversation_id: conversationId } }, options)
+  }
+}

@@ -1,0 +1,93 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import {
+  type InviteMemberBody,
+  inviteMemberBodySchema,
+  type Member,
+  memberSchema,
+  type UpdateMemberBody,
+  updateMemberBodySchema,
+} from '../models/member.ts'
+import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const memberOperations = {
+  list: {
+    id: 'members.list',
+    method: 'GET',
+    path: '/api/oauth/v1/users',
+    scope: 'users:read',
+    evidence: 'reference',
+    answer: 'list',
+    response: memberSchema,
+  },
+  get: {
+    id: 'members.get',
+    method: 'GET',
+    path: '/api/oauth/v1/users/{id}',
+    scope: 'users:read',
+    evidence: 'reference',
+    response: memberSchema,
+  },
+  invite: {
+    id: 'members.invite',
+    method: 'POST',
+    path: '/api/oauth/v1/users',
+    scope: 'users:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: inviteMemberBodySchema,
+    response: memberSchema,
+  },
+  update: {
+    id: 'members.update',
+    method: 'PATCH',
+    path: '/api/oauth/v1/users/{id}',
+    scope: 'users:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: updateMemberBodySchema,
+    response: memberSchema,
+  },
+  remove: {
+    id: 'members.remove',
+    method: 'DELETE',
+    path: '/api/oauth/v1/users/{id}',
+    scope: 'users:write',
+    evidence: 'inferred',
+    answer: 'none',
+  },
+} as const satisfies Operations
+
+/** The team members of the organization. Their ids are those of memberships, not of users. */
+export class Members<A extends Actor = Actor> extends Resource<A> {
+  /** Lists the team members. Scope `users:read` (reference, row 15). */
+  list(query?: ListQuery, options?: ListOptions): Paginated<Member> {
+    return this.call(memberOperations.list, { query }, options)
+  }
+
+  /** Gets a team member. Scope `users:read` (reference, row 17). */
+  get(id: string, options?: CallOptions): Call<Member> {
+    return this.call(memberOperations.get, { path: { id } }, options)
+  }
+
+  /** Invites a person. Scope `users:write`, `actor=self` only, token held by an admin (reference, row 16). */
+  invite(this: Members<'self'>, body: InviteMemberBody, options?: CallOptions): Call<Member> {
+    return this.call(memberOperations.invite, { body }, options)
+  }
+
+  /** Changes a team member. Scope `users:write`, `actor=self` only (reference, row 18). */
+  update(this: Members<'self'>, id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member> {
+    return this.call(memberOperations.update, { path: { id }, body }, options)
+  }
+
+  /**
+   * Removes a team member. Scope `users:write`.
+   *
+   * @experimental Inferred: method and path are guesses by analogy (reference, section 1.1).
+   */
+  remove(id: string, options?: CallOptions): Call<undefined> {
+    return this.call(memberOperations.remove, { path: { id } }, options)
+  }
+}

@@ -1,0 +1,81 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import {
+  type CreateMessageBody,
+  createMessageBodySchema,
+  type Message,
+  messageSchema,
+  type UpdateMessageBody,
+  updateMessageBodySchema,
+} from '../models/message.ts'
+import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const messageOperations = {
+  list: {
+    id: 'messages.list',
+    method: 'GET',
+    path: '/api/oauth/v1/conversations/{conversation_id}/messages',
+    scope: 'messages:read',
+    evidence: 'reference',
+    answer: 'list',
+    response: messageSchema,
+  },
+  create: {
+    id: 'messages.create',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations/{conversation_id}/messages',
+    scope: 'messages:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: createMessageBodySchema,
+    response: messageSchema,
+  },
+  update: {
+    id: 'messages.update',
+    method: 'PATCH',
+    path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
+    scope: 'messages:write',
+    evidence: 'reference',
+    body: updateMessageBodySchema,
+    response: messageSchema,
+  },
+  delete: {
+    id: 'messages.delete',
+    method: 'DELETE',
+    path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
+    scope: 'messages:write',
+    actor: 'self',
+    evidence: 'reference',
+    answer: 'none',
+  },
+} as const satisfies Operations
+
+/** The messages of a conversation. */
+export class Messages<A extends Actor = Actor> extends Resource<A> {
+  /** Lists the messages of a conversation. Scope `messages:read` (reference, row 7). */
+  list(conversationId: string, query?: ListQuery, options?: ListOptions): Paginated<Message> {
+    return this.call(messageOperations.list, { path: { conversation_id: conversationId }, query }, options)
+  }
+
+  /** Sends a message. Scope `messages:write`, `actor=self` only (reference, row 8). */
+  create(
+    this: Messages<'self'>,
+    conversationId: string,
+    body: CreateMessageBody,
+    options?: CallOptions,
+  ): Call<Message> {
+    return this.call(messageOperations.create, { path: { conversation_id: conversationId }, body }, options)
+  }
+
+  /** Changes a message of one's own. Scope `messages:write` (reference, row 9). */
+  update(conversationId: string, id: string, body: UpdateMessageBody, options?: CallOptions): Call<Message> {
+    return this.call(messageOperations.update, { path: { conversation_id: conversationId, id }, body }, options)
+  }
+
+  /** Deletes a message of one's own. Scope `messages:write`, `actor=self` only (reference, row 10). */
+  delete(this: Messages<'self'>, conversationId: string, id: string, options?: CallOptions): Call<undefined> {
+    return this.call(messageOperations.delete, { path: { conversation_id: conversationId, id } }, options)
+  }
+}

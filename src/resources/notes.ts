@@ -1,0 +1,45 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import { type CreateNoteBody, createNoteBodySchema, type Message, messageSchema } from '../models/message.ts'
+import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const noteOperations = {
+  list: {
+    id: 'notes.list',
+    method: 'GET',
+    path: '/api/oauth/v1/conversations/{conversation_id}/notes',
+    scope: 'notes:read',
+    evidence: 'inferred',
+    answer: 'list',
+    response: messageSchema,
+  },
+  create: {
+    id: 'notes.create',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations/{conversation_id}/notes',
+    scope: 'notes:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: createNoteBodySchema,
+    response: messageSchema,
+  },
+} as const satisfies Operations
+
+/** The internal notes of a conversation. A note has the shape of a message. */
+export class Notes<A extends Actor = Actor> extends Resource<A> {
+  /**
+   * Lists the notes of a conversation. Scope `notes:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   */
+  list(conversationId: string, query?: ListQuery, options?: ListOptions): Paginated<Message> {
+    return this.call(noteOperations.list, { path: { conversation_id: conversationId }, query }, options)
+  }
+
+  /** Adds a note. Scope `notes:write`, `actor=self` only (reference, row 11). */
+  create(this: Notes<'self'>, conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message> {
+    return this.call(noteOperations.create, { path: { conversation_id: conversationId }, body }, options)
+  }
+}

@@ -1,0 +1,82 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import {
+  type Organization,
+  type OrganizationSettings,
+  organizationSchema,
+  organizationSettingsSchema,
+  type UpdateOrganizationBody,
+  type UpdateOrganizationSettingsBody,
+  updateOrganizationBodySchema,
+  updateOrganizationSettingsBodySchema,
+} from '../models/organization.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const organizationOperations = {
+  get: {
+    id: 'organization.get',
+    method: 'GET',
+    path: '/api/oauth/v1/organization',
+    scope: 'organization:read',
+    evidence: 'reference',
+    response: organizationSchema,
+  },
+  update: {
+    id: 'organization.update',
+    method: 'PATCH',
+    path: '/api/oauth/v1/organization',
+    scope: 'organization:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: updateOrganizationBodySchema,
+    response: organizationSchema,
+  },
+  getSettings: {
+    id: 'organization.getSettings',
+    method: 'GET',
+    path: '/api/oauth/v1/organization/settings',
+    scope: 'organization:read',
+    evidence: 'inferred',
+    response: organizationSettingsSchema,
+  },
+  updateSettings: {
+    id: 'organization.updateSettings',
+    method: 'PATCH',
+    path: '/api/oauth/v1/organization/settings',
+    scope: 'organization:write',
+    evidence: 'reference',
+    body: updateOrganizationSettingsBodySchema,
+    response: organizationSettingsSchema,
+  },
+} as const satisfies Operations
+
+/** The organization of the token. */
+export class OrganizationResource<A extends Actor = Actor> extends Resource<A> {
+  /** Gets the organization. Scope `organization:read` (reference, row 19). */
+  get(options?: CallOptions): Call<Organization> {
+    return this.call(organizationOperations.get, {}, options)
+  }
+
+  /**
+   * Changes the display name. Scope `organization:write`, `actor=self` only, token held by the owner of the
+   * organization (reference, row 20).
+   */
+  update(this: OrganizationResource<'self'>, body: UpdateOrganizationBody, options?: CallOptions): Call<Organization> {
+    return this.call(organizationOperations.update, { body }, options)
+  }
+
+  /**
+   * Gets the settings. Scope `organization:read`.
+   *
+   * @experimental Inferred: a GET beside the documented PATCH is a guess (reference, section 1.1).
+   */
+  getSettings(options?: CallOptions): Call<OrganizationSettings> {
+    return this.call(organizationOperations.getSettings, {}, options)
+  }
+
+  /** Changes the settings. Scope `organization:write` (reference, row 21). */
+  updateSettings(body: UpdateOrganizationSettingsBody, options?: CallOptions): Call<OrganizationSettings> {
+    return this.call(organizationOperations.updateSettings, { body }, options)
+  }
+}

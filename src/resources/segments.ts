@@ -1,0 +1,107 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import {
+  type CreateSegmentBody,
+  createSegmentBodySchema,
+  type Segment,
+  segmentSchema,
+  type UpdateSegmentBody,
+  updateSegmentBodySchema,
+} from '../models/segment.ts'
+import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const segmentOperations = {
+  list: {
+    id: 'segments.list',
+    method: 'GET',
+    path: '/api/oauth/v1/segments',
+    scope: 'segments:read',
+    evidence: 'inferred',
+    answer: 'list',
+    response: segmentSchema,
+  },
+  get: {
+    id: 'segments.get',
+    method: 'GET',
+    path: '/api/oauth/v1/segments/{id}',
+    scope: 'segments:read',
+    evidence: 'inferred',
+    response: segmentSchema,
+  },
+  create: {
+    id: 'segments.create',
+    method: 'POST',
+    path: '/api/oauth/v1/segments',
+    scope: 'segments:write',
+    evidence: 'inferred',
+    body: createSegmentBodySchema,
+    response: segmentSchema,
+  },
+  update: {
+    id: 'segments.update',
+    method: 'PATCH',
+    path: '/api/oauth/v1/segments/{id}',
+    scope: 'segments:write',
+    evidence: 'inferred',
+    body: updateSegmentBodySchema,
+    response: segmentSchema,
+  },
+  delete: {
+    id: 'segments.delete',
+    method: 'DELETE',
+    path: '/api/oauth/v1/segments/{id}',
+    scope: 'segments:write',
+    evidence: 'inferred',
+    answer: 'none',
+  },
+} as const satisfies Operations
+
+/** The segments of the organization. That they exist is documented; their paths and fields are not. */
+export class Segments<A extends Actor = Actor> extends Resource<A> {
+  /**
+   * Lists the segments. Scope `segments:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   */
+  list(query?: ListQuery, options?: ListOptions): Paginated<Segment> {
+    return this.call(segmentOperations.list, { query }, options)
+  }
+
+  /**
+   * Gets a segment. Scope `segments:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   */
+  get(id: string, options?: CallOptions): Call<Segment> {
+    return this.call(segmentOperations.get, { path: { id } }, options)
+  }
+
+  /**
+   * Creates a segment. Scope `segments:write`.
+   *
+   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   */
+  create(body: CreateSegmentBody, options?: CallOptions): Call<Segment> {
+    return this.call(segmentOperations.create, { body }, options)
+  }
+
+  /**
+   * Changes a segment. Scope `segments:write`.
+   *
+   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   */
+  update(id: string, body: UpdateSegmentBody, options?: CallOptions): Call<Segment> {
+    return this.call(segmentOperations.update, { path: { id }, body }, options)
+  }
+
+  /**
+   * Deletes a segment. Scope `segments:write`.
+   *
+   * @experimental Inferred: method and path are not documented (reference, section 1.1).
+   */
+  delete(id: string, options?: CallOptions): Call<undefined> {
+    return this.call(segmentOperations.delete, { path: { id } }, options)
+  }
+}

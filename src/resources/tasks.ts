@@ -1,0 +1,107 @@
+import type { Actor } from '../actor.ts'
+import type { Call } from '../call.ts'
+import type { CallOptions } from '../client-options.ts'
+import {
+  type CreateTaskBody,
+  createTaskBodySchema,
+  type Task,
+  taskSchema,
+  type UpdateTaskBody,
+  updateTaskBodySchema,
+} from '../models/task.ts'
+import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import { type Operations, Resource } from './resource.ts'
+
+export const taskOperations = {
+  list: {
+    id: 'tasks.list',
+    method: 'GET',
+    path: '/api/oauth/v1/tasks',
+    scope: 'tasks:read',
+    evidence: 'inferred',
+    answer: 'list',
+    response: taskSchema,
+  },
+  get: {
+    id: 'tasks.get',
+    method: 'GET',
+    path: '/api/oauth/v1/tasks/{id}',
+    scope: 'tasks:read',
+    evidence: 'inferred',
+    response: taskSchema,
+  },
+  create: {
+    id: 'tasks.create',
+    method: 'POST',
+    path: '/api/oauth/v1/tasks',
+    scope: 'tasks:write',
+    evidence: 'inferred',
+    body: createTaskBodySchema,
+    response: taskSchema,
+  },
+  update: {
+    id: 'tasks.update',
+    method: 'PATCH',
+    path: '/api/oauth/v1/tasks/{id}',
+    scope: 'tasks:write',
+    evidence: 'inferred',
+    body: updateTaskBodySchema,
+    response: taskSchema,
+  },
+  delete: {
+    id: 'tasks.delete',
+    method: 'DELETE',
+    path: '/api/oauth/v1/tasks/{id}',
+    scope: 'tasks:write',
+    evidence: 'inferred',
+    answer: 'none',
+  },
+} as const satisfies Operations
+
+/** The tasks of the organization. That they exist is documented; their paths and fields are not. */
+export class Tasks<A extends Actor = Actor> extends Resource<A> {
+  /**
+   * Lists the tasks. Scope `tasks:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   */
+  list(query?: ListQuery, options?: ListOptions): Paginated<Task> {
+    return this.call(taskOperations.list, { query }, options)
+  }
+
+  /**
+   * Gets a task. Scope `tasks:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   */
+  get(id: string, options?: CallOptions): Call<Task> {
+    return this.call(taskOperations.get, { path: { id } }, options)
+  }
+
+  /**
+   * Creates a task. Scope `tasks:write`.
+   *
+   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   */
+  create(body: CreateTaskBody, options?: CallOptions): Call<Task> {
+    return this.call(taskOperations.create, { body }, options)
+  }
+
+  /**
+   * Changes a task. Scope `tasks:write`.
+   *
+   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   */
+  update(id: string, body: UpdateTaskBody, options?: CallOptions): Call<Task> {
+    return this.call(taskOperations.update, { path: { id }, body }, options)
+  }
+
+  /**
+   * Deletes a task. Scope `tasks:write`.
+   *
+   * @experimental Inferred: method and path are not documented (reference, section 1.1).
+   */
+  delete(id: string, options?: CallOptions): Call<undefined> {
+    return this.call(taskOperations.delete, { path: { id } }, options)
+  }
+}
