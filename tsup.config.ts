@@ -4,32 +4,27 @@ const shared: Options = {
   target: 'es2022',
   platform: 'neutral',
   sourcemap: true,
-  clean: false,
   treeshake: true,
 }
 
+const library: Options = {
+  ...shared,
+  entry: { index: 'src/index.ts', oauth: 'src/oauth/index.ts' },
+  dts: { resolve: ['@standard-schema/spec'] },
+  splitting: true,
+}
+
+const sandbox: Options = {
+  ...shared,
+  platform: 'node',
+  // The sandbox carries its own web server, so that installing the SDK does not.
+  noExternal: ['hono', '@hono/node-server'],
+}
+
 export default defineConfig([
-  {
-    ...shared,
-    entry: { index: 'src/index.ts', oauth: 'src/oauth/index.ts' },
-    format: ['esm', 'cjs'],
-    dts: { resolve: ['@standard-schema/spec'] },
-    splitting: true,
-  },
-  {
-    ...shared,
-    entry: { sandbox: 'src/sandbox/index.ts' },
-    format: ['esm', 'cjs'],
-    platform: 'node',
-    dts: true,
-    // The sandbox carries its own web server, so that installing the SDK does not.
-    noExternal: ['hono', '@hono/node-server'],
-  },
-  {
-    ...shared,
-    entry: { cli: 'src/sandbox/cli.ts' },
-    format: ['esm'],
-    platform: 'node',
-    noExternal: ['hono', '@hono/node-server'],
-  },
+  { ...library, format: 'esm' },
+  // The dependencies are ES modules, which not every Node 22 can require: the CommonJS build carries them.
+  { ...library, format: 'cjs', noExternal: ['ky', 'zod', 'oauth4webapi', 'jose'] },
+  { ...sandbox, entry: { sandbox: 'src/sandbox/index.ts' }, format: ['esm', 'cjs'], dts: true },
+  { ...sandbox, entry: { cli: 'src/sandbox/cli.ts' }, format: 'esm' },
 ])
