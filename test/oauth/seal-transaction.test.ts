@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openTransaction, sealTransaction, serializeTransaction } from '../../src/oauth/index.ts'
+import { callbackOf, loginError, makeApp, rejection, scope, stateOf } from './helpers/login.ts'
+import { accessToken, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
+
+const secret = 'a secret of this app, 32 characters or more'
+const older = 'the secret of last year, 32 characters or more'
+
+let endpoint: TokenEndpoint
+beforeAll(async () => {
+  endpoint = await startTokenEndpoint()
+})
+afterAll(() => endpoint.close())
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a sealed transaction', () => {
+  test('finishes a login on a server that did not start it', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope, actor: 'self' })
+    const sealed = await sealTransaction(login.transaction, { secret })
+    const transaction = await openTransaction(sealed, { secret })
+    expect(transaction).toEqual(login.transaction)
+    const token = await makeApp(endpoint.url).finishLogin(callbackOf(login), transaction)
+    expect(token.accessToken).toBe(accessToken)
+  })
+
+  test('shows neither state nor code verifier', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
+    const sealed = await sealTransaction(login.transaction, { secret })
+    const decoded = sealed.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'))
+    for (const text of [sealed, ...decoded]) {
+      expect(text).not.toContain(codeVerifier)
+      expect(text).not.toContain(stateOf(login))
+    }
+  })
+
+  test('opens with an older key, and not once that was rotated out', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const sealed = await sealTransaction(login.transaction, { secret: older })
+    expect((await openTransaction(sealed, { secret: [secret, older] })).clientId).toBe('app_abc123')
+    await loginError(openTransaction(sealed, { secret }), 'transaction_invalid')
+  })
+
+  test('that was changed is invalid', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const sealed = await sealTransaction(login.transaction, { secret })
+    const middle = Math.floor(sealed.length / 2)
+    const changed = sealed.slice(0, middle) + (sealed[middle] === 'A' ? 'B' : 'A') + sealed.slice(middle + 1)
+    for (const bad of [changed, sealed.slice(0, -10), `${sealed}x`, 'x', serializeTransaction(login.transaction)]) {
+      await loginError(openTransaction(bad, { secret }), 'transaction_invalid')
+    }
+  })
+
+  test.each([null, undefined, ''])('that is gone (%j) is missing', async (sealed) => {
+    await loginError(openTransaction(sealed, { secret }), 'transaction_missing')
+  })
+
+  test('opens until the login expires', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const sealed = await sealTransaction(login.transaction, { secret })
+    vi.setSystemTime(login.transaction.expiresAt - 1)
+    await openTransaction(sealed, { secret })
+    vi.setSystemTime(login.transaction.expiresAt)
+    await loginError(openTransaction(sealed, { secret }), 'transaction_expired')
+  })
+
+  test('stays bound to its redirect URI', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const transaction = await openTransaction(await sealTransaction(login.transaction, { secret }), { secret })
+    const foreign = makeApp(endpoint.url, { redirectUri: 'https://app.example/other' })
+    await loginError(foreign.finishLogin(callbackOf(login), transaction), 'redirect_uri_mismatch')
+  })
+
+  test('cannot be made of one that has been used', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    await app.finishLogin(callbackOf(login), login.transaction)
+    await loginError(sealTransaction(login.transaction, { secret }), 'transaction_used')
+  })
+
+  test('needs a secret of 32 characters', async () => {
+    const { transaction } = await makeApp(endpoint.url).startLogin({ scope })
+    expect(await rejection(sealTransaction(transaction, { secret: 'short' }))).toMatchObject({ argument: 'secret' })
+    expect(await rejection(openTransaction(undefined, { secret: 'short' }))).toMatchObject({ argument: 'secret' })
+  })
+})
