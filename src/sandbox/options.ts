@@ -61,6 +61,11 @@ export interface SandboxApp {
   scopes: readonly string[]
 }
 
+export const defaultRedirectUris: readonly string[] = [
+  'http://localhost:3000/callback',
+  'http://127.0.0.1:3000/callback',
+]
+
 /** The options with every default filled in. */
 export interface Settings {
   port: number
@@ -78,7 +83,7 @@ export interface Settings {
 
 export function readOptions(options: SandboxOptions): Settings {
   return {
-    port: wholeNumber('port', options.port, 0, 0),
+    port: wholeNumber('port', options.port, 0, 0, 65_535),
     host: options.host ?? '127.0.0.1',
     counts: {
       organizations: wholeNumber('organizations', options.organizations, 2, 1),
@@ -118,7 +123,7 @@ export function checkScopes(names: readonly string[]): Scope[] {
 }
 
 function readApp(app: Partial<SandboxApp>): Settings['app'] {
-  const redirectUris = app.redirectUris ?? ['http://localhost:3000/callback', 'http://127.0.0.1:3000/callback']
+  const redirectUris = app.redirectUris ?? defaultRedirectUris
   return {
     clientId: app.clientId ?? 'app_sandbox',
     clientSecret: app.clientSecret ?? 'secret_sandbox',
@@ -129,10 +134,17 @@ function readApp(app: Partial<SandboxApp>): Settings['app'] {
   }
 }
 
-function wholeNumber(name: string, value: number | undefined, otherwise: number, lowest: number): number {
+function wholeNumber(
+  name: string,
+  value: number | undefined,
+  otherwise: number,
+  lowest: number,
+  highest: number = Number.MAX_SAFE_INTEGER,
+): number {
   const number = value ?? otherwise
-  if (!Number.isSafeInteger(number) || number < lowest) {
-    throw new TypeError(`The sandbox option \`${name}\` is a whole number of at least ${lowest}, not ${number}.`)
+  if (!Number.isSafeInteger(number) || number < lowest || number > highest) {
+    const range = highest === Number.MAX_SAFE_INTEGER ? `of at least ${lowest}` : `from ${lowest} to ${highest}`
+    throw new TypeError(`The sandbox option \`${name}\` is a whole number ${range}, not ${number}.`)
   }
   return number
 }

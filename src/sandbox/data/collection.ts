@@ -36,6 +36,14 @@ export class Collection<Item extends { id: string }> {
     return item
   }
 
+  /** Puts another item in the place of the one with its id. */
+  replace(item: Item): Item {
+    const entry = this.#entries.get(item.id)
+    if (entry === undefined) throw new TypeError(`There is nothing to replace at ${item.id}.`)
+    entry.item = item
+    return item
+  }
+
   get(id: string): Item | undefined {
     return this.#entries.get(id)?.item
   }

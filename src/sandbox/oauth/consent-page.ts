@@ -20,7 +20,7 @@ export function consentPage({ app, request, organizations, roles }: ConsentQuest
     `Connect ${app.name}`,
     `<header>
 <div class="mark" aria-hidden="true">${escapeHtml([...app.name][0]?.toUpperCase() ?? '?')}</div>
-<h1>${name} asks for access to your support workspace</h1>
+<h1>${name} asks for access</h1>
 </header>
 <p class="soft">${escapeHtml(app.description)}</p>
 <form method="post" action="/api/oauth/authorize/consent">

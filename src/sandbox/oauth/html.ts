@@ -22,7 +22,7 @@ export function htmlPage(status: number, title: string, markup: string): Respons
 <main>
 ${markup}
 </main>
-<footer>Local sandbox. Nothing here is real, and nothing leaves this machine.</footer>
+<footer>Local sandbox: the people and organizations here are made up.</footer>
 </body>
 </html>
 `

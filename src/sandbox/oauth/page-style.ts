@@ -50,6 +50,7 @@ select {
   width: 100%; min-height: 44px; margin-top: 8px; padding: 8px 12px; font: inherit; color: inherit;
   background: var(--card); border: 1px solid var(--line); border-radius: 10px;
 }
+select + p { margin-top: 8px; }
 .buttons { display: flex; flex-wrap: wrap; gap: 12px; margin-top: 28px; }
 button {
   flex: 1 1 140px; min-height: 48px; padding: 10px 20px; font: inherit; font-weight: 600; border-radius: 10px;

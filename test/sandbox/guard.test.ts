@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest'
+import { call, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+const me = '/api/oauth/v1/me'
+
+describe('the bearer token', () => {
+  test.each([
+    ['is missing', {}],
+    ['is unknown', { authorization: 'Bearer swot_unknown' }],
+    ['comes with another scheme', { authorization: 'Basic YTpi' }],
+    ['is empty', { authorization: 'Bearer ' }],
+  ])('that %s is a 401 with a challenge', async (_, headers: Record<string, string>) => {
+    const sandbox = await start()
+    const response = await fetch(`${sandbox.url}${me}`, { headers })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+    expect(await response.json()).toEqual({ error: 'invalid_token', error_description: expect.any(String) })
+  })
+
+  test('is good until it is revoked', async () => {
+    const sandbox = await start()
+    const token = sandbox.issueToken()
+    expect((await call(sandbox, token, 'GET', me)).status).toBe(200)
+    expect(sandbox.revoke(token)).toBe(true)
+    expect((await call(sandbox, token, 'GET', me)).status).toBe(401)
+    expect(sandbox.revoke(token)).toBe(false)
+  })
+
+  test('of a person who was archived or removed is good no longer', async () => {
+    const sandbox = await start()
+    const owner = sandbox.issueToken({ actor: 'self' })
+    const [agent, moderator] = [
+      sandbox.issueToken({ actor: 'self', role: 'agent' }),
+      sandbox.issueToken({ actor: 'self', role: 'moderator' }),
+    ]
+    const idOf = (role: string) => sandbox.state.members.find((member) => member.role === role)?.id
+    await call(sandbox, owner, 'PATCH', `/api/oauth/v1/users/${idOf('agent')}`, { archived: true })
+    await call(sandbox, owner, 'DELETE', `/api/oauth/v1/users/${idOf('moderator')}`)
+    expect((await call(sandbox, agent, 'GET', me)).status).toBe(401)
+    expect((await call(sandbox, moderator, 'GET', me)).status).toBe(401)
+  })
+
+  test('sees its own organization only', async () => {
+    const sandbox = await start()
+    const [home, other] = sandbox.state.organizations
+    const token = sandbox.issueToken({ organization: other?.id ?? '' })
+    expect((await call(sandbox, token, 'GET', '/api/oauth/v1/organization')).body.data.id).toBe(other?.id)
+    const elsewhere = sandbox.state.of(home?.id ?? '').conversations[0]?.id
+    expect((await call(sandbox, token, 'GET', `/api/oauth/v1/conversations/${elsewhere}`)).status).toBe(404)
+  })
+
+  test('cannot be issued for what does not exist', async () => {
+    const sandbox = await start({ members: 1 })
+    expect(() => sandbox.issueToken({ scopes: ['all'] })).toThrow(/no scope "all"/)
+    expect(() => sandbox.issueToken({ organization: 'org_none' })).toThrow(/no organization "org_none"/)
+    expect(() => sandbox.issueToken({ actor: 'self', role: 'agent' })).toThrow(/no member with the role agent/)
+    expect(() => sandbox.issueToken({ actor: 'self', member: 'mem_1' })).toThrow(
+      /no member with the membership id mem_1/,
+    )
+  })
+})
+
+describe('scopes', () => {
+  test('that are missing are a 403 which names them', async () => {
+    const sandbox = await start()
+    const token = sandbox.issueToken({ scopes: ['contacts:read'] })
+    const answer = await call(sandbox, token, 'GET', '/api/oauth/v1/conversations')
+    expect(answer).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
+    expect(answer.body.error_description).toContain('conversations:read')
+  })
+
+  test('follow the role of the person when it changes', async () => {
+    const sandbox = await start()
+    const second = sandbox.state.members.filter(({ role }) => role === 'admin')[1]?.id ?? ''
+    const token = sandbox.issueToken({ actor: 'self', member: second })
+    const owner = sandbox.issueToken({ actor: 'self' })
+    expect((await call(sandbox, token, 'GET', me)).body.scopes).toContain('users:write')
+    await call(sandbox, owner, 'PATCH', `/api/oauth/v1/users/${second}`, { role: 'agent' })
+    const scopes = (await call(sandbox, token, 'GET', me)).body.scopes
+    expect(scopes).toContain('users:read')
+    expect(scopes).not.toContain('users:write')
+    expect(scopes).not.toContain('organization:write')
+  })
+})
+
+describe('the order of refusals', () => {
+  const path = '/api/oauth/v1/conversations/cnv_none/messages'
+
+  test('is token, scope, actor, resource, body', async () => {
+    const sandbox = await start()
+    const conversation = sandbox.state.conversations[0]?.id
+    const refused = async (token: string | undefined, where: string) => {
+      const response = await fetch(`${sandbox.url}${where}`, {
+        method: 'POST',
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          'content-type': 'application/json',
+        },
+        body: 'not json',
+      })
+      return [response.status, ((await response.json()) as { error: string }).error]
+    }
+    expect(await refused(undefined, path)).toEqual([401, 'invalid_token'])
+    expect(await refused(sandbox.issueToken({ scopes: [] }), path)).toEqual([403, 'insufficient_scope'])
+    expect(await refused(sandbox.issueToken(), path)).toEqual([422, 'actor_self_required'])
+    const self = sandbox.issueToken({ actor: 'self' })
+    expect(await refused(self, path)).toEqual([404, 'not_found'])
+    expect(await refused(self, `/api/oauth/v1/conversations/${conversation}/messages`)).toEqual([
+      400,
+      'invalid_request',
+    ])
+  })
+})
+
+describe('a request that fits nothing', () => {
+  test('is a 404 for an unknown path', async () => {
+    const sandbox = await start()
+    expect(await call(sandbox, undefined, 'GET', '/api/oauth/v2/me')).toMatchObject({
+      status: 404,
+      body: { error: 'not_found', error_description: expect.any(String) },
+    })
+  })
+
+  test('is a 405 with the methods that the path takes', async () => {
+    const sandbox = await start()
+    const answer = await call(sandbox, undefined, 'DELETE', '/api/oauth/v1/conversations')
+    expect(answer).toMatchObject({ status: 405, body: { error: 'method_not_allowed' } })
+    expect(answer.headers.get('allow')).toBe('GET, POST')
+  })
+
+  test.each([
+    ['another content type', 'text/plain', '{"body_html":"x"}'],
+    ['no content type', undefined, '{"body_html":"x"}'],
+    ['broken JSON', 'application/json', '{'],
+    ['JSON that is no object', 'application/json; charset=utf-8', '["x"]'],
+    ['an empty body', 'application/json', ''],
+  ])('is a 400 with %s', async (_, type, body) => {
+    const sandbox = await start()
+    const [conversation] = sandbox.state.conversations
+    const response = await fetch(`${sandbox.url}/api/oauth/v1/conversations/${conversation?.id}/notes`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`,
+        ...(type !== undefined && { 'content-type': type }),
+      },
+      body: new TextEncoder().encode(body),
+    })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: 'invalid_request' })
+    expect(sandbox.state.writes).toEqual([])
+  })
+})
+
+test('every answer has a request id of its own', async () => {
+  const sandbox = await start()
+  const first = await fetch(`${sandbox.url}${me}`)
+  const second = await fetch(`${sandbox.url}/nowhere`)
+  expect(first.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
+})

@@ -1,0 +1,419 @@
+import { describe, expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { type Answered, call, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+const v1 = '/api/oauth/v1'
+
+async function asOwner(sandbox: Sandbox, method: string, path: string, body?: unknown): Promise<Answered> {
+  return call(sandbox, sandbox.issueToken({ actor: 'self' }), method, `${v1}${path}`, body)
+}
+
+const user = {
+  id: expect.any(String),
+  name: expect.toBeOneOf([expect.any(String), null]),
+  email: expect.any(String),
+  instagram_handle: expect.toBeOneOf([expect.any(String), null]),
+  profile_picture_url: null,
+}
+
+describe('conversations', () => {
+  test('have every field of the reference', async () => {
+    const sandbox = await start({ conversations: 30, maxLimit: 30 })
+    const { data } = (await asOwner(sandbox, 'GET', '/conversations?limit=30')).body
+    const id = expect.any(String)
+    for (const conversation of data) {
+      expect(conversation).toEqual({
+        id,
+        inserted_at: expect.any(Number),
+        initial_message: expect.any(String),
+        is_spam: expect.any(Boolean),
+        last_message: expect.any(String),
+        last_message_inserted_at: expect.any(Number),
+        status: expect.any(String),
+        user,
+        pinned: expect.any(Boolean),
+        unread_count: expect.any(Number),
+        summary: expect.toBeOneOf([expect.any(String), null]),
+        meta_info: {},
+        guest_submission: expect.any(Boolean),
+        group_id: conversation.group?.id ?? null,
+        group: expect.toBeOneOf([{ id, name: id, slug: id, color: id }, null]),
+        conversation_assignee: expect.toBeOneOf([
+          {
+            id,
+            conversation_id: conversation.id,
+            user_id: id,
+            assignor_id: expect.toBeOneOf([id, null]),
+            assigned_at: expect.any(Number),
+          },
+          null,
+        ]),
+      })
+    }
+    for (const field of ['summary', 'group', 'conversation_assignee']) {
+      expect(data.some((conversation: Record<string, unknown>) => conversation[field] === null)).toBe(true)
+      expect(data.some((conversation: Record<string, unknown>) => conversation[field] !== null)).toBe(true)
+    }
+  })
+
+  test('are created at the top of the list, with a customer and a first message', async () => {
+    const sandbox = await start({ now: () => 1_800_000_000_500 })
+    const created = await asOwner(sandbox, 'POST', '/conversations', {
+      customer_email: 'new@customer.example',
+      initial_message: 'Hello there',
+    })
+    expect(created.status).toBe(201)
+    const conversation = created.body.data
+    expect(conversation).toMatchObject({ initial_message: 'Hello there', last_message: 'Hello there', status: 'open' })
+    expect(conversation.inserted_at).toBe(1_800_000_000)
+    expect(sandbox.state.conversations[0]).toEqual(conversation)
+    expect(sandbox.state.contacts.some((contact) => contact.user.id === conversation.user.id)).toBe(true)
+    expect(sandbox.state.messages(conversation.id)).toMatchObject([{ body_html: 'Hello there' }])
+  })
+
+  test('of a known customer make no second contact', async () => {
+    const sandbox = await start()
+    const [contact] = sandbox.state.contacts
+    const body = { customer_email: contact?.user.email.toUpperCase(), initial_message: 'Hi' }
+    const created = await asOwner(sandbox, 'POST', '/conversations', body)
+    expect(created.body.data.user.id).toBe(contact?.user.id)
+    expect(sandbox.state.contacts).toHaveLength(5)
+  })
+
+  test('can be read and changed one by one', async () => {
+    const sandbox = await start()
+    const id = sandbox.state.conversations[2]?.id
+    expect((await asOwner(sandbox, 'GET', `/conversations/${id}`)).body.data.id).toBe(id)
+    const changes = { status: 'closed', is_spam: true, pinned: true }
+    const changed = await call(sandbox, sandbox.issueToken(), 'PATCH', `${v1}/conversations/${id}`, changes)
+    expect(changed).toMatchObject({ status: 200, body: { data: { id, ...changes } } })
+    expect(sandbox.state.conversations[2]).toMatchObject(changes)
+  })
+
+  test('are assigned by user id or by membership id, and unassigned', async () => {
+    const sandbox = await start()
+    const [conversation] = sandbox.state.conversations
+    const [owner, moderator] = sandbox.state.members
+    const path = `/conversations/${conversation?.id}/assignee`
+    for (const user_id of [moderator?.id, moderator?.user.id]) {
+      const assigned = await asOwner(sandbox, 'POST', path, { user_id })
+      expect(assigned.status).toBe(201)
+      expect(assigned.body.data).toEqual({
+        id: expect.any(String),
+        conversation_id: conversation?.id,
+        user_id: moderator?.user.id,
+        assignor_id: owner?.user.id,
+        assigned_at: expect.any(Number),
+      })
+      expect(sandbox.state.conversations[0]?.conversation_assignee).toEqual(assigned.body.data)
+    }
+    expect(await asOwner(sandbox, 'DELETE', path)).toMatchObject({ status: 204, body: undefined })
+    expect(sandbox.state.conversations[0]?.conversation_assignee).toBeNull()
+  })
+})
+
+describe('messages and notes', () => {
+  test('have every field of the reference, most recent first', async () => {
+    const sandbox = await start({ conversations: 1, messagesPerConversation: 40, maxLimit: 40 })
+    const [conversation] = sandbox.state.conversations
+    const { data } = (await asOwner(sandbox, 'GET', `/conversations/${conversation?.id}/messages?limit=40`)).body
+    const text = expect.any(String)
+    for (const message of data) {
+      expect(message).toEqual({
+        id: text,
+        conversation_id: conversation?.id,
+        source: text,
+        is_spam: false,
+        inserted_at: expect.any(Number),
+        body_html: text,
+        marked_as_solution_at: null,
+        user,
+        meta_info: {},
+        is_ai_message: false,
+        reply_to: expect.toBeOneOf([{ id: text, body_html: text, user }, null]),
+        attachments: expect.any(Array),
+      })
+      for (const attachment of message.attachments) {
+        expect(attachment).toEqual({
+          id: text,
+          presigned_url: text,
+          original_filename: text,
+          extension: text,
+          file_size: expect.any(Number),
+          resource_type: 'message',
+          resource_id: message.id,
+        })
+      }
+    }
+    const times = data.map((message: { inserted_at: number }) => message.inserted_at)
+    expect(times).toEqual(times.toSorted((one: number, other: number) => other - one))
+    expect(data.some((message: { attachments: unknown[] }) => message.attachments.length > 0)).toBe(true)
+    expect(conversation?.last_message_inserted_at).toBe(times[0])
+  })
+
+  test('are sent, edited and deleted by their author', async () => {
+    const sandbox = await start()
+    const [conversation] = sandbox.state.conversations
+    const path = `/conversations/${conversation?.id}/messages`
+    const sent = await asOwner(sandbox, 'POST', path, { body_html: '<p>On it,   <b>now</b>.</p>' })
+    expect(sent).toMatchObject({ status: 201, body: { data: { user: sandbox.state.members[0]?.user } } })
+    expect(sandbox.state.messages(conversation?.id ?? '')[0]).toEqual(sent.body.data)
+    expect(sandbox.state.conversations[0]?.last_message).toBe('On it, now .')
+
+    const { id } = sent.body.data
+    const edited = await asOwner(sandbox, 'PATCH', `${path}/${id}`, { body_html: '<p>Done.</p>' })
+    expect(edited).toMatchObject({ status: 200, body: { data: { id, body_html: '<p>Done.</p>' } } })
+    expect(sandbox.state.conversations[0]?.last_message).toBe('Done.')
+
+    expect(await asOwner(sandbox, 'DELETE', `${path}/${id}`)).toMatchObject({ status: 204, body: undefined })
+    expect(sandbox.state.messages(conversation?.id ?? '')).toHaveLength(3)
+    expect(sandbox.state.conversations[0]?.last_message).toBe(conversation?.last_message)
+    expect((await asOwner(sandbox, 'DELETE', `${path}/${id}`)).status).toBe(404)
+  })
+
+  test('of somebody else can be neither edited nor deleted', async () => {
+    const sandbox = await start()
+    const [conversation] = sandbox.state.conversations
+    const sent = await asOwner(sandbox, 'POST', `/conversations/${conversation?.id}/messages`, { body_html: 'Mine' })
+    const path = `${v1}/conversations/${conversation?.id}/messages/${sent.body.data.id}`
+    const agent = sandbox.issueToken({ actor: 'self', role: 'agent' })
+    const forbidden = { status: 403, body: { error: 'forbidden' } }
+    expect(await call(sandbox, agent, 'PATCH', path, { body_html: 'x' })).toMatchObject(forbidden)
+    expect(await call(sandbox, agent, 'DELETE', path)).toMatchObject(forbidden)
+    expect(await call(sandbox, sandbox.issueToken(), 'PATCH', path, { body_html: 'x' })).toMatchObject(forbidden)
+    expect(sandbox.state.messages(conversation?.id ?? '')[0]?.body_html).toBe('Mine')
+  })
+
+  test('are kept apart', async () => {
+    const sandbox = await start()
+    const [conversation] = sandbox.state.conversations
+    const path = `/conversations/${conversation?.id}`
+    const before = sandbox.state.notes(conversation?.id ?? '').length
+    const note = await asOwner(sandbox, 'POST', `${path}/notes`, { body_html: 'Between us' })
+    expect(note.status).toBe(201)
+    const [message] = sandbox.state.messages(conversation?.id ?? '')
+    expect(Object.keys(note.body.data)).toEqual(Object.keys(message ?? {}))
+    const notes = (await asOwner(sandbox, 'GET', `${path}/notes`)).body.data
+    expect(notes).toHaveLength(before + 1)
+    expect(notes[0]).toEqual(note.body.data)
+    expect((await asOwner(sandbox, 'GET', `${path}/messages`)).body.data).toHaveLength(3)
+    expect(sandbox.state.conversations[0]?.last_message).toBe(conversation?.last_message)
+  })
+})
+
+describe('contacts', () => {
+  test('are listed, read, created and blocked', async () => {
+    const sandbox = await start({ now: () => 1_900_000_000_000 })
+    const listed = (await asOwner(sandbox, 'GET', '/contacts')).body.data
+    expect(listed).toEqual(sandbox.state.contacts)
+    const created = await asOwner(sandbox, 'POST', '/contacts', { email: 'zoë@customer.example', name: 'Zoë' })
+    expect(created.status).toBe(201)
+    expect(created.body.data).toEqual({
+      id: expect.any(String),
+      user: { ...user, name: 'Zoë', email: 'zoë@customer.example' },
+      source: 'api',
+      blocked: false,
+      starred: false,
+      active: true,
+      source_info: {},
+      attributes: {},
+      auth_type: 'email',
+      inserted_at: 1_900_000_000,
+      updated_at: 1_900_000_000,
+      active_at: null,
+    })
+    const [first] = listed
+    const blocked = await call(sandbox, sandbox.issueToken(), 'PATCH', `${v1}/contacts/${first.id}`, { blocked: true })
+    expect(blocked.body.data).toEqual({ ...first, blocked: true, updated_at: 1_900_000_000 })
+    expect((await asOwner(sandbox, 'GET', `/contacts/${first.id}`)).body.data).toEqual(blocked.body.data)
+  })
+
+  test('have one email address each', async () => {
+    const sandbox = await start()
+    const email = sandbox.state.contacts[0]?.user.email
+    expect(await asOwner(sandbox, 'POST', '/contacts', { email })).toMatchObject({ status: 422 })
+    expect(sandbox.state.contacts).toHaveLength(5)
+  })
+})
+
+describe('team members', () => {
+  test('are listed, read, invited, changed and removed', async () => {
+    const sandbox = await start()
+    const listed = (await asOwner(sandbox, 'GET', '/users')).body.data
+    expect(listed).toHaveLength(6)
+    expect(listed[0]).toEqual({ id: expect.any(String), role: 'admin', archived: false, user })
+    expect(listed[0].id).not.toBe(listed[0].user.id)
+
+    const invited = await asOwner(sandbox, 'POST', '/users', {
+      email: 'kim@team.example',
+      name: 'Kim',
+      role: 'moderator',
+    })
+    expect(invited).toMatchObject({ status: 201, body: { data: { role: 'moderator', archived: false } } })
+    const path = `/users/${invited.body.data.id}`
+    expect((await asOwner(sandbox, 'GET', path)).body).toEqual(invited.body)
+    const changed = await asOwner(sandbox, 'PATCH', path, { role: 'agent', archived: true })
+    expect(changed).toMatchObject({ status: 200, body: { data: { role: 'agent', archived: true } } })
+    expect((await asOwner(sandbox, 'DELETE', path)).status).toBe(204)
+    expect((await asOwner(sandbox, 'GET', path)).status).toBe(404)
+  })
+
+  test('are found by membership id, not by user id', async () => {
+    const sandbox = await start()
+    const id = sandbox.state.members[1]?.user.id
+    expect((await asOwner(sandbox, 'GET', `/users/${id}`)).status).toBe(404)
+  })
+
+  test('can be managed by admins only, and as a person only', async () => {
+    const sandbox = await start()
+    const id = sandbox.state.members[2]?.id
+    const moderator = sandbox.issueToken({ actor: 'self', role: 'moderator' })
+    const invitation = { email: 'kim@team.example' }
+    const capped = { status: 403, body: { error: 'insufficient_scope' } }
+    const wrongActor = { status: 422, body: { error: 'actor_self_required' } }
+    expect(await call(sandbox, moderator, 'POST', `${v1}/users`, invitation)).toMatchObject(capped)
+    const app = sandbox.issueToken()
+    expect(await call(sandbox, app, 'POST', `${v1}/users`, invitation)).toMatchObject(wrongActor)
+    expect(await call(sandbox, app, 'PATCH', `${v1}/users/${id}`, { role: 'admin' })).toMatchObject(wrongActor)
+    expect(await call(sandbox, app, 'DELETE', `${v1}/users/${id}`)).toMatchObject(wrongActor)
+    expect(sandbox.state.writes).toEqual([])
+  })
+
+  test('do not lose their owner', async () => {
+    const sandbox = await start()
+    const path = `/users/${sandbox.state.members[0]?.id}`
+    for (const change of [{ role: 'agent' }, { archived: true }]) {
+      expect(await asOwner(sandbox, 'PATCH', path, change)).toMatchObject({ status: 403, body: { error: 'forbidden' } })
+    }
+    expect((await asOwner(sandbox, 'DELETE', path)).status).toBe(403)
+    expect((await asOwner(sandbox, 'PATCH', path, { role: 'admin', archived: false })).status).toBe(200)
+  })
+})
+
+describe('the organization', () => {
+  test('has a creation time that is a date, and is renamed by its owner only', async () => {
+    const sandbox = await start()
+    const { data } = (await asOwner(sandbox, 'GET', '/organization')).body
+    expect(data).toEqual(sandbox.state.organization)
+    expect(new Date(data.created_at).toISOString()).toBe(data.created_at)
+
+    const second = sandbox.state.members.filter(({ role }) => role === 'admin')[1]?.id ?? ''
+    const other = sandbox.issueToken({ actor: 'self', member: second })
+    const change = { display_name: 'Juniper & Daughters' }
+    expect(await call(sandbox, other, 'PATCH', `${v1}/organization`, change)).toMatchObject({
+      status: 403,
+      body: { error: 'forbidden' },
+    })
+    const renamed = await asOwner(sandbox, 'PATCH', '/organization', change)
+    expect(renamed).toMatchObject({ status: 200, body: { data: { ...data, ...change } } })
+  })
+
+  test('has settings that an app may change too', async () => {
+    const sandbox = await start()
+    const { data } = (await asOwner(sandbox, 'GET', '/organization/settings')).body
+    expect(data).toEqual({
+      allow_guest_submission: true,
+      enable_ai_assistant: false,
+      bot_configuration: {},
+      locale: 'en',
+    })
+    const settings = {
+      allow_guest_submission: false,
+      enable_ai_assistant: true,
+      bot_configuration: { tone: 'kind' },
+      locale: 'pt',
+    }
+    const changed = await call(sandbox, sandbox.issueToken(), 'PATCH', `${v1}/organization/settings`, settings)
+    expect(changed).toMatchObject({ status: 200, body: { data: settings } })
+    expect(sandbox.state.settings).toEqual(settings)
+  })
+})
+
+describe.each(['tasks', 'segments'] as const)('%s', (kind) => {
+  test('keep whatever they are given under an id of their own', async () => {
+    const sandbox = await start()
+    const before = sandbox.state[kind]
+    expect((await asOwner(sandbox, 'GET', `/${kind}`)).body.data).toEqual(before)
+    const created = await call(sandbox, sandbox.issueToken(), 'POST', `${v1}/${kind}`, {
+      id: 'mine',
+      title: 'A',
+      deep: [1],
+    })
+    expect(created).toMatchObject({ status: 201, body: { data: { title: 'A', deep: [1] } } })
+    const { id } = created.body.data
+    expect(id).not.toBe('mine')
+    const changed = await asOwner(sandbox, 'PATCH', `/${kind}/${id}`, { title: 'B', id: 'mine' })
+    expect(changed.body.data).toEqual({ id, title: 'B', deep: [1] })
+    expect((await asOwner(sandbox, 'GET', `/${kind}/${id}`)).body.data).toEqual(changed.body.data)
+    expect((await asOwner(sandbox, 'DELETE', `/${kind}/${id}`)).status).toBe(204)
+    expect((await asOwner(sandbox, 'GET', `/${kind}/${id}`)).status).toBe(404)
+    expect(sandbox.state[kind]).toEqual(before)
+  })
+})
+
+test.each([
+  ['POST', '/conversations'],
+  ['POST', '/conversations/cnv/assignee'],
+  ['POST', '/conversations/cnv/messages'],
+  ['DELETE', '/conversations/cnv/messages/msg'],
+  ['POST', '/conversations/cnv/notes'],
+  ['POST', '/contacts'],
+  ['POST', '/users'],
+  ['PATCH', '/users/mem'],
+  ['DELETE', '/users/mem'],
+  ['PATCH', '/organization'],
+])('%s %s takes a token that acts as a person', async (method, path) => {
+  const sandbox = await start()
+  const answer = await call(sandbox, sandbox.issueToken(), method, `${v1}${path}`)
+  expect(answer).toMatchObject({ status: 422, body: { error: 'actor_self_required' } })
+})
+
+test.each([
+  ['GET', '/conversations/none'],
+  ['PATCH', '/conversations/none'],
+  ['POST', '/conversations/none/assignee'],
+  ['DELETE', '/conversations/none/assignee'],
+  ['GET', '/conversations/none/messages'],
+  ['GET', '/conversations/none/notes'],
+  ['POST', '/conversations/none/notes'],
+  ['PATCH', '/conversations/none/messages/none'],
+  ['GET', '/contacts/none'],
+  ['PATCH', '/contacts/none'],
+  ['GET', '/users/none'],
+  ['PATCH', '/users/none'],
+  ['DELETE', '/tasks/none'],
+  ['PATCH', '/segments/none'],
+])('%s %s is not found', async (method, path) => {
+  const sandbox = await start()
+  expect(await asOwner(sandbox, method, path)).toMatchObject({ status: 404, body: { error: 'not_found' } })
+})
+
+test.each([
+  ['POST', '/conversations', { customer_email: 'no address', initial_message: 'Hi' }],
+  ['POST', '/conversations', { customer_email: 'a@b.example' }],
+  ['POST', '/conversations', { customer_email: 'a@b.example', initial_message: ' ' }],
+  ['PATCH', '/conversations/:conversation', { pinned: 'yes' }],
+  ['PATCH', '/conversations/:conversation', { status: null }],
+  ['POST', '/conversations/:conversation/assignee', { user_id: 'usr_none' }],
+  ['POST', '/conversations/:conversation/messages', {}],
+  ['POST', '/conversations/:conversation/messages', { body_html: 7 }],
+  ['POST', '/conversations/:conversation/notes', { body_html: '' }],
+  ['POST', '/contacts', { email: 'nobody' }],
+  ['PATCH', '/contacts/:contact', { blocked: 1 }],
+  ['POST', '/users', { email: 'kim@team.example', role: 'emperor' }],
+  ['PATCH', '/users/:member', { archived: 'no' }],
+  ['PATCH', '/organization', { display_name: '' }],
+  ['PATCH', '/organization/settings', { bot_configuration: [] }],
+])('%s %s with %j fails validation and changes nothing', async (method, path, body) => {
+  const sandbox = await start()
+  const { conversations, contacts, members } = sandbox.state
+  const actual = path
+    .replace(':conversation', conversations[0]?.id ?? '')
+    .replace(':contact', contacts[0]?.id ?? '')
+    .replace(':member', members[1]?.id ?? '')
+  const answer = await asOwner(sandbox, method, actual, body)
+  expect(answer).toMatchObject({ status: 422, body: { error: 'validation_failed' } })
+  expect(sandbox.state.writes).toEqual([])
+  expect(sandbox.state).toMatchObject({ conversations, contacts, members })
+})

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { type Answered, call, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+const conversations = '/api/oauth/v1/conversations'
+
+function list(sandbox: Sandbox, query: Record<string, string | number>, path = conversations): Promise<Answered> {
+  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
+  return call(sandbox, sandbox.issueToken(), 'GET', `${path}?${parameters}`)
+}
+
+const idsOf = ({ body }: Answered): string[] => body.data.map(({ id }: { id: string }) => id)
+
+describe.each([
+  [0, 5],
+  [1, 5],
+  [5, 5],
+  [6, 5],
+  [23, 7],
+  [21, 7],
+])('a list of %i in pages of %i', (count, limit) => {
+  test('comes whole and in order, forward and back', async () => {
+    const sandbox = await start({ conversations: count })
+    const expected = sandbox.state.conversations.map(({ id }) => id)
+
+    const forward: string[] = []
+    let page = await list(sandbox, { limit })
+    expect(page.body.page_metadata.before).toBeNull()
+    forward.push(...idsOf(page))
+    while (page.body.page_metadata.after !== null) {
+      page = await list(sandbox, { limit, after: page.body.page_metadata.after })
+      expect(idsOf(page).length).toBeGreaterThan(0)
+      forward.push(...idsOf(page))
+    }
+    expect(forward).toEqual(expected)
+
+    const backward: string[][] = [idsOf(page)]
+    while (page.body.page_metadata.before !== null) {
+      page = await list(sandbox, { limit, before: page.body.page_metadata.before })
+      backward.unshift(idsOf(page))
+    }
+    expect(backward.flat()).toEqual(expected)
+  })
+})
+
+test('a page has 20 items unless asked for, and 100 at most', async () => {
+  const sandbox = await start({ conversations: 150 })
+  expect(idsOf(await list(sandbox, {}))).toHaveLength(20)
+  expect(idsOf(await list(sandbox, { limit: 5_000 }))).toHaveLength(100)
+  const other = await start({ conversations: 30, defaultLimit: 3, maxLimit: 7 })
+  expect(idsOf(await list(other, {}))).toHaveLength(3)
+  expect(idsOf(await list(other, { limit: 8 }))).toHaveLength(7)
+})
+
+test('a cursor breaks unless it is encoded in the query', async () => {
+  const sandbox = await start()
+  const { after } = (await list(sandbox, { limit: 2 })).body.page_metadata
+  for (const character of ['+', '/', '=']) expect(after).toContain(character)
+  const raw = await call(sandbox, sandbox.issueToken(), 'GET', `${conversations}?after=${after}`)
+  expect(raw).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+})
+
+test('a cursor keeps its place while items come and go', async () => {
+  const sandbox = await start({ conversations: 1, messagesPerConversation: 0 })
+  const self = sandbox.issueToken({ actor: 'self' })
+  const path = `${conversations}/${sandbox.state.conversations[0]?.id}/messages`
+  const ids: string[] = []
+  for (const body_html of ['1', '2', '3', '4', '5']) {
+    ids.unshift((await call(sandbox, self, 'POST', path, { body_html })).body.data.id)
+  }
+  const { after } = (await list(sandbox, { limit: 2 }, path)).body.page_metadata
+  await call(sandbox, self, 'POST', path, { body_html: '6' })
+  await call(sandbox, self, 'DELETE', `${path}/${ids[1]}`)
+  expect(idsOf(await list(sandbox, { after }, path))).toEqual(ids.slice(2))
+})
+
+test('a cursor is good after a restart with the same options', async () => {
+  const { after } = (await list(await start(), { limit: 2 })).body.page_metadata
+  const sandbox = await start()
+  expect(idsOf(await list(sandbox, { after }))).toEqual(sandbox.state.conversations.slice(2).map(({ id }) => id))
+})
+
+test.each([
+  ['limit', 'abc'],
+  ['limit', '0'],
+  ['limit', '-1'],
+  ['limit', '1.5'],
+  ['limit', ''],
+  ['after', 'made-up'],
+  ['after', ''],
+  ['before', '+/+/AAAAAAAAAAAAAAAAAAAAAAAAAA=='],
+])('%s=%s is a bad request', async (name, value) => {
+  const sandbox = await start()
+  expect(await list(sandbox, { [name]: value })).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+})
+
+test('a cursor of another list, both cursors, or one parameter twice are bad requests', async () => {
+  const sandbox = await start()
+  const { after } = (await list(sandbox, { limit: 2 })).body.page_metadata
+  expect((await list(sandbox, { after }, '/api/oauth/v1/contacts')).status).toBe(400)
+  expect((await list(sandbox, { after, before: after })).status).toBe(400)
+  expect((await call(sandbox, sandbox.issueToken(), 'GET', `${conversations}?limit=1&limit=2`)).status).toBe(400)
+})
+
+describe('lists other than conversations', () => {
+  const paths = (sandbox: Sandbox): string[] => [
+    `${conversations}/${sandbox.state.conversations[0]?.id}/messages`,
+    `${conversations}/${sandbox.state.conversations[0]?.id}/notes`,
+    ...['contacts', 'users', 'tasks', 'segments'].map((name) => `/api/oauth/v1/${name}`),
+  ]
+
+  test('are paginated too by default', async () => {
+    const sandbox = await start()
+    for (const path of paths(sandbox)) {
+      const { body } = await list(sandbox, { limit: 1 }, path)
+      expect(body.data.length).toBeLessThanOrEqual(1)
+      expect(Object.keys(body.page_metadata)).toEqual(['after', 'before'])
+    }
+  })
+
+  test('come whole and without page_metadata when asked to be as the reference samples them', async () => {
+    const sandbox = await start({ pagination: 'conversations-only' })
+    for (const path of paths(sandbox)) {
+      const { body } = await list(sandbox, { limit: 1 }, path)
+      expect(Object.keys(body)).toEqual(['data'])
+    }
+    expect((await list(sandbox, { limit: 1 }, '/api/oauth/v1/contacts')).body.data).toHaveLength(5)
+    expect((await list(sandbox, { limit: 1 })).body.page_metadata.after).not.toBeNull()
+  })
+})
