@@ -14,15 +14,18 @@ import { Members } from './resources/members.ts'
 import { Messages } from './resources/messages.ts'
 import { Notes } from './resources/notes.ts'
 import { OrganizationResource } from './resources/organization.ts'
-import type { ActsAs } from './resources/resource.ts'
+import type { SelfOnly } from './resources/resource.ts'
 import { Segments } from './resources/segments.ts'
 import { Tasks } from './resources/tasks.ts'
 
 /** The actor that a client knows of itself: undefined where it may be either. */
 type KnownActor<A extends Actor> = [Actor] extends [A] ? A | undefined : A
 
-/** Either kind of client. Take this in a function that only reads: authoring calls on it do not compile. */
-export type AnyWorkspace = SupportWorkspace<'app'> | SupportWorkspace<'self'>
+/**
+ * A client of any actor. Take this in a function that only reads: calls that need `actor=self` do not compile on it
+ * before `workspace.actor === 'self'` has been looked at.
+ */
+export type AnyWorkspace = SupportWorkspace<'app'> | SupportWorkspace<'self'> | SupportWorkspace
 
 type CallArguments<Definition extends Operation> =
   Record<never, never> extends InputOf<Definition>
@@ -76,7 +79,7 @@ export class SupportWorkspace<A extends Actor = Actor> {
   static async connect(
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
-  ): Promise<AnyWorkspace> {
+  ): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     const { data: me, response } = await new SupportWorkspace(options).me(callOptions).withResponse()
     const known = { ...options, ...(Array.isArray(me.scopes) && { scopes: me.scopes }) }
     if (me.actor === 'app') return new SupportWorkspace({ ...known, actor: 'app' })
@@ -101,12 +104,15 @@ export class SupportWorkspace<A extends Actor = Actor> {
    * @param args its input (`path`, `query`, `body`) and the options of the call.
    */
   call<const Definition extends Operation>(
-    this: SupportWorkspace<A> & ActsAs<Definition extends { readonly actor: 'self' } ? 'self' : never>,
+    this: Definition extends { readonly actor: 'self' } ? SelfOnly<A> : unknown,
     operation: Definition,
     ...args: CallArguments<Definition>
+  ): ResultOf<Definition>
+  call<const Definition extends Operation>(
+    operation: Definition,
+    ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    const [input = {}, options] = args
-    return callOperation(this.#transport, operation, input as InputOf<Definition>, options)
+    return callOperation(this.#transport, operation, input ?? ({} as InputOf<Definition>), options)
   }
 
   /**

@@ -10,13 +10,17 @@ export interface Contact {
   user?: User | null
   /** Where it came from. The spellings are not documented. */
   source?: string | null
+  /** Whether the contact is blocked. */
   blocked?: boolean | null
+  /** Whether the contact is starred. */
   starred?: boolean | null
+  /** Whether the contact is active. */
   active?: boolean | null
-  /** Free form. */
+  /** More about where it came from, free form. */
   source_info?: FreeForm | null
-  /** Free form. */
+  /** The attributes of the contact, free form. The chat widget's `userData` is merged into them (reference, 5.6). */
   attributes?: FreeForm | null
+  /** How the person is authenticated. The spellings are not documented. */
   auth_type?: string | null
   /** When it was made, in epoch seconds. */
   inserted_at?: number | null
@@ -30,14 +34,17 @@ export interface Contact {
 export interface CreateContactBody {
   /** The person's email address. */
   email: string
-  /** Probable, not documented. */
-  name?: string
+  /** The person's name. Probable, not documented. */
+  name?: string | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
 /** The body of `contacts.update`. That it takes `blocked` is probable, not documented (reference, section 3.2). */
 export interface UpdateContactBody {
-  blocked?: boolean
+  /** Whether the contact is blocked. */
+  blocked?: boolean | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
@@ -59,8 +66,8 @@ export const contactSchema = documents<Contact>()(
 )
 
 export const createContactBodySchema = documents<CreateContactBody>()(
-  z.looseObject({ email: z.string(), name: z.exactOptional(z.string()) }),
+  z.looseObject({ email: z.string(), name: z.optional(z.string()) }),
 )
 export const updateContactBodySchema = documents<UpdateContactBody>()(
-  z.looseObject({ blocked: z.exactOptional(z.boolean()) }),
+  z.looseObject({ blocked: z.optional(z.boolean()) }),
 )

@@ -26,7 +26,7 @@ export interface Conversation {
   unread_count?: number | null
   /** A summary of it. */
   summary?: string | null
-  /** Free form. */
+  /** More about it, free form. */
   meta_info?: FreeForm | null
   /** Whether a guest submitted it. */
   guest_submission?: boolean | null
@@ -42,8 +42,11 @@ export interface Conversation {
 export interface Group {
   /** The group's id. */
   id: string
+  /** Its name. */
   name?: string | null
+  /** Its name as it stands in an address. */
   slug?: string | null
+  /** Its color. How it is written is not documented. */
   color?: string | null
 }
 
@@ -51,6 +54,7 @@ export interface Group {
 export interface ConversationAssignee {
   /** The assignment's id. */
   id: string
+  /** The conversation. */
   conversation_id?: string | null
   /** The team member. Whether it is a user id or a membership id is not documented. */
   user_id?: string | null
@@ -66,14 +70,19 @@ export interface CreateConversationBody {
   customer_email: string
   /** The text that begins the conversation. */
   initial_message: string
+  /** Any further field. */
   [field: string]: unknown
 }
 
-/** The body of `conversations.update` (inferred). Further fields go out as they are given. */
+/** The body of `conversations.update`. Its fields are inferred (reference, section 3.2). Further fields go out as they are given. */
 export interface UpdateConversationBody {
-  status?: string
-  is_spam?: boolean
-  pinned?: boolean
+  /** The new status. The spellings are not documented. */
+  status?: string | undefined
+  /** Whether it is spam. */
+  is_spam?: boolean | undefined
+  /** Whether it is pinned. */
+  pinned?: boolean | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
@@ -81,6 +90,7 @@ export interface UpdateConversationBody {
 export interface AssignConversationBody {
   /** The team member. Whether a user id or a membership id is meant is not documented. */
   user_id: string
+  /** Any further field. */
   [field: string]: unknown
 }
 
@@ -125,9 +135,9 @@ export const createConversationBodySchema = documents<CreateConversationBody>()(
 )
 export const updateConversationBodySchema = documents<UpdateConversationBody>()(
   z.looseObject({
-    status: z.exactOptional(z.string()),
-    is_spam: z.exactOptional(z.boolean()),
-    pinned: z.exactOptional(z.boolean()),
+    status: z.optional(z.string()),
+    is_spam: z.optional(z.boolean()),
+    pinned: z.optional(z.boolean()),
   }),
 )
 export const assignConversationBodySchema = documents<AssignConversationBody>()(z.looseObject({ user_id: z.string() }))

@@ -22,7 +22,9 @@ export interface Me {
 export interface Application {
   /** The app's id. */
   id: string
+  /** Its name, as admins see it. */
   name?: string | null
+  /** Its OAuth client id. */
   client_id?: string | null
 }
 

@@ -9,8 +9,11 @@ export type Role = 'admin' | (string & {})
 export interface Member {
   /** The membership's id. Not the id of the user. */
   id: string
+  /** What the team member may do. */
   role?: Role | null
+  /** Whether the membership is archived. */
   archived?: boolean | null
+  /** The person. Name and email live here. */
   user?: User | null
 }
 
@@ -18,17 +21,21 @@ export interface Member {
 export interface InviteMemberBody {
   /** The person's email address. */
   email: string
-  /** Probable, not documented. */
-  name?: string
-  /** Probable, not documented. */
-  role?: Role
+  /** The person's name. Probable, not documented. */
+  name?: string | undefined
+  /** What the person may do. Probable, not documented. */
+  role?: Role | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
 /** The body of `members.update`. Its fields are probable, not documented (reference, section 3.2). */
 export interface UpdateMemberBody {
-  role?: Role
-  archived?: boolean
+  /** What the team member may do. */
+  role?: Role | undefined
+  /** Whether the membership is archived. */
+  archived?: boolean | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
@@ -39,10 +46,10 @@ export const memberSchema = documents<Member>()(
 export const inviteMemberBodySchema = documents<InviteMemberBody>()(
   z.looseObject({
     email: z.string(),
-    name: z.exactOptional(z.string()),
-    role: z.exactOptional(z.string()),
+    name: z.optional(z.string()),
+    role: z.optional(z.string()),
   }),
 )
 export const updateMemberBodySchema = documents<UpdateMemberBody>()(
-  z.looseObject({ role: z.exactOptional(z.string()), archived: z.exactOptional(z.boolean()) }),
+  z.looseObject({ role: z.optional(z.string()), archived: z.optional(z.boolean()) }),
 )

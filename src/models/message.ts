@@ -6,6 +6,7 @@ import { type User, userShape } from './user.ts'
 export interface Message {
   /** The message's id. */
   id: string
+  /** The conversation that it belongs to. */
   conversation_id?: string | null
   /** Where it came from. The spellings are not documented. */
   source?: string | null
@@ -19,12 +20,13 @@ export interface Message {
   marked_as_solution_at?: number | null
   /** The author (that it is the author is inferred). */
   user?: User | null
-  /** Free form. */
+  /** More about it, free form. */
   meta_info?: FreeForm | null
   /** Whether an AI wrote it. */
   is_ai_message?: boolean | null
   /** The message that it answers. */
   reply_to?: QuotedMessage | null
+  /** The files that came with it. */
   attachments?: Attachment[] | null
 }
 
@@ -34,6 +36,7 @@ export interface QuotedMessage {
   id: string
   /** Its text, as HTML from outside: sanitise it before you show it in a page. */
   body_html?: string | null
+  /** The author (that it is the author is inferred). */
   user?: User | null
 }
 
@@ -43,11 +46,15 @@ export interface Attachment {
   id: string
   /** Where to download it, for a while. */
   presigned_url?: string | null
+  /** The name that the file had where it came from. */
   original_filename?: string | null
+  /** The end of its name. Whether it begins with a dot is not documented. */
   extension?: string | null
   /** Its size; that it is in bytes is inferred. */
   file_size?: number | null
+  /** The kind of what it belongs to. The spellings are not documented. */
   resource_type?: string | null
+  /** The id of what it belongs to. */
   resource_id?: string | null
 }
 
@@ -55,13 +62,15 @@ export interface Attachment {
 export interface CreateMessageBody {
   /** The text, as HTML. */
   body_html: string
+  /** Any further field. */
   [field: string]: unknown
 }
 
 /** The body of `messages.update`. That it takes `body_html` is probable, not documented (reference, section 3.2). */
 export interface UpdateMessageBody {
   /** The text, as HTML. */
-  body_html?: string
+  body_html?: string | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
@@ -69,6 +78,7 @@ export interface UpdateMessageBody {
 export interface CreateNoteBody {
   /** The text, as HTML. */
   body_html: string
+  /** Any further field. */
   [field: string]: unknown
 }
 
@@ -104,5 +114,5 @@ const withText = z.looseObject({ body_html: z.string() })
 export const createMessageBodySchema = documents<CreateMessageBody>()(withText)
 export const createNoteBodySchema = documents<CreateNoteBody>()(withText)
 export const updateMessageBodySchema = documents<UpdateMessageBody>()(
-  z.looseObject({ body_html: z.exactOptional(z.string()) }),
+  z.looseObject({ body_html: z.optional(z.string()) }),
 )

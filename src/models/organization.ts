@@ -5,8 +5,11 @@ import { documents, type FreeForm, field, freeForm } from './schema.ts'
 export interface Organization {
   /** The organization's id. */
   id: string
+  /** Its name. */
   name?: string | null
+  /** The name that it goes by. */
   display_name?: string | null
+  /** Its domain. */
   domain?: string | null
   /** When it was made: the one timestamp that is an ISO 8601 string and not epoch seconds. */
   created_at?: string | null
@@ -14,25 +17,35 @@ export interface Organization {
 
 /** The settings of the organization (reference, section 2). */
 export interface OrganizationSettings {
+  /** Whether guests may start conversations. */
   allow_guest_submission?: boolean | null
+  /** Whether the AI assistant is on. */
   enable_ai_assistant?: boolean | null
-  /** Free form. */
+  /** How the bot is set up, free form. */
   bot_configuration?: FreeForm | null
+  /** The language. How it is written is not documented. */
   locale?: string | null
 }
 
 /** The body of `organization.update`. That the field is `display_name` is probable (reference, section 3.2). */
 export interface UpdateOrganizationBody {
-  display_name?: string
+  /** The new display name. */
+  display_name?: string | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
 /** The body of `organization.updateSettings`. Its fields are probable, not documented (reference, section 3.2). */
 export interface UpdateOrganizationSettingsBody {
-  allow_guest_submission?: boolean
-  enable_ai_assistant?: boolean
-  bot_configuration?: FreeForm
-  locale?: string
+  /** Whether guests may start conversations. */
+  allow_guest_submission?: boolean | undefined
+  /** Whether the AI assistant is on. */
+  enable_ai_assistant?: boolean | undefined
+  /** How the bot is set up, free form. */
+  bot_configuration?: FreeForm | undefined
+  /** The language. */
+  locale?: string | undefined
+  /** Any further field. */
   [field: string]: unknown
 }
 
@@ -49,20 +62,20 @@ export const organizationSchema = documents<Organization>()(organizationShape)
 export const organizationSettingsSchema = documents<OrganizationSettings>()(
   z.looseObject({
     allow_guest_submission: field(z.boolean()),
-    locale: field(z.string()),
     enable_ai_assistant: field(z.boolean()),
     bot_configuration: field(freeForm),
+    locale: field(z.string()),
   }),
 )
 
 export const updateOrganizationBodySchema = documents<UpdateOrganizationBody>()(
-  z.looseObject({ display_name: z.exactOptional(z.string()) }),
+  z.looseObject({ display_name: z.optional(z.string()) }),
 )
 export const updateOrganizationSettingsBodySchema = documents<UpdateOrganizationSettingsBody>()(
   z.looseObject({
-    allow_guest_submission: z.exactOptional(z.boolean()),
-    enable_ai_assistant: z.exactOptional(z.boolean()),
-    bot_configuration: z.exactOptional(freeForm),
-    locale: z.exactOptional(z.string()),
+    allow_guest_submission: z.optional(z.boolean()),
+    enable_ai_assistant: z.optional(z.boolean()),
+    bot_configuration: z.optional(freeForm),
+    locale: z.optional(z.string()),
   }),
 )

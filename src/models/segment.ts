@@ -5,16 +5,19 @@ import { documents } from './schema.ts'
 export interface Segment {
   /** The segment's id (inferred). */
   id: string
+  /** Any field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 
 /** The body of `segments.create`. Its fields are not documented. */
 export interface CreateSegmentBody {
+  /** Any field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 
 /** The body of `segments.update`. Its fields are not documented. */
 export interface UpdateSegmentBody {
+  /** Any field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 

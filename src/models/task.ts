@@ -5,16 +5,19 @@ import { documents } from './schema.ts'
 export interface Task {
   /** The task's id (inferred). */
   id: string
+  /** Any field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 
 /** The body of `tasks.create`. Its fields are not documented. */
 export interface CreateTaskBody {
+  /** Any field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 
 /** The body of `tasks.update`. Its fields are not documented. */
 export interface UpdateTaskBody {
+  /** Any field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 

@@ -5,9 +5,13 @@ import { documents, field } from './schema.ts'
 export interface User {
   /** The user's id. Not the id of a team member, which is that of a membership. */
   id: string
+  /** The person's name. */
   name?: string | null
+  /** The person's email address. */
   email?: string | null
+  /** The person's name on Instagram. */
   instagram_handle?: string | null
+  /** Where a picture of the person is. */
   profile_picture_url?: string | null
 }
 

@@ -10,7 +10,7 @@ import {
   updateContactBodySchema,
 } from '../models/contact.ts'
 import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
-import { type Operations, Resource } from './resource.ts'
+import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const contactOperations = {
   list: {
@@ -68,7 +68,8 @@ export class Contacts<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Creates a contact. Scope `contacts:write`, `actor=self` only (reference, row 13). */
-  create(this: Contacts<'self'>, body: CreateContactBody, options?: CallOptions): Call<Contact> {
+  create(this: SelfOnly<A>, body: CreateContactBody, options?: CallOptions): Call<Contact>
+  create(body: CreateContactBody, options?: CallOptions): Call<Contact> {
     return this.call(contactOperations.create, { body }, options)
   }
 

@@ -14,7 +14,7 @@ import {
   updateConversationBodySchema,
 } from '../models/conversation.ts'
 import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
-import { type Operations, Resource } from './resource.ts'
+import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const conversationOperations = {
   list: {
@@ -90,7 +90,8 @@ export class Conversations<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Starts a conversation with a customer. Scope `conversations:write`, `actor=self` only (reference, row 5). */
-  create(this: Conversations<'self'>, body: CreateConversationBody, options?: CallOptions): Call<Conversation> {
+  create(this: SelfOnly<A>, body: CreateConversationBody, options?: CallOptions): Call<Conversation>
+  create(body: CreateConversationBody, options?: CallOptions): Call<Conversation> {
     return this.call(conversationOperations.create, { body }, options)
   }
 
@@ -105,11 +106,12 @@ export class Conversations<A extends Actor = Actor> extends Resource<A> {
 
   /** Assigns a conversation to a team member. Scope `conversations:write`, `actor=self` only (reference, row 6). */
   assign(
-    this: Conversations<'self'>,
+    this: SelfOnly<A>,
     conversationId: string,
     body: AssignConversationBody,
     options?: CallOptions,
-  ): Call<ConversationAssignee> {
+  ): Call<ConversationAssignee>
+  assign(conversationId: string, body: AssignConversationBody, options?: CallOptions): Call<ConversationAssignee> {
     return this.call(conversationOperations.assign, { path: { conversation_id: conversationId }, body }, options)
   }
 

@@ -10,7 +10,7 @@ import {
   updateMemberBodySchema,
 } from '../models/member.ts'
 import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
-import { type Operations, Resource } from './resource.ts'
+import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const memberOperations = {
   list: {
@@ -73,12 +73,14 @@ export class Members<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Invites a person. Scope `users:write`, `actor=self` only, token held by an admin (reference, row 16). */
-  invite(this: Members<'self'>, body: InviteMemberBody, options?: CallOptions): Call<Member> {
+  invite(this: SelfOnly<A>, body: InviteMemberBody, options?: CallOptions): Call<Member>
+  invite(body: InviteMemberBody, options?: CallOptions): Call<Member> {
     return this.call(memberOperations.invite, { body }, options)
   }
 
   /** Changes a team member. Scope `users:write`, `actor=self` only (reference, row 18). */
-  update(this: Members<'self'>, id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member> {
+  update(this: SelfOnly<A>, id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member>
+  update(id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member> {
     return this.call(memberOperations.update, { path: { id }, body }, options)
   }
 

@@ -10,7 +10,7 @@ import {
   updateMessageBodySchema,
 } from '../models/message.ts'
 import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
-import { type Operations, Resource } from './resource.ts'
+import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const messageOperations = {
   list: {
@@ -60,12 +60,8 @@ export class Messages<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Sends a message. Scope `messages:write`, `actor=self` only (reference, row 8). */
-  create(
-    this: Messages<'self'>,
-    conversationId: string,
-    body: CreateMessageBody,
-    options?: CallOptions,
-  ): Call<Message> {
+  create(this: SelfOnly<A>, conversationId: string, body: CreateMessageBody, options?: CallOptions): Call<Message>
+  create(conversationId: string, body: CreateMessageBody, options?: CallOptions): Call<Message> {
     return this.call(messageOperations.create, { path: { conversation_id: conversationId }, body }, options)
   }
 
@@ -75,7 +71,8 @@ export class Messages<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Deletes a message of one's own. Scope `messages:write`, `actor=self` only (reference, row 10). */
-  delete(this: Messages<'self'>, conversationId: string, id: string, options?: CallOptions): Call<undefined> {
+  delete(this: SelfOnly<A>, conversationId: string, id: string, options?: CallOptions): Call<undefined>
+  delete(conversationId: string, id: string, options?: CallOptions): Call<undefined> {
     return this.call(messageOperations.delete, { path: { conversation_id: conversationId, id } }, options)
   }
 }

@@ -3,7 +3,7 @@ import type { Call } from '../call.ts'
 import type { CallOptions } from '../client-options.ts'
 import { type CreateNoteBody, createNoteBodySchema, type Message, messageSchema } from '../models/message.ts'
 import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
-import { type Operations, Resource } from './resource.ts'
+import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const noteOperations = {
   list: {
@@ -39,7 +39,8 @@ export class Notes<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Adds a note. Scope `notes:write`, `actor=self` only (reference, row 11). */
-  create(this: Notes<'self'>, conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message> {
+  create(this: SelfOnly<A>, conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message>
+  create(conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message> {
     return this.call(noteOperations.create, { path: { conversation_id: conversationId }, body }, options)
   }
 }

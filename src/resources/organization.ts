@@ -11,7 +11,7 @@ import {
   updateOrganizationBodySchema,
   updateOrganizationSettingsBodySchema,
 } from '../models/organization.ts'
-import { type Operations, Resource } from './resource.ts'
+import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const organizationOperations = {
   get: {
@@ -62,7 +62,8 @@ export class OrganizationResource<A extends Actor = Actor> extends Resource<A> {
    * Changes the display name. Scope `organization:write`, `actor=self` only, token held by the owner of the
    * organization (reference, row 20).
    */
-  update(this: OrganizationResource<'self'>, body: UpdateOrganizationBody, options?: CallOptions): Call<Organization> {
+  update(this: SelfOnly<A>, body: UpdateOrganizationBody, options?: CallOptions): Call<Organization>
+  update(body: UpdateOrganizationBody, options?: CallOptions): Call<Organization> {
     return this.call(organizationOperations.update, { body }, options)
   }
 

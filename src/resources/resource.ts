@@ -6,19 +6,18 @@ import type { InputOf, Operation } from '../operation.ts'
 declare const actorMode: unique symbol
 
 /**
- * What may act in an actor mode. It exists for the compiler only: what is known to act as `app` is not assignable to
- * what must act as `self`; what is not known fits either.
+ * The `this` of a call that only an `actor=self` token may make. On an app client it is a sentence that no client fits,
+ * because the compiler prints it; with the actor unknown the call compiles and the service decides.
  */
-export interface ActsAs<A extends Actor> {
-  readonly [actorMode]?: (actor: A) => void
-}
+export type SelfOnly<A extends Actor> = [A] extends ['app'] ? 'This call needs an actor=self token' : unknown
 
 /** Operations by the name of their method. */
 export type Operations = Readonly<Record<string, Operation>>
 
 /** The calls of one resource. */
-export abstract class Resource<A extends Actor> implements ActsAs<A> {
-  declare readonly [actorMode]?: (actor: A) => void
+export abstract class Resource<A extends Actor> {
+  // For the compiler only: the resources of an app client are not assignable to those of an actor=self client.
+  declare protected readonly [actorMode]?: (actor: A) => void
   readonly #transport: Transport
 
   constructor(transport: Transport) {
