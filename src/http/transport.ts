@@ -59,17 +59,14 @@ export class Transport {
   }
 
   async #prepare(operation: Operation, input: OperationInput, limits: CallSettings): Promise<PreparedRequest> {
-    const query =
-      operation.query === undefined
-        ? input.query
-        : await validateInput(operation.query, input.query, operation, 'query')
+    const query = await checkQuery(operation, input.query)
     const body =
       operation.body === undefined ? input.body : await validateInput(operation.body, input.body, operation, 'body')
     return {
       operation,
       url: buildUrl(this.settings.baseUrl, operation.path, {
         path: input.path,
-        query: query as OperationInput['query'],
+        query,
       }),
       headers: {
         ...limits.headers,
@@ -113,4 +110,13 @@ export class Transport {
     const repeats = mayRepeat(call.operation.method, failure) && call.attempts.length < limits.maxRetries
     return repeats && bearable && wait < clock.remaining ? wait : undefined
   }
+}
+
+/** The query as its schema gives it. The cursors are the SDK's own affair, which a caller's schema need not know. */
+async function checkQuery(operation: Operation, query: OperationInput['query']): Promise<OperationInput['query']> {
+  if (operation.query === undefined) return query
+  const { after, before, ...parameters } = query ?? {}
+  const isList = operation.answer === 'list'
+  const checked = await validateInput(operation.query, isList ? parameters : query, operation, 'query')
+  return { ...(checked as OperationInput['query']), ...(isList && { after, before }) }
 }

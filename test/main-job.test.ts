@@ -1,0 +1,104 @@
+import { type Conversation, SupportWorkspace } from 'support-workspace-sdk'
+import { OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
+import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+const redirectUri = 'http://127.0.0.1:3000/callback'
+
+let sandbox: Sandbox
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ conversations: 1234, app: { redirectUris: [redirectUri] } })
+})
+
+afterEach(() => sandbox.close())
+
+describe('the main job, from the login to the last page', () => {
+  test('an admin allows the app on the consent page, and the token pages through 1,234 conversations in 25 requests', async () => {
+    const { clientId, clientSecret } = sandbox.app
+    const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
+    const { url, transaction } = await app.startLogin({ scope: scopesFor('conversations.list'), actor: 'app' })
+
+    const token = await app.finishLogin(await pressAllow(url), transaction)
+    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: token.accessToken, actor: 'app' })
+    const ids: string[] = []
+    for await (const conversation of workspace.conversations.list({ limit: 50 })) ids.push(conversation.id)
+
+    expect(token).toMatchObject({ tokenType: 'Bearer', scope: 'conversations:read', scopes: ['conversations:read'] })
+    expect(listRequests()).toHaveLength(25)
+    expect(new Set(ids).size).toBe(1234)
+    expect(ids).toEqual(await idsInTheServicesOrder())
+  })
+
+  test('leaving the loop on the first page costs one request', async () => {
+    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
+
+    let seen = 0
+    for await (const _ of workspace.conversations.list({ limit: 50 })) {
+      seen += 1
+      if (seen === 50) break
+    }
+    // Whatever was under way would have arrived before this one.
+    await workspace.me()
+
+    expect(seen).toBe(50)
+    expect(listRequests()).toHaveLength(1)
+  })
+
+  test('going back from the end meets the same pages in reverse', async () => {
+    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
+    const forward: Conversation[][] = []
+    let last: string | null = null
+    for await (const page of workspace.conversations.list({ limit: 100 }).pages()) {
+      forward.push(page.data)
+      last = page.before
+    }
+
+    const backward: Conversation[][] = []
+    const list = workspace.conversations.list({ limit: 100, before: last }, { direction: 'backward' })
+    for await (const page of list.pages()) backward.push(page.data)
+
+    expect(backward).toEqual(forward.slice(0, -1).reverse())
+  })
+})
+
+/** As a browser does it: opens the page, sends its form with the button Allow, and follows no further than the callback. */
+async function pressAllow(url: string): Promise<string> {
+  const page = await (await fetch(url)).text()
+  const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1] ?? ''
+  const form = new URLSearchParams()
+  for (const [field] of page.matchAll(/<input[^>]+>/g)) {
+    if (/type="radio"/.test(field) && !/\schecked/.test(field)) continue
+    form.append(attribute(field, 'name'), attribute(field, 'value'))
+  }
+  for (const [, name, options] of page.matchAll(/<select[^>]* name="([^"]+)"[^>]*>([\s\S]*?)<\/select>/g)) {
+    form.append(name ?? '', attribute(/<option[^>]*>/.exec(options ?? '')?.[0] ?? '', 'value'))
+  }
+  const allow = /<button[^>]*>\s*Allow/.exec(page)?.[0] ?? ''
+  form.append(attribute(allow, 'name'), attribute(allow, 'value'))
+  const answer = await fetch(new URL(action, url), { method: 'POST', body: form, redirect: 'manual' })
+  return answer.headers.get('location') ?? ''
+}
+
+function attribute(tag: string, name: string): string {
+  const text = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? ''
+  return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+}
+
+function listRequests() {
+  return sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/conversations')
+}
+
+/** Asked with plain fetch, one at a time, so that the client is held against something else. */
+async function idsInTheServicesOrder(): Promise<string[]> {
+  const headers = { authorization: `Bearer ${sandbox.issueToken()}` }
+  const ids: string[] = []
+  let after = ''
+  do {
+    const url = `${sandbox.url}/api/oauth/v1/conversations?limit=7${after}`
+    const body = await (await fetch(url, { headers })).json()
+    ids.push(...body.data.map(({ id }: { id: string }) => id))
+    after = body.page_metadata.after ? `&after=${encodeURIComponent(body.page_metadata.after)}` : ''
+  } while (after !== '')
+  return ids
+}
