@@ -12,7 +12,15 @@ export { type KnownScope, knownScopes, type Scope } from '../scopes.ts'
 export type { AccessToken } from './access-token.ts'
 export type { LoginCallback } from './callback.ts'
 export type { ClientAuthentication } from './client-authentication.ts'
+export type { LoginFailure } from './login-error-page.ts'
+export {
+  createLoginHandlers,
+  type HandlerResult,
+  type LoginHandlers,
+  type LoginHandlersOptions,
+} from './login-handlers.ts'
 export type { LoginRequest } from './login-request.ts'
+export { type NodeRequest, type NodeResponse, toNodeListener } from './node-listener.ts'
 export { type ExchangeOptions, OAuthApp, type OAuthAppOptions } from './oauth-app.ts'
 export { type AuthorizationCodeGrant, PublicOAuthApp, type PublicOAuthAppOptions } from './public-oauth-app.ts'
 export { scopesFor } from './scopes.ts'

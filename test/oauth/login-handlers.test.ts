@@ -1,0 +1,498 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  type AccessToken,
+  createLoginHandlers,
+  InvalidArgumentError,
+  type LoginFailure,
+  type LoginHandlersOptions,
+  OAuthApp,
+  type OAuthAppOptions,
+} from '../../src/oauth/index.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts'
+import { Browser } from './helpers/browser.ts'
+
+const secret = 'a secret of this app, 32 characters or more'
+const older = 'the secret of last year, 32 characters or more'
+const site = 'https://app.example'
+const redirectUri = `${site}/login/callback`
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ autoConsent: 'allow' })
+  sandbox.registerRedirectUri(redirectUri)
+  sandbox.registerRedirectUri('http://localhost:3000/login/callback')
+})
+afterAll(() => sandbox.close())
+beforeEach(() => sandbox.clearRequests())
+
+interface Setup {
+  readonly app?: Partial<OAuthAppOptions>
+  readonly handlers?: Partial<LoginHandlersOptions>
+}
+
+/** A site with a login, and what became of it. */
+function makeSite({ app: appOptions = {}, handlers = {} }: Setup = {}) {
+  const { clientId, clientSecret } = sandbox.app
+  const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri, ...appOptions })
+  const tokens: AccessToken[] = []
+  const errors: LoginFailure[] = []
+  const login = createLoginHandlers(app, {
+    secret,
+    scope: ['conversations:read', 'messages:write'],
+    actor: 'self',
+    onConnected: (token) => void tokens.push(token),
+    onError: (error) => void errors.push(error),
+    ...handlers,
+  })
+  const serve = (request: Request) => {
+    const { pathname } = new URL(request.url)
+    if (pathname === '/login') return login.start(request)
+    return pathname === '/login/callback' ? login.callback(request) : new Response(`page ${pathname}`)
+  }
+  return { app, login, tokens, errors, serve, browser: () => new Browser({ [new URL(app.redirectUri).origin]: serve }) }
+}
+
+const isCallback = (address: string) => address.includes('/login/callback?')
+const tokenRequests = () => sandbox.requests.filter(({ path }) => path.startsWith('/api/oauth/token'))
+
+/** Follows a login up to the callback, without going there. */
+async function untilCallback(browser: Browser, start = `${site}/login`): Promise<string> {
+  return (await browser.go(start, isCallback)).at
+}
+
+describe('a login through the handlers', () => {
+  test('ends with the token, and the browser where it wanted to go', async () => {
+    const { tokens, browser } = makeSite()
+    const { at, response } = await browser().go(`${site}/login?return_to=/inbox%3Ftab%3Dopen`)
+    expect(at).toBe(`${site}/inbox?tab=open`)
+    expect(await response.text()).toBe('page /inbox')
+    expect(tokens.map((token) => token.scope)).toEqual(['conversations:read messages:write'])
+    expect(tokens[0]?.accessToken).toMatch(/^swot_/)
+  })
+
+  test('begins by POST too', async () => {
+    const { browser } = makeSite()
+    const response = await browser().request(`${site}/login`, { method: 'POST' })
+    expect(response.status).toBe(303)
+    expect(response.headers.get('location')).toContain('/api/oauth/authorize?')
+  })
+
+  test('goes on to the default path when none was asked for', async () => {
+    const { browser } = makeSite({ handlers: { returnTo: '/welcome' } })
+    expect((await browser().go(`${site}/login`)).at).toBe(`${site}/welcome`)
+  })
+
+  test('sends what the app answers, and clears the cookie there as well', async () => {
+    const answers = [
+      () => Response.redirect(`${site}/chosen`, 302),
+      async () =>
+        new Response('stored', {
+          status: 201,
+          headers: [
+            ['set-cookie', 'session=1'],
+            ['x-app', 'yes'],
+          ],
+        }),
+    ]
+    for (const onConnected of answers) {
+      const { browser } = makeSite({ handlers: { onConnected } })
+      const visitor = browser()
+      const response = await visitor.request(await untilCallback(visitor))
+      expect([302, 201]).toContain(response.status)
+      expect(response.headers.getSetCookie().at(-1)).toMatch(/^__Host-support_login\..*Max-Age=0/)
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect([...visitor.cookies.keys()].filter((name) => name.startsWith('__Host-'))).toEqual([])
+      if (response.status === 201) {
+        expect(response.headers.get('x-app')).toBe('yes')
+        expect(visitor.cookies.get('session')?.value).toBe('1')
+      }
+    }
+  })
+
+  test('tells the app the request and the path to return to', async () => {
+    const seen: unknown[] = []
+    const onConnected: LoginHandlersOptions['onConnected'] = (_token, { request, returnTo }) => {
+      seen.push(new URL(request.url).pathname, returnTo)
+    }
+    await makeSite({ handlers: { onConnected } }).browser().go(`${site}/login?return_to=/a`)
+    expect(seen).toEqual(['/login/callback', '/a'])
+  })
+
+  test('throws what the app throws, for the framework to deal with', async () => {
+    const failure = new Error('the database is away')
+    const { browser, errors } = makeSite({ handlers: { onConnected: () => Promise.reject(failure) } })
+    await expect(browser().go(`${site}/login`)).rejects.toBe(failure)
+    expect(errors).toEqual([])
+  })
+
+  test('needs no memory: a second server finishes what the first began', async () => {
+    const [first, second] = [makeSite(), makeSite()]
+    const visitor = new Browser({
+      [site]: (request) => (isCallback(request.url) ? second.serve(request) : first.serve(request)),
+    })
+    await visitor.go(`${site}/login`)
+    expect([first.tokens.length, second.tokens.length]).toEqual([0, 1])
+  })
+
+  test('works behind a proxy that ends TLS', async () => {
+    const { browser, serve, tokens } = makeSite()
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    const cookie = visitor.cookieHeader(new URL(callback))
+    await serve(new Request(callback.replace(site, 'http://10.0.0.7:8080'), { headers: { cookie } }))
+    expect(tokens).toHaveLength(1)
+  })
+
+  test('answers nothing that may be kept or leak by a Referer header', async () => {
+    const { browser } = makeSite()
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    for (const [address, method] of [
+      [`${site}/login`, 'GET'],
+      [`${site}/login`, 'PUT'],
+      [callback, 'POST'],
+      [`${callback}x`, 'GET'],
+      [callback, 'GET'],
+    ] as const) {
+      const { headers } = await visitor.request(address, { method })
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('referrer-policy')).toBe('no-referrer')
+    }
+  })
+
+  test.each([
+    ['/login', ['HEAD', 'PUT', 'DELETE'], 'GET, POST'],
+    ['/login/callback', ['HEAD', 'POST', 'PUT'], 'GET'],
+  ])('%s refuses %j', async (path, methods, allow) => {
+    for (const method of methods) {
+      const response = await makeSite().browser().request(`${site}${path}`, { method })
+      expect(response.status).toBe(405)
+      expect(response.headers.get('allow')).toBe(allow)
+      expect(response.headers.getSetCookie()).toEqual([])
+    }
+  })
+})
+
+describe('the cookie', () => {
+  test('over https is bound to the host, Secure, HttpOnly and SameSite=Lax, for ten minutes', async () => {
+    const response = await makeSite().browser().request(`${site}/login`)
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Host-support_login\.[0-9a-f]{16}=[\w.-]+; Max-Age=600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
+      ),
+    ])
+  })
+
+  test('over http on loopback is bound to the path of the callback', async () => {
+    const app = { redirectUri: 'http://localhost:3000/login/callback', transactionLifetime: 90_500 }
+    const { browser, tokens } = makeSite({ app, handlers: { cookieName: 'mine' } })
+    const visitor = browser()
+    const response = await visitor.request('http://localhost:3000/login')
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^mine\.[0-9a-f]{16}=[\w.-]+; Max-Age=91; Path=\/login\/callback; HttpOnly; SameSite=Lax$/),
+    ])
+    await visitor.go('http://localhost:3000/login')
+    expect(tokens).toHaveLength(1)
+  })
+
+  test('is of a size that every browser keeps, with all scopes and a long path to return to', async () => {
+    const { knownScopes } = await import('../../src/oauth/index.ts')
+    const { browser } = makeSite({ handlers: { scope: knownScopes } })
+    const response = await browser().request(`${site}/login?return_to=/${'x'.repeat(511)}`)
+    const [cookie] = response.headers.getSetCookie()
+    expect(cookie?.length).toBeLessThan(4_096)
+  })
+
+  test('is one for each login: two tabs end well, in either order', async () => {
+    const { browser, tokens } = makeSite()
+    const visitor = browser()
+    const first = await untilCallback(visitor, `${site}/login?return_to=/one`)
+    const second = await untilCallback(visitor, `${site}/login?return_to=/two`)
+    expect((await visitor.go(second)).at).toBe(`${site}/two`)
+    expect((await visitor.go(first)).at).toBe(`${site}/one`)
+    expect(tokens).toHaveLength(2)
+    expect(visitor.cookies.size).toBe(0)
+  })
+
+  test('makes room: a browser holds five logins at most, and the oldest gives way', async () => {
+    const { browser, errors, tokens } = makeSite()
+    const visitor = browser()
+    visitor.cookies.set('other', { value: '1', host: 'app.example', path: '/', secure: true })
+    const oldest = await untilCallback(visitor)
+    for (let count = 0; count < 5; count++) await untilCallback(visitor)
+    expect([...visitor.cookies.keys()].filter((name) => name.startsWith('__Host-support_login.'))).toHaveLength(5)
+    expect(visitor.cookies.has('other')).toBe(true)
+    await visitor.go(oldest)
+    expect(errors[0]).toMatchObject({ reason: 'transaction_missing' })
+    await visitor.go(await untilCallback(visitor))
+    expect(tokens).toHaveLength(1)
+  })
+})
+
+describe('attacks', () => {
+  test('a callback in another browser finds no login', async () => {
+    const { browser, errors, tokens } = makeSite()
+    const callback = await untilCallback(browser())
+    const { response } = await browser().go(callback)
+    expect(response.status).toBe(400)
+    expect(errors).toMatchObject([{ reason: 'transaction_missing' }])
+    expect(tokens).toEqual([])
+    expect(tokenRequests()).toEqual([])
+  })
+
+  test("another browser's login does not serve this one", async () => {
+    const { browser, errors } = makeSite()
+    const [victim, attacker] = [browser(), browser()]
+    await untilCallback(victim)
+    await victim.go(await untilCallback(attacker))
+    expect(errors).toMatchObject([{ reason: 'transaction_missing' }])
+    expect(victim.cookies.size).toBe(1)
+  })
+
+  test("another login's cookie under this login's name does not fit", async () => {
+    const { browser, errors } = makeSite()
+    const visitor = browser()
+    const first = await untilCallback(visitor)
+    await untilCallback(visitor)
+    const [[mine, cookie], [, other]] = [...visitor.cookies] as [[string, never], [string, never]]
+    visitor.cookies.set(mine, other ?? cookie)
+    await visitor.go(first)
+    expect(errors).toMatchObject([{ reason: 'state_mismatch' }])
+    expect(tokenRequests()).toEqual([])
+  })
+
+  test('a replayed callback finds no login', async () => {
+    const { browser, errors, tokens } = makeSite()
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    await visitor.go(callback)
+    await visitor.go(callback)
+    expect(tokens).toHaveLength(1)
+    expect(errors).toMatchObject([{ reason: 'transaction_missing' }])
+    expect(tokenRequests()).toHaveLength(1)
+  })
+
+  test('a replayed callback with a kept cookie fails at the service', async () => {
+    const { browser, errors, tokens } = makeSite()
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    const kept = new Map(visitor.cookies)
+    await visitor.go(callback)
+    for (const [name, cookie] of kept) visitor.cookies.set(name, cookie)
+    await visitor.go(callback)
+    expect(tokens).toHaveLength(1)
+    expect(errors).toMatchObject([{ reason: 'invalid_grant' }])
+  })
+
+  test('the code of one tab with the state of the other fails at the service: the verifier does not match', async () => {
+    const { browser, errors } = makeSite()
+    const visitor = browser()
+    const first = new URL(await untilCallback(visitor))
+    const second = new URL(await untilCallback(visitor))
+    first.searchParams.set('state', second.searchParams.get('state') ?? '')
+    await visitor.go(first.href)
+    expect(errors).toMatchObject([{ reason: 'invalid_grant', status: 400 }])
+  })
+
+  test('a cookie that was changed is refused, and cleared', async () => {
+    const { browser, errors } = makeSite()
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    const [[name, cookie]] = [...visitor.cookies] as [
+      [string, { value: string; host: string; path: string; secure: boolean }],
+    ]
+    const middle = Math.floor(cookie.value.length / 2)
+    const changed = cookie.value[middle] === 'A' ? 'B' : 'A'
+    const value = cookie.value.slice(0, middle) + changed + cookie.value.slice(middle + 1)
+    visitor.cookies.set(name, { ...cookie, value })
+    await visitor.go(callback)
+    expect(errors).toMatchObject([{ reason: 'transaction_invalid' }])
+    expect(visitor.cookies.size).toBe(0)
+    expect(tokenRequests()).toEqual([])
+  })
+
+  test('a key that is still known opens an older login, and one that was rotated out does not', async () => {
+    const before = makeSite({ handlers: { secret: older } })
+    const between = makeSite({ handlers: { secret: [secret, older] } })
+    const after = makeSite({ handlers: { secret } })
+    for (const [site_, reason] of [
+      [between, undefined],
+      [after, 'transaction_invalid'],
+    ] as const) {
+      const visitor = before.browser()
+      const callback = await untilCallback(visitor)
+      const cookie = visitor.cookieHeader(new URL(callback))
+      await site_.serve(new Request(callback, { headers: { cookie } }))
+      expect(site_.errors[0]).toEqual(reason && expect.objectContaining({ reason }))
+      expect(site_.tokens).toHaveLength(reason === undefined ? 1 : 0)
+    }
+  })
+
+  test.each([
+    ['duplicate_parameter', (url: URL) => url.searchParams.append('code', 'another')],
+    ['duplicate_parameter', (url: URL) => url.searchParams.append('state', 'another')],
+    ['issuer_mismatch', (url: URL) => url.searchParams.append('iss', 'https://evil.example')],
+    ['missing_parameter', (url: URL) => url.searchParams.delete('code')],
+    ['transaction_missing', (url: URL) => url.searchParams.delete('state')],
+    ['transaction_missing', (url: URL) => url.searchParams.set('state', 'x')],
+  ])('%s is noticed before anything is sent', async (reason, change) => {
+    const { browser, errors } = makeSite()
+    const visitor = browser()
+    const url = new URL(await untilCallback(visitor))
+    change(url)
+    const { response } = await visitor.go(url.href)
+    expect(response.status).toBe(400)
+    expect(errors).toMatchObject([{ reason }])
+    expect(tokenRequests()).toEqual([])
+  })
+
+  test('a sealed transaction without its verifier is refused', async () => {
+    const { createSealer } = await import('../../src/oauth/seal.ts')
+    const { browser, errors } = makeSite()
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    const sealer = createSealer(secret, 'login cookie')
+    const [[name, cookie]] = [...visitor.cookies] as [
+      [string, { value: string; host: string; path: string; secure: boolean }],
+    ]
+    const opened = (await sealer.open(cookie.value)) as unknown as { value: { transaction: object; returnTo: string } }
+    const transaction = { ...opened.value.transaction, codeVerifier: undefined }
+    visitor.cookies.set(name, { ...cookie, value: await sealer.seal({ ...opened.value, transaction }) })
+    await visitor.go(callback)
+    expect(errors).toMatchObject([{ reason: 'transaction_invalid' }])
+  })
+
+  describe('with a fake clock', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['Date'] })
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    test('a login that took too long is refused', async () => {
+      const { browser, errors } = makeSite()
+      const visitor = browser()
+      const callback = await untilCallback(visitor)
+      vi.setSystemTime(Date.now() + 600_000)
+      await visitor.go(callback)
+      expect(errors).toMatchObject([{ reason: 'transaction_expired' }])
+      expect(visitor.cookies.size).toBe(0)
+    })
+  })
+
+  test.each([
+    '//evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    'https:evil.example',
+    'https://evil.example/',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '/.//evil.example',
+    '/%2e%2e//evil.example',
+    'javascript:alert(1)',
+    '@evil.example',
+    'evil.example',
+  ])('return_to=%j does not leave the site', async (spelling) => {
+    const { browser } = makeSite({ handlers: { returnTo: '/home' } })
+    const { at } = await browser().go(`${site}/login?return_to=${encodeURIComponent(spelling)}`)
+    expect(at).toBe(`${site}/home`)
+  })
+
+  test('return_to given twice counts as not given', async () => {
+    const { browser } = makeSite()
+    expect((await browser().go(`${site}/login?return_to=/a&return_to=/b`)).at).toBe(`${site}/`)
+  })
+
+  test('the path to return to is sealed: the authorize address does not show it', async () => {
+    const { browser } = makeSite()
+    const visitor = browser()
+    await visitor.go(`${site}/login?return_to=/a-private-path`)
+    expect(visitor.visited.slice(1).slice(0, -1).join()).not.toContain('a-private-path')
+  })
+})
+
+describe('the error page', () => {
+  async function denied(change: (url: URL) => void = () => {}) {
+    const { browser } = makeSite({ handlers: { onError: undefined, parameters: { auto: 'deny' } } })
+    const visitor = browser()
+    const url = new URL(await untilCallback(visitor))
+    change(url)
+    const { response } = await visitor.go(url.href)
+    return { visitor, response, html: await response.text() }
+  }
+
+  test('says in words that access was denied, with 403', async () => {
+    const { response, html, visitor } = await denied()
+    expect(response.status).toBe(403)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(html).toContain('Access was not granted')
+    expect(visitor.cookies.size).toBe(0)
+  })
+
+  test('escapes the words of the service, and lets nothing run', async () => {
+    const markup = `<script>alert('x')</script><img src=x onerror="alert(1)">&amp;`
+    const { response, html } = await denied((url) => url.searchParams.set('error_description', markup))
+    expect(html).not.toMatch(/<script|<img|&amp;/)
+    expect(html).toContain('&#60;script&#62;alert(&#39;x&#39;)')
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test('does not show the words of a callback that was forged', async () => {
+    const { response, html } = await denied((url) => {
+      url.searchParams.set('state', 'forged')
+      url.searchParams.set('error_description', 'Call this number')
+    })
+    expect(response.status).toBe(400)
+    expect(html).not.toContain('Call this number')
+  })
+
+  test('says 502 when the service does not accept the app, and holds no secret', async () => {
+    const { browser } = makeSite({ app: { clientSecret: 'a-wrong-secret' }, handlers: { onError: undefined } })
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    const { response } = await visitor.go(callback)
+    const html = await response.text()
+    expect(response.status).toBe(502)
+    expect(html).toContain('invalid_client')
+    for (const value of [...new URL(callback).searchParams.values(), 'a-wrong-secret'])
+      expect(html).not.toContain(value)
+  })
+
+  test('says 502 when the service does not answer', async () => {
+    const fetch = () => Promise.reject(new TypeError('fetch failed'))
+    const { browser } = makeSite({ app: { fetch }, handlers: { onError: undefined } })
+    expect((await browser().go(`${site}/login`)).response.status).toBe(502)
+  })
+
+  test("gives way to the app's own answer", async () => {
+    const onError = () => new Response('our page', { status: 418 })
+    const { browser } = makeSite({ handlers: { onError } })
+    const { response } = await browser().go(`${redirectUri}?code=1&state=2`)
+    expect(response.status).toBe(418)
+    expect(await response.text()).toBe('our page')
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+  })
+})
+
+describe('options that cannot be used are refused at once', () => {
+  test.each<[string, Partial<LoginHandlersOptions>]>([
+    ['secret', { secret: 'short' }],
+    ['secret', { secret: [] }],
+    ['scope', { scope: [] }],
+    ['actor', { actor: 'owner' as never }],
+    ['parameters', { parameters: { state: 'mine' } }],
+    ['returnTo', { returnTo: 'https://evil.example' }],
+    ['returnTo', { returnTo: '//evil.example' }],
+    ['cookieName', { cookieName: 'a b' }],
+    ['cookieName', { cookieName: '' }],
+  ])('%s given as %j', (argument, handlers) => {
+    expect(() => makeSite({ handlers })).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+  })
+
+  test('a redirect URI that no browser can call', () => {
+    expect(() => makeSite({ app: { redirectUri: 'com.example.app:/callback' } })).toThrow(InvalidArgumentError)
+  })
+})
