@@ -24,6 +24,8 @@ function toResponse(outcome: Outcome): Response {
     },
     { highWaterMark: 0 },
   )
+  // The promised length is that of the whole body, as over a socket; msw too goes by it.
+  outcome.response.headers.set('content-length', String(outcome.body.length))
   return new Response(body, outcome.response)
 }
 

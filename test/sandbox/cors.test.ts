@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+const origin = 'https://app.example'
+
+const ask = (sandbox: Sandbox, from = origin) => fetch(`${sandbox.url}/api/oauth/v1/me`, { headers: { origin: from } })
+const preflight = (sandbox: Sandbox) =>
+  fetch(`${sandbox.url}/api/oauth/v1/contacts`, {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+  })
+
+describe('a browser page', () => {
+  test('of any origin may read answers, refusals among them', async () => {
+    const response = await ask(await start())
+    expect(response.status).toBe(401)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(response.headers.get('access-control-expose-headers')).toBe('retry-after, x-request-id')
+  })
+
+  test('may send a token and JSON', async () => {
+    const response = await preflight(await start())
+    expect(response.status).toBe(204)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+      'access-control-allow-headers': 'authorization, content-type',
+    })
+  })
+
+  test('may read faults as well, and a preflight uses none up', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ status: 429, retryAfter: 1 })
+    expect((await preflight(sandbox)).status).toBe(204)
+    const response = await ask(sandbox)
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([429, '*'])
+  })
+
+  test('whose preflight is to fail gets the fault', async () => {
+    const sandbox = await start()
+    sandbox.faults.add({ status: 500, method: 'OPTIONS' })
+    expect((await preflight(sandbox)).status).toBe(500)
+  })
+
+  test('of a listed origin alone may read when origins are listed', async () => {
+    const sandbox = await start({ cors: [origin] })
+    const listed = await ask(sandbox)
+    expect(listed.headers.get('access-control-allow-origin')).toBe(origin)
+    expect(listed.headers.get('vary')).toBe('Origin')
+    const other = await ask(sandbox, 'https://other.example')
+    expect(other.headers.has('access-control-allow-origin')).toBe(false)
+    expect(other.headers.get('vary')).toBe('Origin')
+  })
+
+  test('may read nothing when CORS is off', async () => {
+    const sandbox = await start({ cors: false })
+    expect((await ask(sandbox)).headers.has('access-control-allow-origin')).toBe(false)
+    expect((await preflight(sandbox)).status).toBe(405)
+  })
+})
+
+test('a request that comes from no page gets no CORS headers', async () => {
+  const sandbox = await start()
+  const response = await fetch(`${sandbox.url}/api/oauth/v1/me`)
+  expect(response.headers.has('access-control-allow-origin')).toBe(false)
+})

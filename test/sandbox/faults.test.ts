@@ -1,0 +1,285 @@
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import type { Fault, Sandbox } from '../../src/sandbox/index.ts'
+import { call, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+const conversations = '/api/oauth/v1/conversations'
+
+function list(sandbox: Sandbox, init: RequestInit = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${sandbox.issueToken()}` }
+  return fetch(`${sandbox.url}${conversations}?limit=5`, { headers, ...init })
+}
+
+/** Adds a note and says whether that was answered. */
+async function addNote(sandbox: Sandbox): Promise<'answered' | 'failed'> {
+  const path = `${conversations}/${sandbox.state.conversations[0]?.id}/notes`
+  try {
+    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', path, { body_html: 'Once' })
+    return 'answered'
+  } catch {
+    return 'failed'
+  }
+}
+
+const noted = (sandbox: Sandbox): number =>
+  sandbox.state.writes.filter(({ operation }) => operation === 'createNote').length
+
+/** Everything that comes over a socket until the other side closes it. */
+function rawAnswer(sandbox: Sandbox, token: string): Promise<string> {
+  const { hostname, port, host } = new URL(sandbox.url)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.setEncoding('utf8')
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(text))
+    socket.write(`GET ${conversations} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+  })
+}
+
+describe('a fault with a status', () => {
+  test('is answered once, without an effect, and then all is well', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ status: 503 })
+    const failed = await list(sandbox)
+    expect(failed.status).toBe(503)
+    expect(await failed.json()).toEqual({ error: 'server_error', error_description: expect.any(String) })
+    expect(failed.headers.has('x-request-id')).toBe(true)
+    expect((await list(sandbox)).status).toBe(200)
+    sandbox.failNext({ status: 500 })
+    await addNote(sandbox)
+    expect(noted(sandbox)).toBe(0)
+  })
+
+  test('can come after the request took effect', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ status: 502, effect: true })
+    await addNote(sandbox)
+    expect(noted(sandbox)).toBe(1)
+    expect(sandbox.requests.at(-1)?.status).toBe(502)
+  })
+
+  test.each([
+    ['seconds', 7, '7'],
+    ['a date', new Date('2026-03-01T10:00:00Z'), 'Sun, 01 Mar 2026 10:00:00 GMT'],
+    ['any text', 'soon', 'soon'],
+  ])('says when to come back as %s', async (_, retryAfter, header) => {
+    const sandbox = await start()
+    sandbox.failNext({ status: 429, retryAfter })
+    const response = await list(sandbox)
+    expect(response.headers.get('retry-after')).toBe(header)
+    expect(await response.json()).toMatchObject({ error: 'rate_limited' })
+  })
+
+  test('has the body and the headers that were asked for', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ status: 418, body: { error: 'teapot' }, headers: { 'x-kind': 'pot' } })
+    const json = await list(sandbox)
+    expect([json.headers.get('x-kind'), await json.json()]).toEqual(['pot', { error: 'teapot' }])
+    sandbox.failNext({ status: 502, body: 'Bad gateway', headers: { 'content-type': 'text/html' } })
+    const text = await list(sandbox)
+    expect([text.headers.get('content-type'), await text.text()]).toEqual(['text/html', 'Bad gateway'])
+    sandbox.failNext({ status: 500, body: null })
+    expect(await (await list(sandbox)).text()).toBe('')
+    sandbox.failNext({ status: 204, body: 'never sent' })
+    expect((await list(sandbox)).status).toBe(204)
+  })
+})
+
+describe('a dropped connection', () => {
+  test.each([
+    ['before-effect', 0],
+    ['after-effect', 1],
+    ['mid-headers', 1],
+    ['mid-body', 1],
+  ] as const)('%s fails the call, and a write took effect %i times', async (drop, effects) => {
+    const sandbox = await start()
+    sandbox.failNext({ drop })
+    expect(await addNote(sandbox)).toBe('failed')
+    expect(noted(sandbox)).toBe(effects)
+    expect(sandbox.requests).toHaveLength(1)
+    expect(await addNote(sandbox)).toBe('answered')
+  })
+
+  test('before or after the effect sends nothing', async () => {
+    const sandbox = await start()
+    const token = sandbox.issueToken()
+    for (const drop of ['before-effect', 'after-effect'] as const) {
+      sandbox.failNext({ drop })
+      expect(await rawAnswer(sandbox, token)).toBe('')
+      expect(sandbox.requests.at(-1)?.status).toBeUndefined()
+    }
+  })
+
+  test('in the middle of the headers sends half of a header', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ drop: 'mid-headers' })
+    const text = await rawAnswer(sandbox, sandbox.issueToken())
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\ncontent-type: \w+$/)
+    expect(sandbox.requests.at(-1)?.status).toBeUndefined()
+  })
+
+  test('in the middle of the body promises the whole and sends half', async () => {
+    const sandbox = await start()
+    const whole = await (await list(sandbox)).text()
+    sandbox.failNext({ drop: 'mid-body' })
+    const [head = '', body = ''] = (await rawAnswer(sandbox, sandbox.issueToken())).split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    const promised = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
+    expect(promised).toBe(Buffer.byteLength(whole))
+    expect(Buffer.byteLength(body)).toBe(Math.floor(promised / 2))
+    expect(whole.startsWith(body)).toBe(true)
+    expect(sandbox.requests.at(-1)?.status).toBe(200)
+  })
+
+  test('in the middle of a body that is empty is dropped before its headers', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ drop: 'mid-body' })
+    const path = `${conversations}/${sandbox.state.conversations[0]?.id}/assignee`
+    await expect(call(sandbox, sandbox.issueToken(), 'DELETE', path)).rejects.toThrow('fetch failed')
+    expect(sandbox.requests.at(-1)?.status).toBeUndefined()
+  })
+})
+
+describe('a spoiled answer', () => {
+  test('that is truncated ends well but is no JSON', async () => {
+    const sandbox = await start()
+    const whole = await (await list(sandbox)).text()
+    sandbox.failNext({ truncate: true })
+    const response = await list(sandbox)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json'])
+    expect(await response.text()).toBe(whole.slice(0, Buffer.byteLength(whole) / 2))
+  })
+
+  test('that is garbage is an HTML page with status 200', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ garbage: true })
+    const response = await list(sandbox)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await response.text()).toMatch(/^<!doctype html>/)
+  })
+
+  test('that drips comes whole, in pieces', async () => {
+    const sandbox = await start()
+    const whole = await (await list(sandbox)).text()
+    const bytes = Math.ceil(Buffer.byteLength(whole) / 3)
+    sandbox.failNext({ drip: { bytes, interval: 15 } })
+    const pieces: Uint8Array[] = []
+    for await (const piece of (await list(sandbox)).body ?? []) pieces.push(piece)
+    expect(pieces.map(({ length }) => length).slice(0, 2)).toEqual([bytes, bytes])
+    expect(Buffer.concat(pieces).toString()).toBe(whole)
+  })
+
+  test('that drips can be given up', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
+    const controller = new AbortController()
+    const response = await list(sandbox, { signal: controller.signal })
+    const reading = response.text()
+    controller.abort()
+    await expect(reading).rejects.toThrow('aborted')
+  })
+})
+
+describe('latency', () => {
+  test('delays an answer whose effect is already there', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ latency: 60_000 })
+    const controller = new AbortController()
+    const path = `${conversations}/${sandbox.state.conversations[0]?.id}/notes`
+    const answer = fetch(`${sandbox.url}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`,
+        'content-type': 'application/json',
+      },
+      body: '{"body_html":"Once"}',
+      signal: controller.signal,
+    })
+    await expect.poll(() => noted(sandbox)).toBe(1)
+    expect(sandbox.requests.at(-1)?.status).toBeUndefined()
+    controller.abort()
+    await expect(answer).rejects.toThrow('aborted')
+  })
+
+  test('goes with other faults', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ latency: 20, status: 503 })
+    const before = performance.now()
+    expect((await list(sandbox)).status).toBe(503)
+    expect(performance.now() - before).toBeGreaterThanOrEqual(19)
+  })
+
+  test('ends when the sandbox closes', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ latency: 60_000 })
+    const answer = list(sandbox).catch(() => 'closed')
+    await expect.poll(() => sandbox.requests.length).toBe(1)
+    await sandbox.close()
+    await answer
+  })
+})
+
+describe('the rules', () => {
+  test('pick requests by method and path', async () => {
+    const sandbox = await start()
+    sandbox.faults.add({ status: 500, method: 'post' })
+    sandbox.faults.add({ status: 501, path: '/api/oauth/v1/me' })
+    sandbox.faults.add({ status: 502, path: /\/assignee$/g, times: Infinity })
+    expect((await list(sandbox)).status).toBe(200)
+    const token = sandbox.issueToken()
+    const statusOf = async (method: string, path: string) =>
+      (await call(sandbox, token, method, `/api/oauth/v1${path}`)).status
+    expect(await statusOf('GET', '/me')).toBe(501)
+    expect(await statusOf('POST', '/contacts')).toBe(500)
+    expect(await statusOf('DELETE', '/conversations/1/assignee')).toBe(502)
+    expect(await statusOf('DELETE', '/conversations/1/assignee')).toBe(502)
+    expect(sandbox.faults.pending).toBe(1)
+    sandbox.faults.clear()
+    expect(await statusOf('DELETE', '/conversations/1/assignee')).toBe(404)
+  })
+
+  test('let the first few pass, befall the next few, and run out', async () => {
+    const sandbox = await start()
+    sandbox.faults.add({ status: 500, after: 1, times: 2 })
+    const statuses: number[] = []
+    for (let count = 0; count < 4; count += 1) statuses.push((await list(sandbox)).status)
+    expect(statuses).toEqual([200, 500, 500, 200])
+    expect(sandbox.faults.pending).toBe(0)
+  })
+
+  test('apply in the order they were added, and can be taken away one by one', async () => {
+    const sandbox = await start()
+    const remove = sandbox.faults.add({ status: 500 })
+    sandbox.faults.add({ status: 501 })
+    sandbox.faults.add({ status: 502 })
+    remove()
+    expect([(await list(sandbox)).status, (await list(sandbox)).status]).toEqual([501, 502])
+  })
+
+  test('cover the login, which is below /api as well', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ status: 500 })
+    expect((await fetch(`${sandbox.url}/favicon.ico`)).status).toBe(404)
+    expect((await fetch(`${sandbox.url}/api/oauth/token`, { method: 'POST' })).status).toBe(500)
+  })
+
+  test.each<[string, Fault & { times?: number; after?: number }]>([
+    ['nothing', {}],
+    ['two kinds', { status: 500, garbage: true }],
+    ['a status that is none', { status: 99 }],
+    ['a retry time without a status', { drop: 'mid-body', retryAfter: 1 }],
+    ['no times', { status: 500, times: 0 }],
+    ['a negative skip', { status: 500, after: -1 }],
+    ['a latency that is no number', { latency: Number.NaN }],
+    ['drips of no bytes', { drip: { bytes: 0, interval: 1 } }],
+  ])('with %s are refused', async (_, rule) => {
+    const sandbox = await start()
+    expect(() => sandbox.faults.add(rule)).toThrow(TypeError)
+    expect(sandbox.faults.pending).toBe(0)
+  })
+})

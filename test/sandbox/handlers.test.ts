@@ -1,0 +1,60 @@
+import { setupServer } from 'msw/node'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
+
+const open: { close(): void }[] = []
+afterEach(() => {
+  for (const server of open.splice(0)) server.close()
+})
+
+async function intercept(sandbox: Sandbox, baseUrl?: string): Promise<void> {
+  const server = setupServer(...(await sandbox.handlers(baseUrl)))
+  server.listen({ onUnhandledFrame: 'error' })
+  open.push(server)
+}
+
+describe('msw handlers', () => {
+  test('answer at the address of the sandbox', async () => {
+    const sandbox = createSandbox()
+    await intercept(sandbox)
+    const headers = { authorization: `Bearer ${sandbox.issueToken()}` }
+    const response = await fetch(`${sandbox.url}/api/oauth/v1/conversations?limit=3`, { headers })
+    expect(((await response.json()) as { data: unknown[] }).data).toHaveLength(3)
+    expect(sandbox.requests).toMatchObject([{ operation: 'listConversations', status: 200 }])
+  })
+
+  test('stand for any address, and take bodies', async () => {
+    const sandbox = createSandbox()
+    await intercept(sandbox, 'https://api.supportwire.app/')
+    const response = await fetch('https://api.supportwire.app/api/oauth/v1/contacts', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ email: 'new@customer.example' }),
+    })
+    expect(response.status).toBe(201)
+    expect(sandbox.state.writes).toHaveLength(1)
+  })
+
+  test('break the connection when the sandbox was asked to', async () => {
+    const sandbox = createSandbox()
+    await intercept(sandbox)
+    sandbox.failNext({ drop: 'after-effect' })
+    await expect(fetch(`${sandbox.url}/api/oauth/v1/me`)).rejects.toThrow(TypeError)
+    sandbox.failNext({ status: 503 })
+    expect((await fetch(`${sandbox.url}/api/oauth/v1/me`)).status).toBe(503)
+    sandbox.failNext({ drop: 'mid-body' })
+    const cut = await fetch(`${sandbox.url}/api/oauth/v1/me`)
+    await expect(cut.text()).rejects.toThrow(TypeError)
+  })
+
+  test('say what to install when msw is not there', async () => {
+    vi.doMock('msw', () => {
+      throw new Error('Cannot find package msw')
+    })
+    await expect(createSandbox().handlers()).rejects.toThrow('npm install --save-dev msw')
+    vi.doUnmock('msw')
+  })
+})

@@ -1,0 +1,200 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { createSandbox, startSandbox } from '../../src/sandbox/index.ts'
+import { authorizeParameters, call, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+const conversations = '/api/oauth/v1/conversations'
+
+describe('what was received', () => {
+  test('is recorded with what was answered', async () => {
+    let now = 5_000
+    const sandbox = await start({ now: () => now++ })
+    const token = sandbox.issueToken({ actor: 'self' })
+    await call(sandbox, token, 'GET', `${conversations}?limit=2&tag=a&tag=b%20c`)
+    await call(sandbox, token, 'POST', '/api/oauth/v1/contacts', { email: 'new@customer.example' })
+    await fetch(`${sandbox.url}/api/oauth/token`, { method: 'POST', body: new URLSearchParams({ code: '1 2' }) })
+    await fetch(`${sandbox.url}/no%20where`, { method: 'PUT', body: 'plain' })
+    expect(sandbox.requests).toEqual([
+      {
+        method: 'GET',
+        path: conversations,
+        query: { limit: '2', tag: ['a', 'b c'] },
+        headers: expect.objectContaining({ authorization: `Bearer ${token}` }),
+        body: undefined,
+        status: 200,
+        at: expect.any(Number),
+        operation: 'listConversations',
+      },
+      expect.objectContaining({ body: { email: 'new@customer.example' }, status: 201, operation: 'createContact' }),
+      expect.objectContaining({ body: { code: '1 2' }, status: 401, operation: 'token' }),
+      expect.objectContaining({ path: '/no%20where', body: 'plain', status: 404, operation: undefined }),
+    ])
+    expect(sandbox.requests[0]?.at).toBe(5_000)
+    sandbox.clearRequests()
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test('is recorded even if it is broken JSON', async () => {
+    const sandbox = await start()
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
+    await fetch(`${sandbox.url}/api/oauth/v1/contacts`, init)
+    expect(sandbox.requests[0]).toMatchObject({ body: '{', status: 401 })
+  })
+})
+
+describe('the state', () => {
+  test('is the same for the same options', () => {
+    const options = { conversations: 12, messagesPerConversation: 2 }
+    const [one, other] = [createSandbox(options).state, createSandbox(options).state]
+    expect(JSON.stringify(one)).toBe(JSON.stringify(other))
+    for (const { id } of one.conversations) {
+      expect(one.messages(id)).toHaveLength(2)
+      expect(one.messages(id)).toEqual(other.messages(id))
+      expect(one.notes(id)).toEqual(other.notes(id))
+    }
+  })
+
+  test('has as many things as were asked for, in each organization', () => {
+    const counts = { conversations: 7, contacts: 4, members: 3, tasks: 2, segments: 1 }
+    const { state } = createSandbox({ ...counts, organizations: 5 })
+    expect(new Set(state.organizations.map(({ id }) => id)).size).toBe(5)
+    for (const { id } of state.organizations) {
+      const of = state.of(id)
+      const found = Object.keys(counts).map((name) => [name, of[name as keyof typeof counts].length])
+      expect(Object.fromEntries(found)).toEqual(counts)
+    }
+    expect(() => state.of('org_none')).toThrow(/no organization "org_none"/)
+  })
+
+  test('can be as good as empty', () => {
+    const counts = { conversations: 1, contacts: 0, members: 1, tasks: 0, segments: 0, messagesPerConversation: 0 }
+    const { state } = createSandbox({ ...counts, organizations: 1 })
+    expect(state.conversations).toMatchObject([{ last_message: state.conversations[0]?.initial_message }])
+  })
+
+  test('is given out as copies', () => {
+    const { state } = createSandbox({ conversations: 1 })
+    const [copy] = state.conversations
+    if (copy !== undefined) copy.status = 'changed'
+    state.writes.push({ operation: 'made-up', path: '/', at: 0 })
+    expect(state.conversations[0]?.status).not.toBe('changed')
+    expect(state.writes).toEqual([])
+  })
+
+  test('counts the writes that took effect', async () => {
+    const sandbox = await start({ now: () => 1_000 })
+    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', '/api/oauth/v1/contacts', {
+      email: 'a@b.example',
+    })
+    await call(sandbox, sandbox.issueToken(), 'POST', '/api/oauth/v1/contacts', { email: 'c@d.example' })
+    expect(sandbox.state.writes).toEqual([{ operation: 'createContact', path: '/api/oauth/v1/contacts', at: 1_000 }])
+  })
+})
+
+describe('in process', () => {
+  test('the service answers without a socket, also when its fetch is passed on by itself', async () => {
+    const sandbox = createSandbox()
+    const { fetch: ask } = sandbox
+    const init = { headers: { authorization: `Bearer ${sandbox.issueToken()}` } }
+    for (const input of [`${sandbox.url}${conversations}`, new URL(conversations, 'https://elsewhere.example')]) {
+      const response = await ask(input, init)
+      expect(((await response.json()) as { data: unknown[] }).data).toHaveLength(20)
+    }
+    expect((await ask(new Request(`${sandbox.url}${conversations}`, init))).status).toBe(200)
+  })
+
+  test('a redirect is given back, or is an error when the caller wants it so', async () => {
+    const sandbox = createSandbox({ autoConsent: 'allow' })
+    const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters()}`
+    expect((await sandbox.fetch(url)).status).toBe(302)
+    await expect(sandbox.fetch(url, { redirect: 'error' })).rejects.toThrow(new TypeError('fetch failed'))
+  })
+
+  test.each(['before-effect', 'after-effect', 'mid-headers'] as const)(
+    'a drop %s rejects as fetch does',
+    async (drop) => {
+      const sandbox = createSandbox()
+      sandbox.failNext({ drop })
+      const answer = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
+      await expect(answer).rejects.toMatchObject({ name: 'TypeError', cause: { code: 'UND_ERR_SOCKET' } })
+    },
+  )
+
+  test('a drop in the middle of the body gives half of it and then an error', async () => {
+    const sandbox = createSandbox()
+    sandbox.failNext({ drop: 'mid-body' })
+    const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
+    expect(response.status).toBe(401)
+    const reader = response.body?.getReader()
+    expect((await reader?.read())?.value?.length).toBeGreaterThan(0)
+    await expect(reader?.read()).rejects.toThrow(new TypeError('terminated'))
+  })
+
+  test('a call ends with the reason of the caller who gives up', async () => {
+    const sandbox = createSandbox()
+    sandbox.faults.add({ latency: 60_000, times: 2 })
+    const controller = new AbortController()
+    const answer = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { signal: controller.signal })
+    const reason = new Error('Not needed any more')
+    controller.abort(reason)
+    await expect(answer).rejects.toBe(reason)
+    await expect(sandbox.fetch(sandbox.url, { signal: controller.signal })).rejects.toBe(reason)
+    await sandbox.close()
+  })
+})
+
+describe('starting', () => {
+  test('takes a free port, and frees it in the end', async () => {
+    const sandbox = await start()
+    expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    await sandbox.close()
+    await sandbox.close()
+    await expect(fetch(sandbox.url)).rejects.toThrow('fetch failed')
+    const again = await start({ port: Number(new URL(sandbox.url).port) })
+    expect(again.url).toBe(sandbox.url)
+  })
+
+  test('can be left to `await using`', async () => {
+    let url: string
+    {
+      await using sandbox = await startSandbox({ conversations: 0 })
+      url = sandbox.url
+      expect((await fetch(url)).status).toBe(404)
+    }
+    await expect(fetch(url)).rejects.toThrow('fetch failed')
+  })
+
+  test('names an address to connect to when it listens on all', async () => {
+    const sandbox = await start({ host: '0.0.0.0' })
+    expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  })
+
+  test('says plainly that a port is taken', async () => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    await expect(start({ port })).rejects.toThrow(`Port ${port} on 127.0.0.1 is already in use`)
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  test('leaves the global Request and Response as they are', async () => {
+    const { Request, Response } = globalThis
+    await start()
+    expect([globalThis.Request, globalThis.Response]).toEqual([Request, Response])
+  })
+
+  test.each([
+    [{ port: -1 }, 'port'],
+    [{ port: 70_000 }, 'port'],
+    [{ conversations: 1.5 }, 'conversations'],
+    [{ organizations: 0 }, 'organizations'],
+    [{ members: 0 }, 'members'],
+    [{ defaultLimit: 0 }, 'defaultLimit'],
+    [{ app: { scopes: ['everything'] } }, 'everything'],
+    [{ app: { redirectUris: ['nowhere'] } }, 'nowhere'],
+  ])('refuses %j', (options, name) => {
+    expect(() => createSandbox(options)).toThrow(name)
+  })
+})
