@@ -1,7 +1,7 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import type { WebRequest, WebURL } from '../web-types.ts'
-import { outsideText, quote } from './outside-text.ts'
+import { everyForm, outsideText, quote } from './outside-text.ts'
 import { isCallbackOf } from './redirect-uri.ts'
 import type { AppSettings } from './settings.ts'
 import { type LoginTransaction, openSecrets } from './transaction.ts'
@@ -41,7 +41,7 @@ export function checkCallback(
   checkState(url.searchParams.get('state'), held.state)
   // A forged callback does not get here, so it cannot spoil the login of the one who started it.
   held.used = true
-  const secrets = [held.state, held.codeVerifier, url.searchParams.get('code') ?? '']
+  const secrets = everyForm([held.state, held.codeVerifier, url.searchParams.get('code') ?? ''])
   const parameters = validate(settings, url.searchParams, held.state, secrets)
   const code = parameters.get('code')
   if (code === null || code === '') throw missing('`code`')

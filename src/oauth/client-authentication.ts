@@ -1,5 +1,6 @@
 import { type ClientAuth, ClientSecretPost } from 'oauth4webapi'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { formEncode } from './outside-text.ts'
 
 /** How the app proves itself to the token endpoint (RFC 6749, section 2.3.1). */
 export type ClientAuthentication = 'client_secret_post' | 'client_secret_basic'
@@ -19,6 +20,8 @@ export function clientCredentials(
     return { authenticate: ClientSecretPost(clientSecret), secrets: [clientSecret] }
   }
   if (method === 'client_secret_basic') {
+    // The form encoding that RFC 6749 asks for, but not the library's, which encodes even `_` and `-`: a service that
+    // forgets to decode would then see another client id.
     const credentials = btoa(`${formEncode(clientId)}:${formEncode(clientSecret)}`)
     return {
       authenticate: (_server, _client, _body, headers) => headers.set('authorization', `Basic ${credentials}`),
@@ -30,12 +33,4 @@ export function clientCredentials(
     '`clientAuthentication` is not a known method.',
     'Pass "client_secret_post" (the default) or "client_secret_basic".',
   )
-}
-
-/**
- * The form encoding that RFC 6749 asks for. `-`, `.` and `_` stay as they are, which every decoder accepts; the library's
- * own method encodes them too, and a service that forgets to decode then sees another client id.
- */
-function formEncode(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1)
 }

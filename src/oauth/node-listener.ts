@@ -50,8 +50,9 @@ function toWebRequest(request: NodeRequest): Request {
   }
   const path = request.originalUrl ?? request.url ?? '/'
   // Whoever sends the request writes its host; a login relies on the path alone.
-  const origin = `http://${headers.get('host') ?? 'localhost'}`
-  const url = URL.canParse(path, origin) ? new URL(path, origin) : new URL('http://localhost/')
+  const origins = [`http://${headers.get('host')}`, 'http://localhost']
+  const origin = origins.find((candidate) => URL.canParse(path, candidate))
+  const url = origin === undefined ? 'http://localhost/' : new URL(path, origin)
   return new Request(url, { method: request.method ?? 'GET', headers })
 }
 

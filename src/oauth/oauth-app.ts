@@ -7,6 +7,7 @@ import { checkCallback, type LoginCallback } from './callback.ts'
 import { checkMilliseconds, checkText } from './check-options.ts'
 import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
 import type { LoginRequest } from './login-request.ts'
+import { everyForm } from './outside-text.ts'
 import { inspectSymbol, placeholder, printAs } from './print.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
 import { type CommonAppOptions, readSettings } from './settings.ts'
@@ -101,7 +102,7 @@ export class OAuthApp {
   ): Promise<AccessToken> {
     options.signal?.throwIfAborted()
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
-    const secrets = [...this.#settings.credentials.secrets, code, state, codeVerifier]
+    const secrets = everyForm([...this.#settings.credentials.secrets, code, state, codeVerifier])
     const answer = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
     return readTokenResponse(this.#settings, answer, { requestedScope: transaction.scope, secrets })
   }
@@ -120,7 +121,7 @@ export class OAuthApp {
     // The state was compared where the login was started; what is left to check here is the code itself.
     const { server, client } = this.#settings
     const parameters = validateAuthResponse(server, client, new URLSearchParams({ code }), expectNoState)
-    const secrets = [...this.#settings.credentials.secrets, code, codeVerifier]
+    const secrets = everyForm([...this.#settings.credentials.secrets, code, codeVerifier])
     const answer = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
     const requestedScope = typeof grant.scope === 'string' ? grant.scope : undefined
     return readTokenResponse(this.#settings, answer, { requestedScope, secrets })

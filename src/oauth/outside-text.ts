@@ -2,15 +2,27 @@ import { redact } from '../errors/redact.ts'
 
 /**
  * Text that the service or the callback's sender wrote, fit for a message: one line, at most 500 characters, without
- * the secrets of this login.
+ * the secrets of this login (as `everyForm` gives them).
  */
 export function outsideText(text: string | null | undefined, secrets: readonly string[]): string | undefined {
   if (text === null || text === undefined) return undefined
-  // Longest first: a secret that is part of another must not leave the rest of it behind.
-  const ordered = [...secrets].sort((a, b) => b.length - a.length)
   // A line break would let the sender forge lines of a log.
-  const line = redact(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '), ordered).trim()
+  const line = redact(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '), secrets).trim()
   return line === '' ? undefined : line
+}
+
+/**
+ * Secrets as they may be quoted: plain, as a form encodes them, within JSON. (`redact` adds the form of a URI component.)
+ * Longest first: a secret that is part of another must not leave the rest of it behind.
+ */
+export function everyForm(secrets: readonly string[]): readonly string[] {
+  const forms = secrets.flatMap((secret) => [secret, formEncode(secret), JSON.stringify(secret).slice(1, -1)])
+  return [...new Set(forms)].sort((a, b) => b.length - a.length)
+}
+
+/** Text as `application/x-www-form-urlencoded` has it. `-`, `.`, `_` and `*` stay as they are. */
+export function formEncode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1)
 }
 
 /** "code: description", as far as they are known, after a colon. */

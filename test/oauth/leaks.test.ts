@@ -1,0 +1,242 @@
+import { inspect } from 'node:util'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  createLoginHandlers,
+  type OAuthAppOptions,
+  openTransaction,
+  PublicOAuthApp,
+  parseTransaction,
+  type StartedLogin,
+  sealTransaction,
+  serializeTransaction,
+} from '../../src/oauth/index.ts'
+import { callbackOf, clientSecret, code, makeApp, redirectUri, rejection, scope, stateOf } from './helpers/login.ts'
+import {
+  type Answer,
+  accessToken,
+  goodAnswer,
+  json,
+  startTokenEndpoint,
+  type TokenEndpoint,
+} from './helpers/token-endpoint.ts'
+
+const sealSecret = 'a secret of this app, 32 characters or more'
+
+let endpoint: TokenEndpoint
+beforeAll(async () => {
+  endpoint = await startTokenEndpoint()
+})
+afterAll(() => endpoint.close())
+beforeEach(() => {
+  endpoint.answer = goodAnswer
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Every way in which a value can end up in a log, a page or another process. */
+function printed(value: unknown): string {
+  const texts: string[] = []
+  const seen = new Set<unknown>()
+  const attempt = (make: () => unknown) => {
+    try {
+      texts.push(String(make()))
+    } catch {}
+  }
+  const walk = (current: unknown) => {
+    attempt(() => current)
+    if (current === null || typeof current !== 'object' || seen.has(current)) return
+    seen.add(current)
+    attempt(() => JSON.stringify(current))
+    for (const customInspect of [true, false]) {
+      attempt(() => inspect(current, { depth: null, showHidden: true, customInspect }))
+    }
+    attempt(() => {
+      const copy = structuredClone(current)
+      return inspect(copy, { depth: null, showHidden: true }) + JSON.stringify(copy)
+    })
+    for (const key of Reflect.ownKeys(current)) walk(Reflect.getOwnPropertyDescriptor(current, key)?.value)
+    if (current instanceof Error) walk(current.stack)
+  }
+  walk(value)
+  return texts.join('\n')
+}
+
+/** The secrets of a login, in the forms that they take on the way. */
+function secretsOf(login: StartedLogin): string[] {
+  const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
+  const plain = [clientSecret, code, stateOf(login), codeVerifier, accessToken, sealSecret]
+  const basic = Buffer.from(`app_abc123:${new URLSearchParams([['', clientSecret]]).toString().slice(1)}`)
+  return plain
+    .flatMap((secret) => [secret, encodeURIComponent(secret), new URLSearchParams([['', secret]]).toString().slice(1)])
+    .concat(basic.toString('base64'))
+}
+
+function expectNoLeak(value: unknown, secrets: readonly string[]) {
+  const text = printed(value)
+  expect(text.length).toBeGreaterThan(0)
+  const found = secrets.filter((secret) => text.includes(secret))
+  expect(found).toEqual([])
+}
+
+test('the test itself finds a secret wherever it is', () => {
+  const hidden = Object.defineProperty(new Error('x'), 'hidden', { value: { deep: [`a ${code}`] } })
+  const samples = [
+    new Error(`got ${code}`),
+    new Error('x', { cause: new Error(code) }),
+    { a: new Map([[1, code]]) },
+    hidden,
+  ]
+  for (const sample of samples) expect(printed(sample)).toContain(code)
+})
+
+describe('what a login gives out holds no secret', () => {
+  test('app, transaction, token, handlers', async () => {
+    const app = makeApp(endpoint.url)
+    const publicApp = new PublicOAuthApp({ baseUrl: endpoint.url, clientId: 'app_abc123', redirectUri })
+    const login = await app.startLogin({ scope, actor: 'self' })
+    const secrets = secretsOf(login)
+    const restored = parseTransaction(serializeTransaction(login.transaction))
+    const opened = await openTransaction(await sealTransaction(login.transaction, { secret: sealSecret }), {
+      secret: sealSecret,
+    })
+    const token = await app.finishLogin(callbackOf(login), login.transaction)
+    const handlers = createLoginHandlers(app, { secret: sealSecret, scope, onConnected: () => {} })
+    const values = { app, publicApp, transaction: login.transaction, restored, opened, token, handlers }
+    for (const value of [values, ...Object.values(values)]) expectNoLeak(value, secrets)
+    expect(token.accessToken).toBe(accessToken)
+  })
+
+  test('token and app print as what they are, with a placeholder', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const token = await app.finishLogin(callbackOf(login), login.transaction)
+    expect(JSON.parse(JSON.stringify(token))).toMatchObject({ accessToken: '[redacted]', tokenType: 'Bearer' })
+    expect(inspect(token)).toMatch(/^AccessToken \{\s+accessToken: '\[redacted\]'/)
+    expect(inspect({ app })).toContain("clientSecret: '[redacted]'")
+    expect(JSON.parse(JSON.stringify(app))).toMatchObject({ clientId: 'app_abc123', clientSecret: '[redacted]' })
+  })
+})
+
+describe('no error of a login holds a secret', () => {
+  /** A service that quotes back everything that it was sent. */
+  const echo =
+    (status: number, shape: (quoted: string) => unknown): Answer =>
+    (response, request) => {
+      const { authorization = '' } = request.headers
+      const quoted = `${request.form} ${[...request.form.values()].join(' ')} ${authorization} ${accessToken}`
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        'www-authenticate': `Basic error="${authorization}"`,
+      })
+      response.end(JSON.stringify(shape(quoted)))
+    }
+  const echoes: [string, Answer][] = [
+    ['in a description', echo(400, (text) => ({ error: 'invalid_grant', error_description: text }))],
+    ['in a code', echo(400, (text) => ({ error: text }))],
+    ['in an object', echo(401, (text) => ({ error: { code: text, message: text } }))],
+    ['under status 200', echo(200, (text) => ({ error: text }))],
+    ['in odd fields', echo(200, (text) => ({ access_token: text, token_type: text, scope: [text] }))],
+    ['in a token of another type', echo(200, (text) => ({ access_token: accessToken, token_type: text }))],
+    ['in a redirect', (response, { form }) => response.writeHead(307, { location: `/x?${form}` }).end()],
+    ['in HTML', (response, { form }) => response.writeHead(502).end(`<p>${form}</p>`)],
+    ['in JSON that is cut', json(`{"access_token":"${accessToken}`)],
+  ]
+
+  test.each(echoes)('when the service quotes what it was sent, %s', async (_title, answer) => {
+    endpoint.answer = answer
+    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
+      const app = makeApp(endpoint.url, { clientAuthentication })
+      const login = await app.startLogin({ scope })
+      const secrets = secretsOf(login)
+      expectNoLeak(await rejection(app.finishLogin(callbackOf(login), login.transaction)), secrets)
+    }
+  })
+
+  const callbacks: [string, Record<string, string | undefined>][] = [
+    ['with another state', { state: `${code}x` }],
+    ['without a code', { code: undefined }],
+    ['with a code twice', { 'code ': code, again: undefined, iss: code }],
+    ['with another issuer', { iss: `https://evil.example/?${code}` }],
+    [
+      'with an error that quotes it',
+      { error: `denied ${code}`, error_description: `because of ${code} and ${accessToken}` },
+    ],
+    ['of another flow', { id_token: accessToken }],
+  ]
+
+  test.each(callbacks)('when a callback comes %s', async (_title, change) => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const secrets = secretsOf(login)
+    const change_ = { ...change }
+    if (change.error !== undefined) change_.error_description += ` and ${stateOf(login)}`
+    expectNoLeak(await rejection(app.finishLogin(callbackOf(login, change_), login.transaction)), secrets)
+  })
+
+  const faults: [string, Partial<OAuthAppOptions>][] = [
+    ['a fetch that quotes its request', { fetch: async (request) => quoteAndThrow(request) }],
+    ['a fetch that throws its request', { fetch: (request) => Promise.reject(request) }],
+    ['a fetch that gives no response', { fetch: async () => undefined as never }],
+  ]
+
+  test.each(faults)('after %s', async (_title, options) => {
+    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
+      const app = makeApp(endpoint.url, { ...options, clientAuthentication })
+      const login = await app.startLogin({ scope })
+      const secrets = secretsOf(login)
+      const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
+      expect(error).toMatchObject({ name: 'ConnectionError', operation: 'oauth.token' })
+      expectNoLeak(error, secrets)
+    }
+  })
+
+  test('after a timeout', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    const app = makeApp(endpoint.url, { fetch: () => new Promise(() => {}) })
+    const login = await app.startLogin({ scope })
+    const secrets = secretsOf(login)
+    const outcome = rejection(app.finishLogin(callbackOf(login), login.transaction))
+    await vi.advanceTimersByTimeAsync(30_000)
+    expectNoLeak(await outcome, secrets)
+  })
+
+  test('when a transaction cannot be read', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const secrets = secretsOf(login)
+    const text = serializeTransaction(login.transaction)
+    const parse = (bad: string) => rejection((async () => parseTransaction(bad))())
+    expectNoLeak(await parse(text.slice(0, -1)), secrets)
+    expectNoLeak(await parse(text.replace('"scope"', '"scopes"')), secrets)
+    expectNoLeak(await rejection(openTransaction(text, { secret: sealSecret })), secrets)
+  })
+
+  test('when an option cannot be used', () => {
+    const bad: Partial<OAuthAppOptions>[] = [
+      { clientAuthentication: clientSecret as never },
+      { timeout: clientSecret as never },
+      { redirectUri: clientSecret },
+      { baseUrl: clientSecret },
+    ]
+    for (const options of bad) {
+      try {
+        makeApp(endpoint.url, options)
+        expect.unreachable()
+      } catch (error) {
+        expectNoLeak(error, [clientSecret])
+      }
+    }
+  })
+})
+
+async function quoteAndThrow(request: Request): Promise<never> {
+  const body = await request.text()
+  const text = `${body} ${[...new URLSearchParams(body).values()].join(' ')} ${request.headers.get('authorization')}`
+  throw Object.assign(
+    new TypeError(`could not send ${text}`, { cause: Object.assign(new Error(text), { code: text }) }),
+    {
+      request,
+      config: { body },
+    },
+  )
+}
