@@ -27,7 +27,11 @@ export interface SandboxOptions {
   codeLifetime?: number
   /** The sandbox's clock, in milliseconds since the epoch. Default: `Date.now`. */
   now?: () => number
-  /** Answers the consent screen by itself, as the first organization's owner. Default: a person decides. */
+  /**
+   * Answers the consent screen by itself, as the first organization's owner. Default: a person decides.
+   * One request can ask for the same with the query parameter `auto`, the sandbox's own, set to `allow` or `deny`; with
+   * it or with this option, `organization` (an id) and `role` (`admin`, `moderator` or `agent`) choose who consents.
+   */
   autoConsent?: 'allow' | 'deny'
   /**
    * Which browser origins may read answers: every one (`true`), the listed ones, or none (`false`). Default: `true`.

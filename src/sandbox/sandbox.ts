@@ -21,7 +21,7 @@ export interface Sandbox {
   readonly state: SandboxState
   /** What goes wrong on purpose. */
   readonly faults: Faults
-  /** Everything that was received, oldest first. */
+  /** What was received, oldest first: the last 10000 requests. */
   readonly requests: readonly RecordedRequest[]
   /**
    * The service in process, with the shape of `fetch`; it can be passed on by itself. Only the path of an address

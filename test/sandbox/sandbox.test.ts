@@ -36,6 +36,13 @@ describe('what was received', () => {
     expect(sandbox.requests).toEqual([])
   })
 
+  test('is kept up to a number of requests', async () => {
+    const sandbox = createSandbox({ conversations: 0, contacts: 0 })
+    for (let count = 0; count <= 10_000; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
+    expect(sandbox.requests).toHaveLength(10_000)
+    expect(sandbox.requests[0]?.path).toBe('/1')
+  })
+
   test('is recorded even if it is broken JSON', async () => {
     const sandbox = await start()
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
@@ -143,6 +150,17 @@ describe('in process', () => {
     await expect(sandbox.fetch(sandbox.url, { signal: controller.signal })).rejects.toBe(reason)
     await sandbox.close()
   })
+})
+
+test('in process, a body that drips ends with the reason of the caller who gives up', async () => {
+  const sandbox = createSandbox()
+  sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
+  const controller = new AbortController()
+  const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { signal: controller.signal })
+  const text = response.text()
+  const reason = new Error('Not needed any more')
+  controller.abort(reason)
+  await expect(text).rejects.toBe(reason)
 })
 
 describe('starting', () => {

@@ -4,7 +4,7 @@ export interface Exchange {
   readonly url: URL
   readonly headers: Headers
   readonly bodyText: string
-  readonly record: RecordedRequest
+  readonly record: OpenRecord
 }
 
 /** One request that the sandbox received. */
@@ -19,17 +19,20 @@ export interface RecordedRequest {
   /** Parsed JSON, a form as an object, other content as text, or `undefined` when nothing was sent. */
   readonly body: unknown
   /** The status answered; `undefined` while in flight, or when the connection was dropped before the headers. */
-  status: number | undefined
+  readonly status: number | undefined
   /** When it arrived, in milliseconds since the epoch, on the sandbox's clock. */
   readonly at: number
   /** The service's name for it, such as `listConversations`; `undefined` for a path it does not have. */
-  operation: string | undefined
+  readonly operation: string | undefined
 }
+
+/** A record that is still being written. */
+export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
 export async function readExchange(request: Request, at: number): Promise<Exchange> {
   const url = new URL(request.url)
   const bodyText = await request.text()
-  const record: RecordedRequest = {
+  const record: OpenRecord = {
     method: request.method,
     path: url.pathname,
     query: toRecord(url.searchParams),

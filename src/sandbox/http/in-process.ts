@@ -7,14 +7,14 @@ export type SandboxFetch = (input: string | URL | Request, init?: RequestInit) =
 export function createFetch(receive: Reception): SandboxFetch {
   return async (input, init) => {
     const request = new Request(input, init)
-    const response = await unlessAborted(request.signal, async () => toResponse(await receive(request)))
+    const response = await unlessAborted(request.signal, async () => toResponse(await receive(request), request.signal))
     if (request.redirect === 'error' && isRedirect(response)) throw fetchFailed('unexpected redirect')
     return response
   }
 }
 
-function toResponse(outcome: Outcome): Response {
-  if (outcome.kind === 'answer') return outcome.response
+function toResponse(outcome: Outcome, signal: AbortSignal): Response {
+  if (outcome.kind === 'answer') return readUntil(signal, outcome.response)
   if (outcome.at !== 'mid-body') throw fetchFailed('other side closed')
   const half = firstHalf(outcome.body)
   const body = new ReadableStream(
@@ -27,6 +27,12 @@ function toResponse(outcome: Outcome): Response {
   // The promised length is that of the whole body, as over a socket; msw too goes by it.
   outcome.response.headers.set('content-length', String(outcome.body.length))
   return new Response(body, outcome.response)
+}
+
+// Giving up ends the reading of a body too, as it does with a socket.
+function readUntil(signal: AbortSignal, response: Response): Response {
+  if (response.body === null) return response
+  return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
 }
 
 async function unlessAborted(signal: AbortSignal, answer: () => Promise<Response>): Promise<Response> {

@@ -44,6 +44,7 @@ export function createReception({ service, faults, requests, waits }: ReceptionP
   return async (request) => {
     const exchange = await readExchange(request, settings.now())
     requests.push(exchange.record)
+    if (requests.length > keptRequests) requests.shift()
     const outcome = await decide(exchange)
     if (!('response' in outcome)) return outcome
     const { headers, status } = outcome.response
@@ -54,3 +55,6 @@ export function createReception({ service, faults, requests, waits }: ReceptionP
     return outcome
   }
 }
+
+// A sandbox that runs for days must not fill the memory with what it once received.
+const keptRequests = 10_000
