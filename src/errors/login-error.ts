@@ -4,16 +4,19 @@ import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-er
  * How a login failed.
  *
  * Before the code exchange, from the callback or the transaction:
- * - `missing_parameter`: the callback has neither `code` nor `error`, or no `state`.
+ * - `missing_parameter`: the callback has neither `code` nor `error`, or no `state`; or a grant handed to
+ *   `exchangeCode` lacks its code or code verifier.
  * - `duplicate_parameter`: the callback has a parameter twice (RFC 6749, section 3.1).
  * - `state_mismatch`: the callback's `state` is not the one of this transaction.
  * - `issuer_mismatch`: the callback's `iss` is not the configured issuer (RFC 9207).
- * - `redirect_uri_mismatch`: the callback came to another address than the transaction's.
+ * - `redirect_uri_mismatch`: the callback came to another address than the transaction's, or the transaction is for
+ *   another redirect URI than the app's.
  * - `access_denied`: the admin said no.
  * - `authorization_failed`: the service sent another error to the callback; see `code`.
  * - `transaction_missing`: there is no transaction (no cookie) for this callback.
  * - `transaction_expired`: the login took longer than it may.
- * - `transaction_invalid`: the transaction was tampered with, or sealed with a key that is not known.
+ * - `transaction_invalid`: the transaction was tampered with, sealed with a key that is not known, or started by
+ *   another app or for another service.
  * - `transaction_used`: the transaction has been finished before.
  *
  * From the code exchange:
