@@ -27,7 +27,8 @@ type KnownActor<A extends Actor> = [Actor] extends [A] ? A | undefined : A
  */
 export type AnyWorkspace = SupportWorkspace<'app'> | SupportWorkspace<'self'> | SupportWorkspace
 
-type CallArguments<Definition extends Operation> =
+/** What `workspace.call` takes after the operation: its input, where it has one, and the options. */
+export type CallArguments<Definition extends Operation> =
   Record<never, never> extends InputOf<Definition>
     ? [input?: InputOf<Definition>, options?: OptionsOf<Definition>]
     : [input: InputOf<Definition>, options?: OptionsOf<Definition>]

@@ -1,7 +1,8 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
 export { Call, type WithResponse } from './call.ts'
-export { type AnyWorkspace, SupportWorkspace } from './client.ts'
+export type { OptionsOf, ResultOf } from './call-operation.ts'
+export { type AnyWorkspace, type CallArguments, SupportWorkspace } from './client.ts'
 export type { CallOptions, ClientOptions } from './client-options.ts'
 export {
   ActorSelfRequiredError,
@@ -76,6 +77,7 @@ export {
   type Operation,
   type OperationInput,
   type OutputOf,
+  type PathParameter,
   type QueryValue,
 } from './operation.ts'
 export { type ListOptions, type ListQuery, type Page, Paginated } from './pagination.ts'

@@ -20,13 +20,13 @@ export interface Contact {
   source_info?: FreeForm | null
   /** The attributes of the contact, free form. The chat widget's `userData` is merged into them (reference, 5.6). */
   attributes?: FreeForm | null
-  /** How the person is authenticated. The spellings are not documented. */
+  /** How the contact is authenticated. The spellings are not documented. */
   auth_type?: string | null
   /** When it was made, in epoch seconds. */
   inserted_at?: number | null
   /** When it was last changed, in epoch seconds. */
   updated_at?: number | null
-  /** When the person was last active, in epoch seconds. */
+  /** When it was last active, in epoch seconds. */
   active_at?: number | null
 }
 

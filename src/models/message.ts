@@ -44,7 +44,7 @@ export interface QuotedMessage {
 export interface Attachment {
   /** The attachment's id. */
   id: string
-  /** Where to download it, for a while. */
+  /** Where to download it. That it expires after a while is inferred. */
   presigned_url?: string | null
   /** The name that the file had where it came from. */
   original_filename?: string | null

@@ -17,7 +17,7 @@ export interface Organization {
 
 /** The settings of the organization (reference, section 2). */
 export interface OrganizationSettings {
-  /** Whether guests may start conversations. */
+  /** Whether guests may submit conversations. */
   allow_guest_submission?: boolean | null
   /** Whether the AI assistant is on. */
   enable_ai_assistant?: boolean | null
@@ -37,7 +37,7 @@ export interface UpdateOrganizationBody {
 
 /** The body of `organization.updateSettings`. Its fields are probable, not documented (reference, section 3.2). */
 export interface UpdateOrganizationSettingsBody {
-  /** Whether guests may start conversations. */
+  /** Whether guests may submit conversations. */
   allow_guest_submission?: boolean | undefined
   /** Whether the AI assistant is on. */
   enable_ai_assistant?: boolean | undefined

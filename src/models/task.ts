@@ -5,7 +5,7 @@ import { documents } from './schema.ts'
 export interface Task {
   /** The task's id (inferred). */
   id: string
-  /** Any field. Their names and kinds are not documented. */
+  /** Any further field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 

@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { renderApiPage } from './api-page.ts'
+import { Declarations } from './declarations.ts'
+import { withEndpointTable } from './endpoint-table.ts'
+import { readMe, readResources } from './resources.ts'
+
+/** A generated file: what it holds now, and what it should hold. */
+export interface GeneratedPage {
+  readonly name: string
+  readonly path: string
+  readonly present: string
+  readonly wanted: string
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
+
+/** Every file that is generated, wholly or in part. */
+export async function generatePages(): Promise<GeneratedPage[]> {
+  const entries = ['src/index.ts', 'src/oauth/index.ts', 'src/sandbox/index.ts']
+  const declarations = new Declarations(root, entries)
+  const me = readMe(declarations)
+  const resources = readResources(declarations)
+  const documented = [me, ...resources.flatMap(({ operations }) => operations)]
+  const readme = await present('README.md')
+  return [
+    page('api.md', await present('api.md'), renderApiPage(declarations, me, resources)),
+    page('README.md', readme, withEndpointTable(readme, documented)),
+  ]
+}
+
+function page(name: string, now: string, wanted: string): GeneratedPage {
+  return { name, path: `${root}/${name}`, present: now, wanted }
+}
+
+async function present(name: string): Promise<string> {
+  return readFile(`${root}/${name}`, 'utf8').catch(() => '')
+}
