@@ -3,7 +3,7 @@ import { FaultList } from './faults/fault-list.ts'
 import { createHandlers } from './handlers.ts'
 import type { RecordedRequest } from './http/exchange.ts'
 import { createFetch } from './http/in-process.ts'
-import { createReception, type Reception } from './http/reception.ts'
+import { createReception, type Reception, type ReceptionParts } from './http/reception.ts'
 import { listen, type RunningServer } from './http/server.ts'
 import { Waits } from './http/waits.ts'
 import { checkRedirectUri, readOptions, type SandboxApp, type SandboxOptions, type Settings } from './options.ts'
@@ -76,16 +76,18 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return present(assemble(readOptions(options)), { url: 'http://localhost:4010', close: () => Promise.resolve() })
 }
 
-interface Parts {
-  service: Service
-  faults: FaultList
-  requests: RecordedRequest[]
-  waits: Waits
+interface Parts extends ReceptionParts {
   receive: Reception
 }
 
 function assemble(settings: Settings): Parts {
-  const parts = { service: new Service(settings), faults: new FaultList(), requests: [], waits: new Waits() }
+  const parts: ReceptionParts = {
+    service: new Service(settings),
+    faults: new FaultList(),
+    requests: [],
+    keptRequests: 10_000,
+    waits: new Waits(),
+  }
   return { ...parts, receive: createReception(parts) }
 }
 

@@ -1,7 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { createSandbox, startSandbox } from '../../src/sandbox/index.ts'
+import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
+import { createReception } from '../../src/sandbox/http/reception.ts'
+import { Waits } from '../../src/sandbox/http/waits.ts'
+import { createSandbox, type RecordedRequest, startSandbox } from '../../src/sandbox/index.ts'
+import { readOptions } from '../../src/sandbox/options.ts'
+import { Service } from '../../src/sandbox/service.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -37,10 +42,12 @@ describe('what was received', () => {
   })
 
   test('is kept up to a number of requests', async () => {
-    const sandbox = createSandbox({ conversations: 0, contacts: 0 })
-    for (let count = 0; count <= 10_000; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
-    expect(sandbox.requests).toHaveLength(10_000)
-    expect(sandbox.requests[0]?.path).toBe('/1')
+    const requests: RecordedRequest[] = []
+    const service = new Service(readOptions({ conversations: 0 }))
+    const parts = { service, faults: new FaultList(), requests, keptRequests: 2, waits: new Waits() }
+    const receive = createReception(parts)
+    for (const path of ['/1', '/2', '/3']) await receive(new Request(`http://localhost${path}`))
+    expect(requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })
 
   test('is recorded even if it is broken JSON', async () => {

@@ -15,10 +15,12 @@ export interface ReceptionParts {
   service: Service
   faults: FaultList
   requests: RecordedRequest[]
+  /** How many requests to remember: a sandbox that runs for days must not fill the memory with them. */
+  keptRequests: number
   waits: Waits
 }
 
-export function createReception({ service, faults, requests, waits }: ReceptionParts): Reception {
+export function createReception({ service, faults, requests, keptRequests, waits }: ReceptionParts): Reception {
   const { settings } = service
   const route = createRouter(service)
 
@@ -55,6 +57,3 @@ export function createReception({ service, faults, requests, waits }: ReceptionP
     return outcome
   }
 }
-
-// A sandbox that runs for days must not fill the memory with what it once received.
-const keptRequests = 10_000
