@@ -49,7 +49,7 @@ export function checkCallback(
 }
 
 /** Throws when a parameter comes twice (RFC 6749, section 3.1): which of the two counts would be anybody's guess. */
-export function checkRepeats(parameters: URLSearchParams, redirectUri: string): void {
+function checkRepeats(parameters: URLSearchParams, redirectUri: string): void {
   const own = new URL(redirectUri).searchParams
   const names = [...parameters.keys()].filter((name) => !own.has(name))
   if (new Set(names).size === names.length) return
@@ -60,7 +60,7 @@ export function checkRepeats(parameters: URLSearchParams, redirectUri: string): 
 }
 
 /** The callback's address, and whether its origin can be relied upon. */
-export function callbackUrl(callback: LoginCallback, redirectUri: string): { url: URL; hasOrigin: boolean } {
+function callbackUrl(callback: LoginCallback, redirectUri: string): { url: URL; hasOrigin: boolean } {
   if (typeof callback === 'string') {
     // An origin of its own overrides the base, and is then compared.
     if (URL.canParse(callback, redirectUri)) return { url: new URL(callback, redirectUri), hasOrigin: true }

@@ -1,7 +1,6 @@
 import { ConnectionError, InvalidArgumentError, LoginError, TimeoutError } from '../errors/index.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
-import { checkRepeats } from './callback.ts'
 import { loginCookies } from './login-cookies.ts'
 import { type LoginFailure, loginErrorPage } from './login-error-page.ts'
 import { checkLoginRequest, type LoginRequest } from './login-request.ts'
@@ -95,9 +94,7 @@ export function createLoginHandlers(app: OAuthApp, options: LoginHandlersOptions
     let token: AccessToken
     let returnTo: string
     try {
-      const { searchParams } = new URL(request.url)
-      checkRepeats(searchParams, app.redirectUri)
-      const name = await cookies.nameFor(searchParams.get('state') ?? '')
+      const name = await cookies.nameFor(new URL(request.url).searchParams.get('state') ?? '')
       const sealed = cookies.read(request.headers.get('cookie'), name)
       if (sealed === undefined) throw missingTransaction()
       cleared.push(cookies.clear(name))

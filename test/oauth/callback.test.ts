@@ -300,6 +300,14 @@ describe('a login in two halves', () => {
     expect(endpoint.requests).toEqual([])
   })
 
+  test('sends nothing on the server once it was called off', async () => {
+    const reason = new Error('not now')
+    const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri }
+    const outcome = makeApp(endpoint.url).exchangeCode(grant, { signal: AbortSignal.abort(reason) })
+    await expect(outcome).rejects.toBe(reason)
+    expect(endpoint.requests).toEqual([])
+  })
+
   test('does not know the missing scopes when it is not told what was asked for', async () => {
     const token = await makeApp(endpoint.url).exchangeCode({ code, codeVerifier: 'x'.repeat(43), redirectUri })
     expect(token.requestedScopes).toEqual([])

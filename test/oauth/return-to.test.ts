@@ -35,6 +35,7 @@ describe('a path to return to', () => {
     'javascript:alert(1)',
     'java\tscript:alert(1)',
     'data:text/html,x',
+    '/inbox\\evil.example',
     '@evil.example',
     'evil.example',
     '.evil.example',

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import { everyForm, outsideText, quote } from '../../src/oauth/outside-text.ts'
+
+describe('text from outside', () => {
+  test('loses a secret in each spelling, also when one secret is the beginning of another', () => {
+    const secrets = everyForm(['abc', 'abc + "def"'])
+    const spellings = ['abc + "def"', 'abc+%2B+%22def%22', 'abc%20%2B%20%22def%22', 'abc + \\"def\\"', 'abc']
+    for (const spelling of spellings) expect(outsideText(`<${spelling}>`, secrets)).toBe('<[redacted]>')
+  })
+
+  test.each([undefined, null, '', ' \n '])('that says nothing (%j) is none', (text) => {
+    expect(outsideText(text, [])).toBeUndefined()
+  })
+
+  test('is one line', () => {
+    expect(outsideText('one\r\n\ttwo\u2029three', [])).toBe('one two three')
+  })
+})
+
+test('a quote has what is known, and one full stop less', () => {
+  expect(quote('code', 'Words.')).toBe(': code: Words')
+  expect(quote(undefined, 'Words.')).toBe(': Words')
+  expect(quote('code', undefined)).toBe(': code')
+  expect(quote(undefined, undefined)).toBe('')
+})
