@@ -323,7 +323,13 @@ describe('faults on the way', () => {
     })
 
     test('the limit holds for a custom fetch that ignores its signal', async () => {
-      const outcome = rejection(finish({ timeout: 10, fetch: () => new Promise(() => {}) }))
+      const { promise: asked, resolve } = Promise.withResolvers<void>()
+      const fetch = () => {
+        resolve()
+        return new Promise<never>(() => {})
+      }
+      const outcome = rejection(finish({ timeout: 10, fetch }))
+      await asked
       await vi.advanceTimersByTimeAsync(10)
       expect(await outcome).toBeInstanceOf(TimeoutError)
     })
