@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError } from './errors/index.ts'
+import { checkPath } from './http/url.ts'
 import type { Scope } from './scopes.ts'
 
 /** Where the knowledge of an operation comes from, best first. `inferred` ones are guesses by analogy. */
@@ -55,19 +55,8 @@ export interface Operation {
 export function defineOperation<const Definition extends Omit<Operation, 'evidence'>>(
   definition: Definition,
 ): Definition {
-  if (!isPlainPath(definition.path)) {
-    throw new InvalidArgumentError(
-      'path',
-      `The path of operation "${definition.id}" is not a plain path below the base URL.`,
-      'Begin it with one "/", without "..", query, fragment or backslash; parameters go in braces.',
-    )
-  }
+  checkPath(definition)
   return Object.freeze({ ...definition })
-}
-
-function isPlainPath(path: string): boolean {
-  if (!/^\/(?!\/)[^?#\\\s]*$/.test(path)) return false
-  return path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))
 }
 
 /** The names in braces of a path. */

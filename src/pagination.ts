@@ -96,7 +96,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    * @throws PaginationError when the service gives a cursor that it had given before.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const { direction = 'forward', maxItems = Number.POSITIVE_INFINITY, prefetch = true } = this.#options
+    const { signal, direction = 'forward', maxItems = Number.POSITIVE_INFINITY, prefetch = true } = this.#options
     const cursorName = direction === 'forward' ? 'after' : 'before'
     const seen = new Set<unknown>([this.#query[cursorName]])
     let query = this.#query
@@ -107,6 +107,8 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         const { data, cursors } = await (ahead?.page ?? this.#fetchPage(query, { ...this.#options, page: number }))
         ahead?.release()
         ahead = undefined
+        // A page that was fetched ahead may have come before the caller's abort.
+        if (signal?.aborted) throw signal.reason
         left -= data.length
         const cursor = cursors[cursorName]
         const isRepeated = seen.has(cursor)

@@ -1,6 +1,6 @@
 /** Aborts the controller with the signal's reason when the signal is. Returns how to stop following it. */
-export function follow(signal: AbortSignal | undefined, controller: AbortController): () => void {
-  if (signal === undefined) return () => {}
+export function follow(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
+  if (!signal) return () => {}
   const abort = () => controller.abort(signal.reason)
   if (signal.aborted) {
     abort()

@@ -5,10 +5,11 @@ import type { Operation } from '../operation.ts'
 import { untilAborted } from './abort.ts'
 import { checkAccessToken } from './authorization.ts'
 import { type CallClock, TimeLimit } from './call-clock.ts'
+import { checkReply } from './check-reply.ts'
 import { type Unwrapped, unwrap } from './envelope.ts'
 import { readErrorBody } from './error-body.ts'
-import { apiFailure, connectionFailure, type Failure, timeoutFailure, unexpectedFailure } from './failure.ts'
-import { BodyNotText, BodyTooLarge, discardBody, readText, responseInfo } from './response.ts'
+import { apiFailure, connectionFailure, type Failure, timeoutFailure, unexpectedFailure, withCause } from './failure.ts'
+import { BodyNotText, BodyTooLarge, discardBody, isRedirect, readText, responseInfo } from './response.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { Settings } from './settings.ts'
 
@@ -25,12 +26,20 @@ export type AttemptResult =
   | { readonly success: Unwrapped & { readonly response: ResponseInfo } }
   | { readonly failure: Failure }
 
+/** What the steps of one attempt share. */
+interface Context {
+  readonly request: PreparedRequest
+  readonly settings: Settings
+  readonly signal: AbortSignal
+  readonly accessToken: string
+}
+
 /** An error body longer than this says nothing that the error would keep. */
 const maxErrorBytes = 64 * 1024
 
 /**
- * Sends a request once and reads its answer to the end, within one time limit. Rejects only with the caller's reason,
- * or with what the token provider throws.
+ * Sends a request once, reads its answer to the end and checks it, within one time limit. Rejects only with the
+ * caller's reason, or with what the token provider throws.
  */
 export async function attempt(
   request: PreparedRequest,
@@ -40,25 +49,30 @@ export async function attempt(
 ): Promise<AttemptResult> {
   const { operation } = request
   const { signal, stop } = clock.startAttempt(timeout)
-  const secrets: string[] = []
+  let context: Context | undefined
   let sent = false
-  let response: Response | undefined
+  let sending: Promise<Response> | undefined
+  let info: ResponseInfo | undefined
   try {
     const accessToken = checkAccessToken(await untilAborted(askToken(settings), signal))
-    secrets.push(accessToken)
-    sent = true
-    response = await untilAborted(send(request, settings, accessToken, signal), signal)
-    const info = responseInfo(response, secrets)
-    const result = await readAnswer(operation, response, info, settings, secrets, signal)
-    if ('failure' in result && info.status === 401) await reportInvalidToken(result.failure, settings, accessToken)
-    return result
+    context = { request, settings, signal, accessToken }
+    sending = send(context, () => {
+      sent = true
+    })
+    const response = await untilAborted(sending, signal)
+    info = responseInfo(response, [accessToken])
+    const result = await readAnswer(context, response, info)
+    if ('failure' in result) return result
+    return await untilAborted(checkReply(operation, result.success, settings), signal)
   } catch (thrown) {
+    // A fetch that does not listen to the signal may bring an answer yet, and with it a connection to let go.
+    sending?.then(discardBody).catch(() => {})
     if (signal.aborted) {
-      if (signal.reason instanceof TimeLimit) return { failure: timeoutFailure(operation, signal.reason, sent) }
+      if (signal.reason instanceof TimeLimit) return { failure: timeoutFailure(operation, signal.reason, sent, info) }
       throw signal.reason
     }
-    if (!sent) throw thrown
-    return { failure: connectionFailure(operation, thrown, secrets, response !== undefined) }
+    if (context === undefined) throw thrown
+    return { failure: connectionFailure(operation, thrown, [context.accessToken], sent, info) }
   } finally {
     stop()
   }
@@ -70,18 +84,17 @@ async function askToken({ tokenSource }: Settings): Promise<string> {
 }
 
 /** One request. Retries, time limits and statuses are the caller's affair: they span the body, which ky's do not. */
-function send(
-  request: PreparedRequest,
-  { fetch }: Settings,
-  accessToken: string,
-  signal: AbortSignal,
-): Promise<Response> {
+function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<Response> {
+  // Called as a plain function: a platform's own fetch refuses to be a method of something else.
+  const fetch = settings.fetch ?? globalThis.fetch
   return ky(request.url, {
     method: request.operation.method,
     headers: { ...request.headers, authorization: `Bearer ${accessToken}` },
     ...(request.body !== undefined && { body: request.body }),
-    // Called as a plain function: a platform's own fetch refuses to be a method of something else.
-    ...(fetch !== undefined && { fetch: (input) => fetch(input as Request) }),
+    fetch: (input) => {
+      onSend()
+      return fetch(input as Request)
+    },
     signal,
     redirect: 'manual',
     retry: 0,
@@ -90,26 +103,17 @@ function send(
   })
 }
 
-async function readAnswer(
-  operation: Operation,
-  response: Response,
-  info: ResponseInfo,
-  settings: Settings,
-  secrets: readonly string[],
-  signal: AbortSignal,
-): Promise<AttemptResult> {
+async function readAnswer(context: Context, response: Response, info: ResponseInfo): Promise<AttemptResult> {
+  const { settings, signal, accessToken } = context
+  const { operation } = context.request
   const unexpected = (...details: ['redirect' | 'not-json' | 'envelope' | 'too-large', string]): AttemptResult => ({
     failure: unexpectedFailure(operation, info, ...details),
   })
-  if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+  if (isRedirect(response)) {
     discardBody(response)
     return unexpected('redirect', 'it redirects')
   }
-  if (!response.ok) return { failure: await readError(operation, response, info, settings, secrets, signal) }
-  if (operation.answer === 'none') {
-    discardBody(response)
-    return { success: { data: undefined, cursors: { after: null, before: null }, response: info } }
-  }
+  if (!response.ok) return { failure: await readError(context, response, info) }
   let text: string
   try {
     text = await readText(response, settings.maxResponseBytes, signal)
@@ -120,36 +124,38 @@ async function readAnswer(
     if (thrown instanceof BodyNotText) return unexpected('not-json', 'the body is not UTF-8')
     throw thrown
   }
-  const body = text === '' && operation.answer === 'any' ? { value: undefined } : parseJson(text)
-  if (body === undefined) return unexpected('not-json', text === '' ? 'the body is empty' : 'the body is not JSON')
-  const unwrapped = unwrap(body.value, operation.answer ?? 'item')
+  const answer = operation.answer ?? 'item'
+  const isEmpty = text.trim() === ''
+  const body = isEmpty && (answer === 'any' || answer === 'none') ? { value: undefined } : parseJson(text)
+  if (body === undefined) return unexpected('not-json', isEmpty ? 'the body is empty' : 'the body is not JSON')
+  const unwrapped = unwrap(body.value, answer)
   if (typeof unwrapped !== 'string') return { success: { ...unwrapped, response: info } }
   const { code } = readErrorBody(text)
-  return unexpected('envelope', code === undefined ? unwrapped : `${unwrapped}, but an error ${redact(code, secrets)}`)
+  const what = code === undefined ? unwrapped : `${unwrapped}, but an error ${redact(code, [accessToken])}`
+  return unexpected('envelope', what)
 }
 
 /** The status is the answer; a body that cannot be read takes nothing from it. */
-async function readError(
-  operation: Operation,
-  response: Response,
-  info: ResponseInfo,
-  settings: Settings,
-  secrets: readonly string[],
-  signal: AbortSignal,
-): Promise<Failure> {
+async function readError(context: Context, response: Response, info: ResponseInfo): Promise<Failure> {
+  const { request, settings, signal, accessToken } = context
   const text = await readText(response, maxErrorBytes, signal).catch(() => '')
-  if (signal.aborted && !(signal.reason instanceof TimeLimit)) throw signal.reason
   const { code, description } = readErrorBody(text)
-  const body = { code: safe(code, secrets), description: safe(description, secrets) }
-  return apiFailure(operation, info, body, parseRetryAfter(response.headers.get('retry-after')), settings.scopes)
+  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
+  const body = { code: safe(code), description: safe(description) }
+  const retryAfter = parseRetryAfter(response.headers.get('retry-after'))
+  const failure = apiFailure(request.operation, info, body, retryAfter, settings.scopes)
+  const cause = info.status === 401 && code === 'invalid_token' ? await reportInvalidToken(context) : undefined
+  if (signal.aborted && !(signal.reason instanceof TimeLimit)) throw signal.reason
+  return cause === undefined ? failure : withCause(failure, cause, [accessToken])
 }
 
-function safe(text: string | undefined, secrets: readonly string[]): string | undefined {
-  return text === undefined ? undefined : redact(text, secrets)
-}
-
-async function reportInvalidToken(failure: Failure, { tokenSource }: Settings, accessToken: string): Promise<void> {
-  if (failure.code === 'invalid_token') await tokenSource.onInvalidToken?.(accessToken)
+/** Gives what went wrong with the report, which must not hide the answer that it is about. */
+async function reportInvalidToken({ settings, signal, accessToken }: Context): Promise<unknown> {
+  const report = async () => settings.tokenSource.onInvalidToken?.(accessToken)
+  return untilAborted(report(), signal).then(
+    () => undefined,
+    (thrown: unknown) => (signal.aborted ? undefined : (thrown ?? new Error('onInvalidToken failed'))),
+  )
 }
 
 function parseJson(text: string): { readonly value: unknown } | undefined {

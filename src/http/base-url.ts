@@ -34,8 +34,8 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp = false): URL {
       'Use https, or pass `allowInsecureHttp: true` where the network is yours.',
     )
   }
-  url.pathname = url.pathname.replace(/\/+$/, '')
-  return url
+  // An empty query or fragment leaves its mark in `href`, and would swallow every path after it.
+  return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
 }
 
 function toUrl(text: string): URL | undefined {

@@ -53,17 +53,20 @@ export class CallClock {
     }
   }
 
-  /** Waits some ms. Rejects at once with the signal's reason when the call ends first. */
+  /** Waits some ms, as far as a timer can. Rejects at once with the signal's reason when the call ends first. */
   wait(duration: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const abort = () => {
         clearTimeout(timer)
         reject(this.signal.reason)
       }
-      const timer = setTimeout(() => {
-        this.signal.removeEventListener('abort', abort)
-        resolve()
-      }, duration)
+      const timer = setTimeout(
+        () => {
+          this.signal.removeEventListener('abort', abort)
+          resolve()
+        },
+        Math.min(duration, longestTimer),
+      )
       if (this.signal.aborted) abort()
       else this.signal.addEventListener('abort', abort, { once: true })
     })

@@ -1,5 +1,6 @@
 import type { Attempt, Outcome, RequestError, ResponseInfo } from '../errors/index.ts'
-import { SupportWorkspaceError } from '../errors/index.ts'
+import { isSupportWorkspaceError } from '../errors/index.ts'
+import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { Failure } from './failure.ts'
 import { emit, type OperationEvent } from './hooks.ts'
@@ -14,6 +15,7 @@ export class CallRecord {
   readonly #startedAt = Date.now()
   #attemptStartedAt = 0
   #worst: Outcome = 'not-sent'
+  #answer: ResponseInfo | undefined
 
   constructor(operation: Operation, settings: Settings, page: number | undefined) {
     this.operation = operation
@@ -27,10 +29,11 @@ export class CallRecord {
     emit(this.#hooks, 'onAttemptStart', { ...this.#event, attempt: this.attempts.length + 1 })
   }
 
-  endAttempt(response: ResponseInfo | undefined, failure?: Failure, wait?: number): void {
+  endAttempt(response: ResponseInfo | undefined, failure?: Pick<Failure, 'name' | 'outcome'>, wait?: number): void {
     const attempt = this.attempts.length + 1
     const duration = Date.now() - this.#attemptStartedAt
     const status = response?.status
+    this.#answer = response
     this.attempts.push({
       startedAt: this.#attemptStartedAt,
       duration,
@@ -50,29 +53,38 @@ export class CallRecord {
     if (wait !== undefined) emit(this.#hooks, 'onRetry', { ...event, wait, reason: status ?? failure?.name ?? '' })
   }
 
+  /** The attempt ends because the caller aborted it, or because there is no token to send. */
+  abandonAttempt(thrown: unknown): void {
+    this.endAttempt(undefined, { name: nameOf(thrown), outcome: 'unknown' })
+  }
+
   /** The error of the call, once no attempt follows. */
   toError(failure: Failure): RequestError {
     return failure.toError({ outcome: this.#worse(failure.outcome), attempts: this.attempts })
   }
 
-  end(response: ResponseInfo | undefined, error?: unknown): void {
-    const failed = error instanceof SupportWorkspaceError ? (error as Partial<RequestError>) : undefined
-    const answer = response ?? (failed as { response?: ResponseInfo } | undefined)?.response
+  end(error?: unknown): void {
     emit(this.#hooks, 'onOperationEnd', {
       ...this.#event,
       duration: Date.now() - this.#startedAt,
       attempts: this.attempts.length,
-      status: answer?.status,
-      requestId: answer?.requestId,
-      error: failed?.name ?? (error === undefined ? undefined : 'AbortError'),
-      outcome: failed?.outcome,
+      status: this.#answer?.status,
+      requestId: this.#answer?.requestId,
+      error: error === undefined ? undefined : nameOf(error),
+      outcome: isSupportWorkspaceError(error) ? (error as Partial<RequestError>).outcome : undefined,
     })
   }
 
   /** A write that may have taken effect once stays so, whatever a later attempt is told. A read has no effect. */
   #worse(outcome: Outcome): Outcome {
-    if (this.operation.method === 'GET') return outcome
     const worst = this.#worst
-    return worst === 'unknown' || outcome === 'unknown' ? 'unknown' : worst === 'refused' ? 'refused' : outcome
+    if (outcome === 'not-sent') return worst
+    if (this.operation.method === 'GET') return outcome
+    return worst === 'unknown' ? worst : outcome
   }
+}
+
+/** The reason of an abort can be anything at all. */
+function nameOf(thrown: unknown): string {
+  return isError(thrown) ? thrown.name : 'AbortError'
 }

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Operation } from '../operation.ts'
 import type { AttemptResult } from './attempt.ts'
 import { unexpectedFailure } from './failure.ts'
+import { watch } from './hooks.ts'
 import type { Settings } from './settings.ts'
 import { type Drift, validate } from './validation.ts'
 
@@ -26,7 +27,7 @@ export async function checkReply(
     const what = `\`${where}\` should be ${first.expected} and is ${first.received}`
     return { failure: unexpectedFailure(operation, success.response, 'schema', what) }
   }
-  for (const drift of drifts) report(drift, settings)
+  for (const drift of drifts) watch(() => settings.onDrift?.(drift))
   return { success: { ...success, data } }
 }
 
@@ -50,12 +51,4 @@ async function check(
   }
   // The built-in schemas only look. A schema of the caller's own may transform, and its type says what it gives.
   return operation.evidence === undefined ? result.value : value
-}
-
-function report(drift: Drift, { onDrift }: Settings): void {
-  try {
-    onDrift?.(drift)
-  } catch {
-    // A report must not break the call that it is about.
-  }
 }

@@ -16,8 +16,9 @@ const noCursors: PageCursors = { after: null, before: null }
 
 /** Takes the data out of its envelope (specification, section 2), or says in a few words what is wrong with it. */
 export function unwrap(body: unknown, answer: Answer): Unwrapped | string {
-  if (answer === 'none') return { data: undefined, cursors: noCursors }
   if (answer === 'any') return { data: body, cursors: noCursors }
+  if (isErrorBody(body)) return 'the body is not what was asked for'
+  if (answer === 'none') return { data: undefined, cursors: noCursors }
   if (!isObject(body)) return `the body is not a JSON object but ${kindOf(body)}`
   if (answer === 'bare') return { data: body, cursors: noCursors }
   if (!Object.hasOwn(body, 'data')) return 'the body has no `data`'
@@ -45,6 +46,12 @@ function readCursors(metadata: unknown): PageCursors | string {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The documented error body (reference, section 4) and nothing beside it. */
+function isErrorBody(body: unknown): boolean {
+  if (!isObject(body) || typeof body.error !== 'string') return false
+  return Object.keys(body).every((name) => name === 'error' || name === 'error_description')
 }
 
 /** The JSON kind of a value, in a word. Never the value. */

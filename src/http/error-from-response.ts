@@ -15,6 +15,7 @@ import {
 } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import type { ErrorBody } from './error-body.ts'
+import { hintFor } from './hint.ts'
 
 /** What is known when the service has answered with an error. */
 export interface ErrorAnswer {
@@ -44,19 +45,40 @@ export function errorFromResponse(answer: ErrorAnswer): ApiError {
     status,
     code: body.code,
     description: body.description,
-    hint: hintFor(answer),
+    hint: hintFor(operation, outcome, nextStep(answer)),
   }
-  if (body.code === 'actor_self_required') return new ActorSelfRequiredError(message, details)
-  if (body.code === 'insufficient_scope') {
+  const ErrorClass = errorClassFor(status, body.code)
+  if (ErrorClass === InsufficientScopeError) {
     const required = operation.scope === undefined ? [] : [operation.scope]
     return new InsufficientScopeError(message, { ...details, required, granted: answer.grantedScopes })
   }
-  if (status === 429) {
+  if (ErrorClass === RateLimitError) {
     const retryAfter = answer.retryAfter === undefined ? undefined : Math.ceil(answer.retryAfter / 1000)
     return new RateLimitError(message, { ...details, retryAfter })
   }
-  const ErrorClass = classes[status] ?? (status >= 500 ? ServerError : ApiError)
   return new ErrorClass(message, details)
+}
+
+/** The class of the family that fits. The code goes first: it says more than the status. */
+export function errorClassFor(status: number, code: string | undefined): typeof ApiError {
+  return (
+    (code !== undefined && Object.hasOwn(byCode, code) ? byCode[code] : byStatus[status]) ??
+    (status >= 500 ? ServerError : ApiError)
+  )
+}
+
+const byCode: Readonly<Record<string, typeof ApiError>> = {
+  actor_self_required: ActorSelfRequiredError,
+  insufficient_scope: InsufficientScopeError as typeof ApiError,
+}
+
+const byStatus: Readonly<Record<number, typeof ApiError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  403: PermissionDeniedError,
+  404: NotFoundError,
+  422: UnprocessableError,
+  429: RateLimitError as typeof ApiError,
 }
 
 /** The error of an authoring call on an `actor=app` client: nothing was sent. */
@@ -71,17 +93,9 @@ export function actorSelfRequired(operation: Operation): ActorSelfRequiredError 
   })
 }
 
-const classes: Readonly<Record<number, typeof ApiError>> = {
-  400: BadRequestError,
-  401: AuthenticationError,
-  403: PermissionDeniedError,
-  404: NotFoundError,
-  422: UnprocessableError,
-}
-
 const actorHint = 'Log in with actor "self" and call it with that token.'
 
-function hintFor({ operation, outcome, response, body, retryAfter }: ErrorAnswer): string {
+function nextStep({ operation, response, body, retryAfter }: ErrorAnswer): string {
   const { status } = response
   if (body.code === 'actor_self_required') return actorHint
   if (body.code === 'insufficient_scope') {
@@ -95,9 +109,6 @@ function hintFor({ operation, outcome, response, body, retryAfter }: ErrorAnswer
     return retryAfter === undefined
       ? 'Call less often, or raise `maxRetries`.'
       : 'Call again after `retryAfter` seconds.'
-  }
-  if (outcome === 'unknown' && operation.method !== 'GET') {
-    return 'It may have taken effect all the same: look before you send it again.'
   }
   return (
     hints[status] ?? (status >= 500 ? 'Try again later.' : 'Look the status up in the documentation of the service.')

@@ -1,3 +1,4 @@
+import { NetworkError } from 'ky'
 import {
   type Attempt,
   ConnectionError,
@@ -9,49 +10,65 @@ import {
   UnexpectedResponseError,
   type UnexpectedResponseReason,
 } from '../errors/index.ts'
-import { safeCause } from '../errors/redact.ts'
+import { isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
 import type { ErrorBody } from './error-body.ts'
-import { errorFromResponse } from './error-from-response.ts'
+import { errorClassFor, errorFromResponse } from './error-from-response.ts'
+import { hintFor } from './hint.ts'
 import type { FailedAttempt } from './retry-policy.ts'
 
 /** How one attempt failed: what the retry policy reads, and how to make the error once no attempt follows. */
 export interface Failure extends FailedAttempt {
   readonly name: string
-  /** The service's code, when it gave one. */
-  readonly code?: string | undefined
-  readonly response?: ResponseInfo
+  readonly response?: ResponseInfo | undefined
   toError(context: { readonly outcome: Outcome; readonly attempts: readonly Attempt[] }): RequestError
 }
 
-/** `fetch` rejected, or the body broke off. */
+/** `fetch` rejected, or the body broke off. `response` is there when an answer had begun. */
 export function connectionFailure(
   operation: Operation,
   thrown: unknown,
   secrets: readonly string[],
-  opened: boolean,
+  sent: boolean,
+  response: ResponseInfo | undefined,
 ): Failure {
-  const cause = safeCause(thrown, secrets)
-  const outcome: Outcome = !opened && neverOpened(thrown) ? 'not-sent' : 'unknown'
+  // ky's own wrapper says nothing but the whole URL.
+  const cause = safeCause(thrown instanceof NetworkError ? thrown.cause : thrown, secrets)
+  const notSent = !sent || (response === undefined && neverOpened(thrown))
   return {
     name: ConnectionError.kind,
-    outcome,
+    outcome: notSent ? 'not-sent' : 'unknown',
     fault: true,
+    response,
     toError: (context) =>
       new ConnectionError(
-        `${operation.id} got no ${opened ? 'whole ' : ''}answer: ${deepest(cause).message.replace(/\.$/, '')}.`,
-        { operation: operation.id, cause, ...context, hint: hintFor(operation, context.outcome) },
+        `${operation.id} got no ${response === undefined ? '' : 'whole '}answer: ${deepest(cause).message.replace(/\.$/, '')}.`,
+        {
+          operation: operation.id,
+          cause,
+          ...context,
+          hint:
+            context.outcome === 'not-sent'
+              ? 'Nothing was sent: check the network and `baseUrl`, then call again.'
+              : hintFor(operation, context.outcome, 'Check the network, then call again.'),
+        },
       ),
   }
 }
 
 /** A time limit ran out. */
-export function timeoutFailure(operation: Operation, { limit, timeout }: TimeLimit, sent: boolean): Failure {
+export function timeoutFailure(
+  operation: Operation,
+  { limit, timeout }: TimeLimit,
+  sent: boolean,
+  response?: ResponseInfo,
+): Failure {
   return {
     name: TimeoutError.kind,
     outcome: sent ? 'unknown' : 'not-sent',
     fault: limit === 'attempt',
+    response,
     toError: (context) =>
       new TimeoutError(
         `${operation.id} took longer than ${limit === 'total' ? 'its total limit of ' : ''}${timeout} ms.`,
@@ -60,7 +77,10 @@ export function timeoutFailure(operation: Operation, { limit, timeout }: TimeLim
           limit,
           timeout,
           ...context,
-          hint: hintFor(operation, context.outcome),
+          hint:
+            context.outcome === 'not-sent'
+              ? 'Nothing was sent: look what the token provider waits for, or allow more time, then call again.'
+              : hintFor(operation, context.outcome, 'Call again, or allow more time.'),
         },
       ),
   }
@@ -76,12 +96,10 @@ export function apiFailure(
 ): Failure {
   const { status } = response
   return {
-    name: errorFromResponse({ operation, response, body, retryAfter, grantedScopes, outcome: 'unknown', attempts: [] })
-      .name,
-    // A 408 and a 5xx may come from something between, after the service has acted.
-    outcome: status < 500 && status !== 408 ? 'refused' : 'unknown',
+    name: errorClassFor(status, body.code).kind,
+    // A 408 and a 5xx may come from something between, after the service has acted; a 3xx is no refusal.
+    outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
     status,
-    code: body.code,
     response,
     retryAfter,
     fault: false,
@@ -128,7 +146,7 @@ export function unexpectedFailure(
         reason,
         response,
         ...context,
-        hint: hints[reason],
+        hint: [hintFor(operation, context.outcome, ''), hints[reason]].join(' ').trim(),
       }),
   }
 }
@@ -141,11 +159,10 @@ const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
   'too-large': 'Ask for fewer items with `limit`, or raise `maxResponseBytes`.',
 }
 
-function hintFor(operation: Operation, outcome: Outcome): string {
-  if (outcome === 'not-sent') return 'Nothing was sent: check the network and `baseUrl`, then call again.'
-  return operation.method === 'GET'
-    ? 'Check the network, then call again.'
-    : 'It may have taken effect all the same: look before you send it again.'
+/** A failure whose own aftermath failed as well. */
+export function withCause(failure: Failure, cause: unknown, secrets: readonly string[]): Failure {
+  const safe = safeCause(cause, secrets)
+  return { ...failure, toError: (context) => Object.defineProperty(failure.toError(context), 'cause', { value: safe }) }
 }
 
 const neverOpenedCodes = new Set([
@@ -164,7 +181,7 @@ const neverOpenedCodes = new Set([
 
 /** Whether the error says that no connection came about, so that the service cannot have seen the request. */
 export function neverOpened(thrown: unknown): boolean {
-  for (let error = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth += 1) {
+  for (let error = thrown, depth = 0; isError(error) && depth < 5; error = error.cause, depth += 1) {
     const { code, syscall } = error as { code?: unknown; syscall?: unknown }
     if (syscall === 'connect' || syscall === 'getaddrinfo' || neverOpenedCodes.has(String(code))) return true
     if (error.message.includes('client error (Connect)')) return true // Deno

@@ -60,15 +60,19 @@ export interface Hooks {
   onRetry?(event: RetryEvent): void
 }
 
-/** Calls one hook, if it is there. What it throws, or rejects with, goes nowhere: watching must not break the call. */
+/** Calls one hook, if it is there. */
 export function emit<Name extends keyof Hooks>(
   hooks: Hooks,
   name: Name,
   event: Parameters<NonNullable<Hooks[Name]>>[0],
 ): void {
+  watch(() => (hooks[name] as ((event: unknown) => unknown) | undefined)?.call(hooks, event))
+}
+
+/** Calls a function of the caller's that only watches. What it throws, or rejects with, goes nowhere. */
+export function watch(report: () => unknown): void {
   try {
-    const hook = hooks[name] as ((event: unknown) => unknown) | undefined
-    const result = hook?.call(hooks, event)
-    if (result instanceof Promise) result.catch(() => {})
+    const result = report()
+    if (result !== undefined) Promise.resolve(result).catch(() => {})
   } catch {}
 }

@@ -1,5 +1,3 @@
-import type { CallClock } from './call-clock.ts'
-
 /** Holds back the calls of one client while the service asks it to wait, so that parallel loops do not stampede. */
 export class RateGate {
   #opensAt = 0
@@ -12,10 +10,5 @@ export class RateGate {
   /** Shuts the gate for some ms, or leaves it shut for longer. */
   shut(duration: number): void {
     this.#opensAt = Math.max(this.#opensAt, Date.now() + duration)
-  }
-
-  /** Waits until the gate is open, also when it is shut anew meanwhile. Ends with the clock. */
-  async pass(clock: CallClock): Promise<void> {
-    while (this.remaining > 0) await clock.wait(this.remaining)
   }
 }

@@ -1,5 +1,5 @@
 import type { ResponseInfo } from '../errors/index.ts'
-import { redact } from '../errors/redact.ts'
+import { withoutSecrets } from '../errors/redact.ts'
 import { untilAborted } from './abort.ts'
 
 /** Thrown by `readText` when a body is longer than it may be. */
@@ -40,6 +40,13 @@ function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
   }
 }
 
+/** Browsers hide a redirect that they do not follow behind status 0; a fetch of the caller's own may have followed one. */
+export function isRedirect(response: Response): boolean {
+  return response.redirected || response.type === 'opaqueredirect' || redirects.has(response.status)
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
 /** Lets go of a body that nobody will read, so that it does not hold its connection. */
 export function discardBody(response: Response): void {
   response.body?.cancel().catch(() => {})
@@ -49,7 +56,7 @@ export function discardBody(response: Response): void {
 export function responseInfo(response: Response, secrets: readonly string[]): ResponseInfo {
   const headers = new Headers()
   response.headers.forEach((value, name) => {
-    if (!name.startsWith('set-cookie')) headers.append(name, redact(value, secrets))
+    if (!name.startsWith('set-cookie')) headers.append(name, withoutSecrets(value, secrets))
   })
   return {
     status: response.status,

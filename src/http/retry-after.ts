@@ -7,6 +7,7 @@ export function parseRetryAfter(value: string | null, now: number = Date.now()):
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000
   // An HTTP date begins with the name of a day; Date.parse alone would take "-1" and "2030" for dates.
   if (!/^[A-Z][a-z]+,? /.test(text)) return undefined
-  const date = Date.parse(text)
+  // The oldest of the three forms of a date names no zone; it is GMT like the others.
+  const date = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }

@@ -58,20 +58,25 @@ export function readCallSettings(options: CallOptions, defaults: CallSettings): 
   }
 }
 
-function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const checked: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    const key = name.toLowerCase()
-    if (key === 'authorization') {
-      throw new InvalidArgumentError(
-        'headers',
-        'The `authorization` header is set by the client.',
-        'Pass the token as `accessToken`.',
-      )
-    }
-    checked[key] = value
+function checkHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
+  const headers = toHeaders(given)
+  if (headers !== undefined && !headers.has('authorization')) return Object.fromEntries(headers)
+  throw new InvalidArgumentError(
+    'headers',
+    headers === undefined
+      ? '`headers` holds a name or value that no header can carry.'
+      : 'The `authorization` header is set by the client.',
+    headers === undefined ? 'Pass ASCII names and values without line breaks.' : 'Pass the token as `accessToken`.',
+  )
+}
+
+/** The platform's error quotes the value, which may be a secret. */
+function toHeaders(headers: Readonly<Record<string, string>>): Headers | undefined {
+  try {
+    return new Headers(headers)
+  } catch {
+    return undefined
   }
-  return checked
 }
 
 function duration(name: string, value: number): number {

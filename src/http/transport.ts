@@ -1,10 +1,11 @@
 import type { CallOptions } from '../client-options.ts'
 import type { ResponseInfo } from '../errors/index.ts'
 import type { Operation, OperationInput } from '../operation.ts'
+import { untilAborted } from './abort.ts'
 import { attempt, type PreparedRequest } from './attempt.ts'
 import { CallClock, TimeLimit } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
-import { checkReply } from './check-reply.ts'
+import { encodeBody } from './encode-body.ts'
 import type { PageCursors } from './envelope.ts'
 import { actorSelfRequired } from './error-from-response.ts'
 import { type Failure, rateLimitFailure, timeoutFailure } from './failure.ts'
@@ -45,13 +46,13 @@ export class Transport {
       clock = new CallClock(options.signal as AbortSignal | undefined, limits.totalTimeout)
       clock.signal.throwIfAborted()
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
-      const request = await this.#prepare(operation, input, limits)
+      const request = await untilAborted(this.#prepare(operation, input, limits), clock.signal)
       const reply = await this.#attempt(request, limits, clock, call)
-      call.end(reply.response)
+      call.end()
       return reply
     } catch (thrown) {
       const error = thrown instanceof TimeLimit ? call.toError(timeoutFailure(operation, thrown, false)) : thrown
-      call.end(undefined, error)
+      call.end(error)
       throw error
     } finally {
       clock?.stop()
@@ -64,7 +65,7 @@ export class Transport {
       operation.body === undefined ? input.body : await validateInput(operation.body, input.body, operation, 'body')
     return {
       operation,
-      url: buildUrl(this.settings.baseUrl, operation.path, {
+      url: buildUrl(this.settings.baseUrl, operation, {
         path: input.path,
         query,
       }),
@@ -73,7 +74,7 @@ export class Transport {
         accept: 'application/json',
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: encodeBody(operation, body),
     }
   }
 
@@ -81,13 +82,15 @@ export class Transport {
     for (;;) {
       await this.#passGate(clock, call)
       call.startAttempt()
-      const result = await attempt(request, this.settings, clock, limits.timeout)
-      const checked = 'success' in result ? await checkReply(request.operation, result.success, this.settings) : result
-      if ('success' in checked) {
-        call.endAttempt(checked.success.response)
-        return checked.success
+      const result = await attempt(request, this.settings, clock, limits.timeout).catch((thrown: unknown) => {
+        call.abandonAttempt(thrown)
+        throw thrown
+      })
+      if ('success' in result) {
+        call.endAttempt(result.success.response)
+        return result.success
       }
-      const { failure } = checked
+      const { failure } = result
       const wait = this.#waitBeforeRepeat(failure, limits, clock, call)
       call.endAttempt(failure.response, failure, wait)
       if (wait === undefined) throw call.toError(failure)
@@ -97,15 +100,17 @@ export class Transport {
   }
 
   async #passGate(clock: CallClock, call: CallRecord): Promise<void> {
-    const wait = this.#gate.remaining
-    if (wait >= clock.remaining) throw call.toError(rateLimitFailure(call.operation, wait))
-    await this.#gate.pass(clock)
+    // Another call may shut the gate anew while this one waits.
+    for (let wait = this.#gate.remaining; wait > 0; wait = this.#gate.remaining) {
+      if (wait >= clock.remaining) throw call.toError(rateLimitFailure(call.operation, wait))
+      await clock.wait(wait)
+    }
   }
 
   /** How long to wait before the request is sent again, in ms; undefined when it will not be. */
   #waitBeforeRepeat(failure: Failure, limits: CallSettings, clock: CallClock, call: CallRecord): number | undefined {
     const wait = delayBefore(call.attempts.length + 1, failure)
-    const bearable = wait <= this.settings.maxRetryAfter
+    const bearable = (failure.retryAfter ?? 0) <= this.settings.maxRetryAfter
     if (failure.status === 429 && bearable) this.#gate.shut(wait)
     const repeats = mayRepeat(call.operation.method, failure) && call.attempts.length < limits.maxRetries
     return repeats && bearable && wait < clock.remaining ? wait : undefined

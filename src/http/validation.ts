@@ -30,10 +30,15 @@ export async function validate(
   value: unknown,
   operation: string,
 ): Promise<{ readonly value: unknown } | { readonly drifts: readonly Drift[] }> {
-  const validated = schema['~standard'].validate(value)
-  const result = validated instanceof Promise ? await validated : validated
-  if (result.issues === undefined) return { value: result.value }
-  return { drifts: result.issues.map((issue) => toDrift(issue, value, operation)) }
+  try {
+    const validated = schema['~standard'].validate(value)
+    const result = validated instanceof Promise ? await validated : validated
+    if (result.issues === undefined) return { value: result.value }
+    return { drifts: result.issues.map((issue) => toDrift(issue, value, operation)) }
+  } catch {
+    // A schema of the caller's own met what it was not made for.
+    return { drifts: [toDrift({ message: '' }, value, operation)] }
+  }
 }
 
 /** The value as its schema gives it. Throws an `InvalidArgumentError` that names the first field that does not fit. */
