@@ -17,6 +17,7 @@ const library: Options = {
 const sandbox: Options = {
   ...shared,
   platform: 'node',
+  removeNodeProtocol: false,
   // The sandbox carries its own web server, so that installing the SDK does not.
   noExternal: ['hono', '@hono/node-server'],
 }

@@ -46,3 +46,13 @@ export type WebResponse = Global<
 
 /** A function that sends a `Request` and gives its `Response`: the platform's `fetch`, or one that you wrap around it. */
 export type WebFetch = (request: WebRequest) => Promise<WebResponse>
+
+/** The type of the platform's own `fetch`. */
+export type PlatformFetch = typeof globalThis extends { fetch: infer Fetch extends (...parameters: never[]) => unknown }
+  ? Fetch
+  : (input: string | WebURL | WebRequest, init?: Readonly<Record<string, unknown>>) => Promise<WebResponse>
+
+/** What `await using` needs, where the reader's compiler knows it. */
+export type AsyncDisposal = typeof Symbol extends { readonly asyncDispose: infer Key extends symbol }
+  ? { readonly [Method in Key]: () => Promise<void> }
+  : Record<never, never>

@@ -1,3 +1,4 @@
+import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
 import type { Fault, Faults } from './faults/fault.ts'
 import { FaultList } from './faults/fault-list.ts'
 import { createHandlers } from './handlers.ts'
@@ -12,7 +13,7 @@ import { createState, type SandboxState } from './state.ts'
 import { issueToken, type TokenOptions } from './tokens.ts'
 
 /** A running local copy of the service, and the view behind its API that tests need. */
-export interface Sandbox {
+export interface Sandbox extends AsyncDisposal {
   /** The service's base address, without a slash at the end. */
   readonly url: string
   /** The OAuth app that is registered with the service. */
@@ -27,7 +28,7 @@ export interface Sandbox {
    * The service in process, with the shape of `fetch`; it can be passed on by itself. Only the path of an address
    * matters. A redirect is given back rather than followed, or is an error with `redirect: 'error'`.
    */
-  readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+  readonly fetch: PlatformFetch
   /** Makes an access token without the login (`swot_…`). Throws a `TypeError` for scopes, organizations and people that do not exist. */
   issueToken(options?: TokenOptions): string
   /** Revokes a token, as an admin does in the dashboard (specification, section 5). Says whether it was good until now. */
@@ -46,7 +47,6 @@ export interface Sandbox {
   handlers<Handler = never>(baseUrl?: string): Promise<Handler[]>
   /** Stops listening, closes every connection and ends what still waits. */
   close(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
