@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
+import express, { type Request as ExpressRequest, type Response as ExpressResponse, type NextFunction } from 'express'
 import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createLoginHandlers, type LoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth/index.ts'
@@ -78,23 +79,21 @@ describe('the login handlers work in', () => {
   })
 
   test('Express, in a router mounted below a path', async () => {
-    // What Express does: `next`, and a router that cuts its path off `url` and keeps it in `originalUrl`.
-    type Listener = ReturnType<typeof toNodeListener>
-    const routes: Record<string, Listener> = {}
-    const url = await listen(
-      createServer((request: IncomingMessage & { originalUrl?: string }, response: ServerResponse) => {
-        request.originalUrl = request.url ?? ''
-        request.url = request.originalUrl.replace(/^\/login/, '') || '/'
-        const listener = routes[new URL(request.url, 'http://localhost').pathname]
-        const next = (error: unknown) => response.writeHead(500).end(`next: ${(error as Error).message}`)
-        if (request.originalUrl.startsWith('/login') && listener !== undefined) listener(request, response, next)
-        else response.end('home')
-      }),
-    )
+    const site = express()
+    const url = await listen(createServer(site))
     const { login, connected } = await prepare(url)
-    routes['/'] = toNodeListener(login.start)
-    routes['/callback'] = toNodeListener(login.callback)
-    routes['/broken'] = toNodeListener(() => Promise.reject(new Error('no database')))
+    const router = express.Router()
+    router.get('/', toNodeListener(login.start))
+    router.get('/callback', toNodeListener(login.callback))
+    router.get(
+      '/broken',
+      toNodeListener(() => Promise.reject(new Error('no database'))),
+    )
+    site.use('/login', router)
+    site.get('/', (_request, response) => void response.send('home'))
+    site.use((error: Error, _request: ExpressRequest, response: ExpressResponse, _next: NextFunction) => {
+      response.status(500).send(`next: ${error.message}`)
+    })
 
     const { response } = await new Browser().go(`${url}/login`)
     expect(await response.text()).toBe('home')
