@@ -53,10 +53,18 @@ export interface Operation {
  * @throws InvalidArgumentError when the path is not a plain path below the base URL.
  */
 export function defineOperation<const Definition extends Omit<Operation, 'evidence'>>(
-  definition: Definition,
+  definition: Definition & NothingElse<Definition>,
 ): Definition {
   checkPath(definition)
   return Object.freeze({ ...definition })
+}
+
+/** A misspelt property would be lost in silence, because a type parameter takes any. */
+type NothingElse<Definition> = {
+  readonly [Name in Exclude<keyof Definition, Exclude<keyof Operation, 'evidence'>>]: NoSuchProperty
+}
+interface NoSuchProperty {
+  readonly 'no such property': true
 }
 
 /** The names in braces of a path. */
@@ -74,9 +82,11 @@ export interface OperationInput {
   readonly body?: unknown
 }
 
-type PathPart<Definition extends Operation> = [PathParameter<Definition['path']>] extends [never]
-  ? { readonly path?: undefined }
-  : { readonly path: Readonly<Record<PathParameter<Definition['path']>, string>> }
+type PathPart<Definition extends Operation> = `/${string}` extends Definition['path']
+  ? { readonly path?: Readonly<Record<string, string>> | undefined }
+  : [PathParameter<Definition['path']>] extends [never]
+    ? { readonly path?: undefined }
+    : { readonly path: Readonly<Record<PathParameter<Definition['path']>, string>> }
 
 type BodyPart<Definition extends Operation> = Definition extends {
   readonly body: infer Schema extends StandardSchemaV1

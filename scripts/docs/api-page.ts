@@ -9,6 +9,7 @@ export function renderApiPage(
   declarations: Declarations,
   me: DocumentedOperation,
   resources: readonly DocumentedResource[],
+  compileError: string,
 ): string {
   const main = declarations.exportsOf('src/index.ts')
   const inFolder = (folder: string) => main.filter(({ file }) => file.startsWith(folder))
@@ -19,7 +20,7 @@ export function renderApiPage(
     .concat(inFolder('src/errors/'))
   const rest = main.filter(({ file, name }) => !/^src\/(models|errors)\//.test(file) && name !== 'SupportWorkspace')
   return `${[
-    introduction,
+    introduction(compileError),
     renderClient(declarations, me),
     ...resources.map(renderResource),
     unknownPaths,
@@ -34,7 +35,7 @@ export function renderApiPage(
   ].join('\n\n')}\n`
 }
 
-const introduction = `# API
+const introduction = (compileError: string) => `# API
 
 Made from the operation table and the declarations by \`node scripts/generate-docs.ts\`: change those, not this page.
 
@@ -47,8 +48,14 @@ Each operation says how it is known:
 - **specification**, **reference**: the service documents it.
 - **inferred**: a guess by analogy. The method is \`@experimental\`, and a 404 or 405 on it says how to call another path.
 
-Actor \`self\`: only an \`actor=self\` token may call it. On a client made with \`actor: 'app'\` it does not compile, and
-from JavaScript it throws \`ActorSelfRequiredError\` before anything is sent.`
+Actor \`self\`: only an \`actor=self\` token may call it. On a client made with \`actor: 'app'\` it does not compile:
+
+\`\`\`text
+${compileError}
+\`\`\`
+
+From JavaScript it throws \`ActorSelfRequiredError\` before anything is sent. With the actor unknown it compiles, and the
+service decides.`
 
 const unknownPaths = `## Known to exist, without a known path
 

@@ -23,8 +23,9 @@ export async function generatePages(): Promise<GeneratedPage[]> {
   const resources = readResources(declarations)
   const documented = [me, ...resources.flatMap(({ operations }) => operations)]
   const readme = await present('README.md')
+  const [compileError = ''] = (await present('test/types/app-client-error.txt')).split('\n')
   return [
-    page('api.md', await present('api.md'), renderApiPage(declarations, me, resources)),
+    page('api.md', await present('api.md'), renderApiPage(declarations, me, resources, compileError)),
     page('README.md', readme, withEndpointTable(readme, documented)),
   ]
 }

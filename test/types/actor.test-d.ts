@@ -1,0 +1,81 @@
+import { type AnyWorkspace, SupportWorkspace } from 'support-workspace-sdk'
+import type { Equal, Expect } from './assert.ts'
+
+declare const app: SupportWorkspace<'app'>
+declare const self: SupportWorkspace<'self'>
+declare const unknown: SupportWorkspace
+declare const either: 'app' | 'self'
+
+const options = { baseUrl: 'https://api.supportwire.app', accessToken: 'token' }
+const message = { body_html: '<p>On it.</p>' }
+
+// The constructor takes the actor from its option.
+const made = {
+  app: new SupportWorkspace({ ...options, actor: 'app' }),
+  self: new SupportWorkspace({ ...options, actor: 'self' }),
+  unknown: new SupportWorkspace(options),
+  either: new SupportWorkspace({ ...options, actor: either }),
+}
+export type ConstructorTests = [
+  Expect<Equal<typeof made.app, SupportWorkspace<'app'>>>,
+  Expect<Equal<typeof made.self, SupportWorkspace<'self'>>>,
+  Expect<Equal<typeof made.unknown, SupportWorkspace>>,
+  Expect<Equal<typeof made.either, SupportWorkspace>>,
+  Expect<Equal<typeof made.app.actor, 'app'>>,
+  Expect<Equal<typeof made.unknown.actor, 'app' | 'self' | undefined>>,
+]
+
+// @ts-expect-error: there is no other actor
+new SupportWorkspace({ ...options, actor: 'admin' })
+
+/** `connect` gives a union that `actor` tells apart. */
+export async function connecting(): Promise<void> {
+  const workspace = await SupportWorkspace.connect(options)
+  // @ts-expect-error: it may be an app client
+  workspace.messages.create('c', message)
+  if (workspace.actor === 'self') {
+    await workspace.messages.create('c', message)
+  } else {
+    const { actor }: { actor: 'app' } = workspace
+    // @ts-expect-error: it is an app client
+    workspace.messages.create(actor, message)
+  }
+  // @ts-expect-error: connecting is how it learns the actor
+  await SupportWorkspace.connect({ ...options, actor: 'self' })
+}
+
+/** A function that only reads takes every kind of client. */
+export async function countConversations(workspace: AnyWorkspace): Promise<number> {
+  const { data } = await workspace.conversations.list()
+  for await (const member of workspace.members.list()) void member.role
+  const found: unknown = await workspace.request('GET', '/api/oauth/v1/tags')
+  // @ts-expect-error: it may be an app client
+  workspace.messages.create('c', message)
+  // What no document restricts to a person is allowed.
+  await workspace.contacts.update('k', { blocked: true })
+  if (workspace.actor === 'self') await workspace.messages.create('c', message)
+  return found === undefined ? 0 : data.length
+}
+countConversations(app)
+countConversations(self)
+countConversations(unknown)
+countConversations(made.either)
+
+/** A function that authors content takes no app client. */
+export async function greet(workspace: SupportWorkspace<'self'>): Promise<void> {
+  await workspace.messages.create('c', message)
+}
+greet(self)
+// @ts-expect-error: an app client may not author content
+greet(app)
+// @ts-expect-error: it is not known to be an actor=self client
+greet(unknown)
+
+/** Nor does one that takes a single resource. */
+export async function reply(messages: SupportWorkspace<'self'>['messages']): Promise<void> {
+  await messages.create('c', message)
+}
+reply(self.messages)
+reply(unknown.messages)
+// @ts-expect-error: these are the messages of an app client
+reply(app.messages)

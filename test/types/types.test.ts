@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { beforeAll, expect, test } from 'vitest'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const typeTests = readdirSync(folder).filter((name) => name.endsWith('.test-d.ts'))
+
+let diagnostics: readonly ts.Diagnostic[]
+
+beforeAll(() => {
+  const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
+  const host = ts.createCompilerHost(options)
+  const { readFile, fileExists } = host
+  // The code with the mistake is text, so that the project's own type check does not trip over it.
+  const toText = (path: string) => path.replace(/reply\.ts$/, 'reply.txt')
+  host.readFile = (path) => readFile(toText(path))
+  host.fileExists = (path) => fileExists(toText(path))
+  const files = [...typeTests, 'reply.ts'].map((name) => `${folder}${name}`)
+  const program = ts.createProgram(files, options, {
+    ...host,
+    getSourceFile: (path, target) => {
+      const text = host.readFile(path)
+      return text === undefined ? undefined : ts.createSourceFile(path, text, target)
+    },
+  })
+  diagnostics = ts.getPreEmitDiagnostics(program).filter(({ file }) => file?.fileName.startsWith(folder))
+}, 60_000)
+
+function print(problems: readonly ts.Diagnostic[]): string {
+  return ts.formatDiagnostics(problems, {
+    getCanonicalFileName: (name) => name,
+    getCurrentDirectory: () => folder,
+    getNewLine: () => '\n',
+  })
+}
+
+test.each(typeTests)('%s compiles, each line that must not is refused', (name) => {
+  expect(print(diagnostics.filter(({ file }) => file?.fileName.endsWith(name)))).toBe('')
+})
+
+test('the compiler says in words that an app client may not author content', async () => {
+  const printed = print(diagnostics.filter(({ file }) => file?.fileName.endsWith('reply.ts')))
+  await expect(printed).toMatchFileSnapshot('app-client-error.txt')
+})
+
+test('what the compiler says is quoted in the documentation', () => {
+  const [firstLine = ''] = readFileSync(`${folder}app-client-error.txt`, 'utf8').split('\n')
+  const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')
+  expect(sentence).toContain('This call needs an actor=self token')
+  expect(readFileSync(`${root}api.md`, 'utf8')).toContain(sentence)
+})
