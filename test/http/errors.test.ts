@@ -1,0 +1,187 @@
+import fc from 'fast-check'
+import {
+  ActorSelfRequiredError,
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  defineOperation,
+  InsufficientScopeError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  ServerError,
+  UnprocessableError,
+} from 'support-workspace-sdk'
+import { describe, expect, it } from 'vitest'
+import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+
+const failure = (response: Response, options: Parameters<typeof makeClient>[0] = {}) =>
+  rejection(makeClient({ ...options, fetch: scripted(response), maxRetries: 0 }).me())
+
+describe('the error of an answer', () => {
+  it.each([
+    [400, 'invalid_request', BadRequestError, 'refused'],
+    [401, 'invalid_token', AuthenticationError, 'refused'],
+    [403, 'forbidden', PermissionDeniedError, 'refused'],
+    [403, 'insufficient_scope', InsufficientScopeError, 'refused'],
+    [404, 'not_found', NotFoundError, 'refused'],
+    [405, 'method_not_allowed', ApiError, 'refused'],
+    [408, 'timeout', ApiError, 'unknown'],
+    [409, 'conflict', ApiError, 'refused'],
+    [418, 'teapot', ApiError, 'refused'],
+    [422, 'validation_failed', UnprocessableError, 'refused'],
+    [422, 'actor_self_required', ActorSelfRequiredError, 'refused'],
+    [429, 'slow_down', RateLimitError, 'refused'],
+    [500, 'oops', ServerError, 'unknown'],
+    [503, 'down', ServerError, 'unknown'],
+    [599, 'odd', ServerError, 'unknown'],
+    [304, 'odd', ApiError, 'unknown'],
+    [300, 'odd', ApiError, 'unknown'],
+  ])('%i %s is %o', async (status, code, ErrorClass, outcome) => {
+    const response = status === 304 ? new Response(null, { status }) : refusal(status, code)
+    const error = await failure(response)
+    expect(error).toBeInstanceOf(ErrorClass)
+    expect((error as Error).constructor).toBe(ErrorClass)
+    expect(error).toMatchObject({ status, outcome, operation: 'me', ...(status !== 304 && { code }) })
+  })
+
+  it.each([
+    ['the documented one', { error: 'some_code', error_description: 'Some words.' }],
+    ['code and message', { code: 'some_code', message: 'Some words.' }],
+    ['an inner error', { error: { code: 'some_code', message: 'Some words.' } }],
+    ['an error with a message', { error: 'some_code', message: 'Some words.' }],
+    ['a list of errors', { errors: [{ code: 'some_code', detail: 'Some words.' }, { code: 'second' }] }],
+    ['problem+json', { type: 'some_code', title: 'Some words.', status: 400 }],
+    ['problem+json with a detail', { type: 'some_code', title: 'Title', detail: 'Some words.' }],
+  ])('is read from a body of this shape: %s', async (_, body) => {
+    expect(await failure(json(body, 400))).toMatchObject({ code: 'some_code', description: 'Some words.' })
+  })
+
+  it.each([
+    ['is empty', ''],
+    ['is HTML', '<html><h1>502 Bad Gateway</h1></html>'],
+    ['is a JSON string', '"no"'],
+    ['is null', 'null'],
+    ['is a list', '[{"error":"x"}]'],
+    ['has empty words', '{"error":"","error_description":""}'],
+    ['has words of another kind', '{"error":1,"error_description":{},"errors":[null]}'],
+    ['is cut short', '{"error":"inva'],
+    ['is not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+    ['is longer than an error can be', JSON.stringify({ error: 'x'.repeat(70_000) })],
+  ])('keeps its status when the body %s', async (_, body) => {
+    const error = await failure(new Response(body, { status: 400 }))
+    expect(error).toBeInstanceOf(BadRequestError)
+    expect(error).toMatchObject({ code: undefined, description: undefined })
+  })
+
+  it('is an ApiError of its status whatever JSON the body is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), fc.integer({ min: 400, max: 599 }), async (body, status) => {
+        const error = await failure(json(body, status))
+        expect(error).toBeInstanceOf(ApiError)
+        expect(error).toMatchObject({ status })
+        expect((error as ApiError).message.length).toBeLessThan(2_000)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('names operation, status, code, the words of the service and the next step', async () => {
+    const error = await failure(json({ error: 'invalid_request', error_description: 'limit is bad...' }, 400))
+    expect(String(error)).toBe(
+      'BadRequestError: me failed with 400 invalid_request: limit is bad. Check the parameters and values of the call.',
+    )
+  })
+
+  it('cuts the words of the service at 500 characters and drops what would break a log line', async () => {
+    const error = (await failure(
+      json({ error: 'x', error_description: `a\n\u001b[31m${'b'.repeat(600)}` }, 400),
+    )) as ApiError
+    expect(error.description).toBe(`a [31m${'b'.repeat(494)}…`)
+  })
+
+  it('has the request id and the headers of the answer, whatever their length, without cookies', async () => {
+    const policy = `default-src ${'x'.repeat(2_000)}`
+    const headers = { 'x-request-id': 'r1', 'content-security-policy': policy, 'set-cookie': 'session=1' }
+    const error = (await failure(refusal(404, 'not_found', headers))) as ApiError
+    expect(error.requestId).toBe('r1')
+    expect(error.response?.headers.get('content-security-policy')).toBe(policy)
+    expect(error.response?.headers.has('set-cookie')).toBe(false)
+  })
+})
+
+describe('insufficient_scope', () => {
+  it('names required, granted and missing scopes and the union to ask for', async () => {
+    const fetch = scripted(refusal(403, 'insufficient_scope'))
+    const error = await rejection(
+      makeClient({ fetch, scopes: ['contacts:read', 'users:read'] }).messages.create('c1', { body_html: 'x' }),
+    )
+    expect(error).toMatchObject({
+      required: ['messages:write'],
+      granted: ['contacts:read', 'users:read'],
+      missing: ['messages:write'],
+      scopesToRequest: ['contacts:read', 'users:read', 'messages:write'],
+      hint: expect.stringContaining('"messages:write"'),
+    })
+  })
+
+  it('stays useful when neither scopes nor operation are known', async () => {
+    const fetch = scripted(refusal(403, 'insufficient_scope'))
+    const error = await rejection(makeClient({ fetch }).request('GET', '/x'))
+    expect(error).toMatchObject({ required: [], granted: undefined, missing: [], scopesToRequest: [] })
+  })
+})
+
+describe('actor_self_required', () => {
+  it('is thrown before anything is sent by a client that acts as app', async () => {
+    const fetch = scripted(json({ data: { id: '1' } }))
+    const app = makeClient({ fetch, actor: 'app' })
+    const error = await rejection(
+      (app as never as ReturnType<typeof makeClient>).messages.create('c1', { body_html: 'x' }),
+    )
+    expect(error).toBeInstanceOf(ActorSelfRequiredError)
+    expect(error).toMatchObject({ outcome: 'not-sent', response: undefined, attempts: [] })
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it('comes from the service when the actor is not known', async () => {
+    const fetch = scripted(refusal(422, 'actor_self_required'))
+    const client = makeClient({ fetch, actor: undefined })
+    expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({
+      name: 'ActorSelfRequiredError',
+      outcome: 'refused',
+      status: 422,
+    })
+  })
+})
+
+describe('the hint', () => {
+  it('of a 404 on an inferred operation says that the path is inferred', async () => {
+    const error = await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).conversations.get('1'))
+    expect((error as ApiError).hint).toContain('is inferred')
+  })
+
+  it('of a 404 on a documented one speaks of the id', async () => {
+    const error = await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).members.get('1'))
+    expect((error as ApiError).hint).toContain('Check the id')
+  })
+
+  it.each([
+    ['a 500', refusal(500, 'x')],
+    ['an answer that is no JSON', new Response('<html>')],
+    ['a redirect', new Response(null, { status: 303, headers: { location: '/x' } })],
+    ['a broken connection', new TypeError('fetch failed')],
+  ])('of a write whose outcome is unknown says so after %s', async (_, step) => {
+    const error = await rejection(makeClient({ fetch: scripted(step) }).messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringContaining('may have taken effect') })
+  })
+})
+
+describe('an operation of your own', () => {
+  it('gives the same errors', async () => {
+    const operation = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/{id}', scope: 'tags:read' })
+    const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')) })
+    const error = await rejection(client.call(operation, { path: { id: '1' } }))
+    expect(error).toMatchObject({ name: 'InsufficientScopeError', operation: 'tags.get', required: ['tags:read'] })
+  })
+})

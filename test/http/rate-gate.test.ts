@@ -1,0 +1,139 @@
+import { RateLimitError, type RequestError } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
+
+/** A client whose first request was answered with 429, with its call waiting. */
+async function held(options: Parameters<typeof makeClient>[0] = {}) {
+  const fetch = scripted(slowDown, () => json({}))
+  const client = makeClient({ fetch, ...options })
+  const first = client.me()
+  first.catch(() => {})
+  await vi.advanceTimersByTimeAsync(0)
+  expect(fetch.requests).toHaveLength(1)
+  return { client, fetch, first }
+}
+
+describe('after a 429', () => {
+  it("holds the client's other calls back until the service wants to hear again", async () => {
+    const { client, fetch, first } = await held()
+    const others = [client.me(), client.organization.get().catch(() => {}), client.members.list().catch(() => {})]
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await Promise.all([first, ...others])
+    expect(fetch.requests).toHaveLength(5)
+  })
+
+  it('holds no other client back', async () => {
+    await held()
+    const fetch = scripted(json({}))
+    await makeClient({ fetch }).me()
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  it('holds the others back also when the call itself is not tried again', async () => {
+    const { client, fetch, first } = await held({ maxRetries: 0 })
+    expect(await rejection(first)).toBeInstanceOf(RateLimitError)
+    const second = client.me()
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await second
+  })
+
+  it('holds nobody back when the wait is longer than the client obeys', async () => {
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '86400' }), json({}))
+    const client = makeClient({ fetch })
+    expect(await rejection(client.me())).toMatchObject({ retryAfter: 86_400 })
+    await client.me()
+    expect(fetch.requests).toHaveLength(2)
+  })
+
+  it('fails a call at once that has less time than the gate stays shut: nothing was sent', async () => {
+    const { client, fetch, first } = await held()
+    const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { totalTimeout: 5_000 }))
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 10, status: 429, attempts: [], response: undefined })
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await first
+  })
+
+  it('ends a call that waits at once on abort, with the very reason, and leaves no timer', async () => {
+    const { client, first, fetch } = await held()
+    const controller = new AbortController()
+    const waiting = rejection(client.me({ signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(5_000)
+    const reason = { why: 'gone' }
+    controller.abort(reason)
+    expect(await waiting).toBe(reason)
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(5_000)
+    await first
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('keeps the longest of several waits', async () => {
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), refusal(429, 'x', { 'retry-after': '3' }), () =>
+      json({}),
+    )
+    const client = makeClient({ fetch })
+    const calls = [client.me(), client.me()]
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(fetch.requests).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(1)
+    await Promise.all(calls)
+  })
+
+  it('tells a call whose time no longer suffices when the gate is shut anew, as soon as it wakes', async () => {
+    const fetch = scripted(slowDown, refusal(429, 'x', { 'retry-after': '30' }), () => json({}))
+    const client = makeClient({ fetch })
+    const first = client.me()
+    await vi.advanceTimersByTimeAsync(0)
+    const second = rejection(client.members.get('1', { totalTimeout: 20_000 }))
+    await vi.advanceTimersByTimeAsync(10_000)
+    // Whichever of the two went first was told to wait for 30 s: more than the second has left.
+    const error = (await second) as RequestError
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect(error.outcome).not.toBe('unknown')
+    await vi.advanceTimersByTimeAsync(30_000)
+    await first
+  })
+
+  it('counts no attempt for a call that was only held back', async () => {
+    const fetch = scripted(slowDown, json({}), refusal(404, 'x'))
+    const client = makeClient({ fetch })
+    const first = client.me()
+    await vi.advanceTimersByTimeAsync(0)
+    const waiting = rejection(client.members.get('1'))
+    await vi.advanceTimersByTimeAsync(10_000)
+    await first
+    expect(await waiting).toMatchObject({ attempts: [{ status: 404 }] })
+  })
+})
+
+describe('a 429 without Retry-After', () => {
+  it('holds the client back for the backoff', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    const fetch = scripted(refusal(429, 'x'), () => json({}))
+    const client = makeClient({ fetch })
+    const calls = [client.me()]
+    await vi.advanceTimersByTimeAsync(0)
+    calls.push(client.me())
+    await vi.advanceTimersByTimeAsync(249)
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await Promise.all(calls)
+    vi.restoreAllMocks()
+  })
+})

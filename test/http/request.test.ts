@@ -1,0 +1,317 @@
+import fc from 'fast-check'
+import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
+import { describe, expect, it } from 'vitest'
+import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
+
+const item = { data: { id: '1' } }
+
+describe('the base URL', () => {
+  it.each([
+    ['https://api.test', 'https://api.test/api/oauth/v1/me'],
+    ['https://api.test/', 'https://api.test/api/oauth/v1/me'],
+    ['https://api.test//', 'https://api.test/api/oauth/v1/me'],
+    ['https://API.test:443', 'https://api.test/api/oauth/v1/me'],
+    ['https://api.test:8443', 'https://api.test:8443/api/oauth/v1/me'],
+    ['https://api.test/support', 'https://api.test/support/api/oauth/v1/me'],
+    ['https://api.test/a/b///', 'https://api.test/a/b/api/oauth/v1/me'],
+    ['https://api.test?', 'https://api.test/api/oauth/v1/me'],
+    ['https://api.test/support#', 'https://api.test/support/api/oauth/v1/me'],
+    ['http://localhost:3000', 'http://localhost:3000/api/oauth/v1/me'],
+    ['http://127.0.0.1', 'http://127.0.0.1/api/oauth/v1/me'],
+    ['http://[::1]:80', 'http://[::1]/api/oauth/v1/me'],
+    ['http://workspace.localhost', 'http://workspace.localhost/api/oauth/v1/me'],
+  ])('%s leads to %s', async (baseUrl, expected) => {
+    const fetch = scripted(json({}))
+    await makeClient({ baseUrl, fetch }).me()
+    expect(fetch.requests.map((request) => request.url)).toEqual([expected])
+  })
+
+  it.each([
+    ['no address', 'api.test'],
+    ['empty', ''],
+    ['another scheme', 'ftp://api.test'],
+    ['a script', 'javascript:alert(1)'],
+    ['a user', 'https://user@api.test'],
+    ['a password', 'https://:secret@api.test'],
+    ['a query', 'https://api.test?x=1'],
+    ['a fragment', 'https://api.test#x'],
+    ['plain http', 'http://api.test'],
+    ['plain http on a host that looks like loopback', 'http://127.0.0.1.evil.test'],
+    ['plain http on a host that begins like loopback', 'http://localhost.evil.test'],
+    ['plain http on the unspecified address', 'http://0.0.0.0'],
+    ['nothing', undefined],
+    ['a number', 1],
+  ])('is refused with %s', (_, baseUrl) => {
+    expect(() => makeClient({ baseUrl: baseUrl as string })).toThrow(
+      expect.objectContaining({ name: 'InvalidArgumentError', argument: 'baseUrl' }),
+    )
+  })
+
+  it('never quotes the password of a refused one', () => {
+    expect(() => makeClient({ baseUrl: 'https://user:hunter2@api.test' })).toThrow(/^(?!.*hunter2)/s)
+  })
+
+  it('may be plain http off loopback when that is asked for aloud', async () => {
+    const fetch = scripted(json({}))
+    await makeClient({ baseUrl: 'http://api.test', allowInsecureHttp: true, fetch }).me()
+    expect(fetch.requests[0]?.url).toBe('http://api.test/api/oauth/v1/me')
+  })
+})
+
+describe('the query', () => {
+  it('leaves out undefined and null, keeps everything else, and repeats a list', async () => {
+    const fetch = scripted(json(page([])))
+    const query = { limit: 5, after: undefined, before: null, q: '', zero: 0, no: false, tag: ['a', 'b'], none: [] }
+    await makeClient({ fetch }).conversations.list(query)
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=5&q=&zero=0&no=false&tag=a&tag=b')
+  })
+
+  it('has no question mark when there is nothing to ask', async () => {
+    const fetch = scripted(json(page([])))
+    await makeClient({ fetch }).conversations.list({ limit: undefined })
+    expect(fetch.requests[0]?.url).toBe('https://api.test/api/oauth/v1/conversations')
+  })
+
+  it('arrives as it was given, whatever characters it holds', async () => {
+    const fetch = scripted(json(page([])))
+    const { conversations } = makeClient({ fetch })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(
+          fc.string({ unit: 'grapheme', minLength: 1 }).filter((name) => !['limit', 'after', 'before'].includes(name)),
+          fc.string({ unit: 'grapheme' }),
+        ),
+        async (query) => {
+          await conversations.list(query)
+          const url = new URL(fetch.requests.at(-1)?.url ?? '')
+          expect([...url.searchParams]).toEqual(Object.entries(query))
+          expect(url.pathname).toBe('/api/oauth/v1/conversations')
+        },
+      ),
+    )
+  })
+
+  it.each([
+    ['an object', {}],
+    ['a date', new Date(0)],
+    ['NaN', Number.NaN],
+    ['infinity', Number.POSITIVE_INFINITY],
+    ['half a surrogate pair', '\ud800'],
+    ['a list of lists', [['a']]],
+    ['a bigint', 1n],
+  ])('with %s is refused before anything is sent', async (_, value) => {
+    const fetch = scripted(json(page([])))
+    const error = await rejection(makeClient({ fetch }).conversations.list({ field: value as string }))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'field' })
+    expect(fetch.requests).toHaveLength(0)
+  })
+})
+
+describe('a path parameter', () => {
+  it('arrives as one segment, whatever characters it holds', async () => {
+    const fetch = scripted(json(item))
+    const { members } = makeClient({ fetch })
+    const ids = fc.oneof(
+      fc.string({ unit: 'grapheme', minLength: 1 }),
+      fc.constantFrom('a/b', 'a?b', 'a#b', 'a%2fb', '%2e%2e', '%', '//evil.test', '/\\evil.test', 'https://evil.test'),
+      fc.constantFrom('@evil.test', '...', '\t', '\n', ' ', ';', 'ä', '{id}', '\u202e', '../..', '..\\..'),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        ids.filter((id) => id !== '.' && id !== '..'),
+        async (id) => {
+          await members.get(id)
+          const url = new URL(fetch.requests.at(-1)?.url ?? '')
+          const segments = url.pathname.split('/')
+          expect(url.origin + segments.slice(0, -1).join('/')).toBe('https://api.test/api/oauth/v1/users')
+          expect(decodeURIComponent(segments.at(-1) ?? '')).toBe(id)
+          expect(url.search + url.hash).toBe('')
+        },
+      ),
+    )
+  })
+
+  it.each([
+    ['empty', ''],
+    ['"."', '.'],
+    ['".."', '..'],
+    ['half a surrogate pair', 'a\udc00'],
+    ['not given', undefined],
+    ['a number', 7],
+    ['null', null],
+  ])('is refused before anything is sent when it is %s', async (_, id) => {
+    const fetch = scripted(json(item))
+    const error = await rejection(makeClient({ fetch }).members.get(id as string))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'id' })
+    expect(fetch.requests).toHaveLength(0)
+  })
+})
+
+const escapes = [
+  '//evil.test/x',
+  '/\\evil.test/x',
+  '\\\\evil.test',
+  'https://evil.test/x',
+  'evil.test',
+  '@evil.test/x',
+  '.evil.test/x',
+  ':8080/x',
+  '/..',
+  '/api/../../x',
+  '/api/%2e%2e/x',
+  '/api/%2E./x',
+  '/api/./x',
+  '/\t/evil.test',
+  '/\n/evil.test',
+  '\t//evil.test',
+  '/api?x=1',
+  '/api#x',
+  '',
+]
+
+describe('a path that could lead away', () => {
+  it.each(escapes)('is refused by defineOperation: %j', (path) => {
+    const define = () => defineOperation({ id: 'x', method: 'GET', path: path as '/' })
+    expect(define).toThrow(InvalidArgumentError)
+  })
+
+  it.each(escapes)('is refused by request before anything is sent: %j', async (path) => {
+    const fetch = scripted(json({}))
+    expect(() => makeClient({ fetch }).request('GET', path as '/')).toThrow(InvalidArgumentError)
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it.each(escapes)('is refused by call, also in an operation made by hand: %j', async (path) => {
+    const fetch = scripted(json({}))
+    const operation = { id: 'x', method: 'GET', path: path as '/', answer: 'any' } as const
+    expect(await rejection(makeClient({ fetch }).call(operation))).toBeInstanceOf(InvalidArgumentError)
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it('never reaches another origin, whatever the path', async () => {
+    const fetch = scripted(json({}))
+    const client = makeClient({ baseUrl: 'https://api.test/prefix', fetch })
+    const pieces = fc.constantFrom(
+      '/',
+      '\\',
+      '.',
+      '..',
+      '%2e',
+      '@',
+      ':',
+      'evil.test',
+      'a',
+      '{',
+      '}',
+      '?',
+      '#',
+      '\t',
+      ' ',
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(pieces, { maxLength: 8 }), async (parts) => {
+        const operation: Operation = { id: 'x', method: 'GET', path: parts.join('') as '/', answer: 'any' }
+        const before = fetch.requests.length
+        await client.call(operation, {} as never).then(undefined, () => {})
+        for (const { url } of fetch.requests.slice(before)) expect(url).toMatch(/^https:\/\/api\.test\/prefix\//)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('headers', () => {
+  it('carry the token, ask for JSON, and take those of client and call, the call first', async () => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch, headers: { 'X-App': 'a', 'x-client': 'c' } }).me({ headers: { 'x-app': 'b' } })
+    expect(Object.fromEntries(fetch.requests[0]?.headers ?? [])).toEqual({
+      accept: 'application/json',
+      authorization: `Bearer ${token}`,
+      'x-app': 'b',
+      'x-client': 'c',
+    })
+  })
+
+  it.each(['authorization', 'Authorization', 'AUTHORIZATION'])('refuse %s', async (name) => {
+    const headers = { [name]: 'Bearer other' }
+    expect(() => makeClient({ headers })).toThrow('The `authorization` header is set by the client.')
+    const fetch = scripted(json({}))
+    expect(await rejection(makeClient({ fetch }).me({ headers }))).toMatchObject({ argument: 'headers' })
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it.each([
+    ['a value with a line break', { 'x-a': 'very\r\nsecret' }],
+    ['a value that is not Latin', { 'x-a': 'very secret ✓' }],
+    ['a name with a space', { 'x very secret': 'a' }],
+  ])('refuse %s without quoting it', (_, headers) => {
+    expect(() => makeClient({ headers })).toThrow(/^(?!.*secret).*header/s)
+  })
+
+  it('may be a Headers object', async () => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch, headers: new Headers({ 'x-app': 'a' }) as never }).me()
+    expect(fetch.requests[0]?.headers.get('x-app')).toBe('a')
+  })
+})
+
+describe('the body', () => {
+  it('is JSON, with its content type', async () => {
+    const fetch = scripted(json(item))
+    await makeClient({ fetch }).messages.create('c1', { body_html: '<p>ä</p>' })
+    const [request] = fetch.requests
+    expect(request?.headers.get('content-type')).toBe('application/json')
+    expect(await request?.json()).toEqual({ body_html: '<p>ä</p>' })
+  })
+
+  const cycle: Record<string, unknown> = {}
+  cycle.self = cycle
+
+  it.each([
+    ['a cycle', 'POST', cycle],
+    ['a bigint', 'POST', { id: 1n }],
+    ['a function', 'POST', () => 1],
+    ['anything at all with GET', 'GET', {}],
+  ] as const)('is refused before anything is sent when it is %s', async (_, method, body) => {
+    const fetch = scripted(json({}))
+    const error = await rejection(makeClient({ fetch }).request(method, '/x', { body }))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'body' })
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it('is checked by the schema of the operation, whose error names the field and never its value', async () => {
+    const fetch = scripted(json(item))
+    const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
+    expect(String(error)).toContain('`body.body_html` of messages.create does not fit: expected string, got number.')
+    expect(String(error)).not.toContain('12345')
+    expect(fetch.requests).toHaveLength(0)
+  })
+})
+
+describe('options', () => {
+  it.each([
+    ['timeout', 0],
+    ['timeout', -1],
+    ['timeout', Number.NaN],
+    ['timeout', '5'],
+    ['totalTimeout', 0],
+    ['maxRetries', -1],
+    ['maxRetries', 1.5],
+    ['maxRetryAfter', 0],
+    ['maxResponseBytes', 0],
+    ['validation', 'loose'],
+    ['actor', 'admin'],
+  ])('refuse %s: %j', (name, value) => {
+    expect(() => makeClient({ [name]: value })).toThrow(expect.objectContaining({ argument: name }))
+  })
+
+  it('must be there', () => {
+    expect(() => new SupportWorkspace(undefined as never)).toThrow(InvalidArgumentError)
+  })
+
+  it('of a call are checked before anything is sent', async () => {
+    const fetch = scripted(json({}))
+    expect(await rejection(makeClient({ fetch }).me({ timeout: -1 }))).toBeInstanceOf(InvalidArgumentError)
+    expect(fetch.requests).toHaveLength(0)
+  })
+})

@@ -1,0 +1,331 @@
+import fc from 'fast-check'
+import {
+  type Attempt,
+  ConnectionError,
+  type Method,
+  RateLimitError,
+  RequestError,
+  ServerError,
+} from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  brokenConnection,
+  json,
+  makeClient,
+  refusal,
+  refusedConnection,
+  rejection,
+  type Step,
+  scripted,
+} from '../helpers/client.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: 1_700_000_000_000 })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+/** Lets the waits of a call pass. */
+async function settle<Value>(promise: PromiseLike<Value>): Promise<Value> {
+  let done = false
+  const finish = () => {
+    done = true
+  }
+  promise.then(finish, finish)
+  while (!done) {
+    await vi.advanceTimersByTimeAsync(0)
+    if (!done) await vi.advanceTimersToNextTimerAsync()
+  }
+  return promise
+}
+
+const ok = json({ data: { id: '1' } })
+const methods: Method[] = ['GET', 'DELETE', 'POST', 'PATCH', 'PUT']
+
+function call(method: Method, step: Step, options: Parameters<typeof makeClient>[0] = {}) {
+  const fetch = scripted(step, ok)
+  const client = makeClient({ fetch, ...options })
+  return { fetch, result: client.request(method, '/x') }
+}
+
+describe('what is sent again', () => {
+  const always: [string, Step][] = [
+    ['429', refusal(429, 'slow_down')],
+    ['a refused connection', refusedConnection()],
+  ]
+  const whereSafe: [string, Step][] = [
+    ['408', refusal(408, 'x')],
+    ['500', refusal(500, 'x')],
+    ['502', new Response('<html>', { status: 502 })],
+    ['503', refusal(503, 'x')],
+    ['a broken connection', brokenConnection()],
+    ['an answer that breaks off', () => new Response(brokenBody())],
+  ]
+  const never: [string, Step][] = [
+    ...[400, 401, 403, 404, 405, 409, 422].map((status): [string, Step] => [String(status), refusal(status, 'x')]),
+    ['a redirect', new Response(null, { status: 302, headers: { location: '/y' } })],
+    ['an answer that is no JSON', new Response('<html>')],
+  ]
+
+  describe.each(methods)('%s', (method) => {
+    it.each(always)('after %s', async (_, step) => {
+      const { fetch, result } = call(method, step)
+      await settle(result)
+      expect(fetch.requests).toHaveLength(2)
+    })
+
+    it.each(whereSafe)(`after %s ${method === 'GET' || method === 'DELETE' ? 'too' : 'it is not'}`, async (_, step) => {
+      const { fetch, result } = call(method, step)
+      if (method === 'GET' || method === 'DELETE') {
+        await settle(result)
+        expect(fetch.requests).toHaveLength(2)
+      } else {
+        expect(await settle(rejection(result))).toMatchObject({ outcome: 'unknown' })
+        expect(fetch.requests).toHaveLength(1)
+      }
+    })
+
+    it.each(never)('after %s it is not', async (_, step) => {
+      const { fetch, result } = call(method, step)
+      expect(await settle(rejection(result))).toBeInstanceOf(RequestError)
+      expect(fetch.requests).toHaveLength(1)
+    })
+  })
+
+  it('is the body too, whole, at each attempt', async () => {
+    const fetch = scripted(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
+    await settle(makeClient({ fetch }).messages.create('c1', { body_html: '<p>Hi</p>' }))
+    expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual(
+      Array.from({ length: 3 }, () => ({ body_html: '<p>Hi</p>' })),
+    )
+  })
+})
+
+describe('maxRetries', () => {
+  it.each([
+    [undefined, undefined, 3],
+    [0, undefined, 1],
+    [1, undefined, 2],
+    [5, undefined, 6],
+    [5, 0, 1],
+    [0, 3, 4],
+  ])('%s on the client and %s on the call make %i attempts', async (client, perCall, attempts) => {
+    const fetch = scripted(refusal(503, 'down'))
+    const result = makeClient({ fetch, maxRetries: client }).me({ maxRetries: perCall })
+    const error = (await settle(rejection(result))) as RequestError
+    expect(fetch.requests).toHaveLength(attempts)
+    expect(error.attempts).toHaveLength(attempts)
+  })
+})
+
+describe('the wait between attempts', () => {
+  const waitsOf = async (options: Parameters<typeof makeClient>[0], step: Step = refusal(503, 'down')) => {
+    const error = (await settle(rejection(makeClient({ fetch: scripted(step), ...options }).me()))) as RequestError
+    return error.attempts.map(({ wait }) => wait)
+  }
+
+  it('doubles from half a second to eight seconds at most, times a random number', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    expect(await waitsOf({ maxRetries: 7 })).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, undefined])
+  })
+
+  it('may be nothing at all: the jitter is full', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    expect(await waitsOf({ maxRetries: 3 })).toEqual([0, 0, 0, undefined])
+  })
+
+  it('is never longer than its bound, and spreads over the whole of it', async () => {
+    const firsts: number[] = []
+    for (let run = 0; run < 300; run += 1) {
+      const [first = 0, second = 0] = await waitsOf({})
+      expect(first).toBeLessThan(500)
+      expect(second).toBeLessThan(1_000)
+      firsts.push(first)
+    }
+    expect(Math.min(...firsts)).toBeLessThan(100)
+    expect(Math.max(...firsts)).toBeGreaterThan(400)
+  })
+
+  it.each([
+    ['seconds', '2', 2_000],
+    ['a fraction of a second', '1.5', 1_500],
+    ['nothing', '0', 0],
+    ['a date', () => new Date(Date.now() + 7_000).toUTCString(), 7_000],
+    ['a date that has passed', 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    ['a date in the older form', () => rfc850(Date.now() + 5_000), 5_000],
+    ['a date in the oldest form', () => asctime(Date.now() + 6_000), 6_000],
+  ])('is what Retry-After asks for as %s', async (_, value, expected) => {
+    const header = typeof value === 'string' ? value : value()
+    expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))).toEqual([
+      expected,
+      undefined,
+    ])
+  })
+
+  it.each(['', 'soon', '-5', '2030', '1e3', '0x10', 'NaN', '5, 7', 'Infinity', '5s', ' '])(
+    'is not led astray by a Retry-After of %j',
+    async (value) => {
+      vi.spyOn(Math, 'random').mockReturnValue(0.5)
+      const expected = value === '2030' ? undefined : 250
+      const [wait] = await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': value }))
+      expect(wait).toBe(expected)
+    },
+  )
+
+  it('does not depend on maxRetryAfter when the service asks for nothing', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    expect(await waitsOf({ maxRetryAfter: 1 })).toEqual([500, 1_000, undefined])
+  })
+
+  it('holds for any header the service may send: bounded, or no second attempt', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), fc.double().map(String), fc.date().map(String)), async (value) => {
+        const header = value.replace(/[^\x20-\x7e]/g, '')
+        const [wait = 0] = await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))
+        expect(wait).toBeGreaterThanOrEqual(0)
+        expect(wait).toBeLessThanOrEqual(60_000)
+      }),
+    )
+  })
+})
+
+describe('a Retry-After that is too long', () => {
+  it.each([
+    ['the cap', { maxRetryAfter: 5_000 }],
+    ['the default cap', {}],
+    ['the time that is left', { maxRetryAfter: 1e9, totalTimeout: 10_000 }],
+  ])('for %s ends the call at once, with the wait on the error', async (_, options) => {
+    const fetch = scripted(refusal(429, 'slow_down', { 'retry-after': '90' }))
+    const error = await rejection(makeClient({ fetch, ...options }).me())
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect(error).toMatchObject({ retryAfter: 90, outcome: 'refused', status: 429 })
+    expect(fetch.requests).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('ends a call that the service failed to serve too', async () => {
+    const fetch = scripted(refusal(503, 'down', { 'retry-after': '3600' }))
+    expect(await rejection(makeClient({ fetch }).me())).toBeInstanceOf(ServerError)
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  it('is waited for when the caller allows any wait, also beyond what one timer can hold', async () => {
+    const month = 31 * 24 * 3_600
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': String(month) }), json({}))
+    const limits = { maxRetryAfter: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY }
+    const result = makeClient({ fetch, ...limits }).me()
+    await vi.advanceTimersByTimeAsync((month - 1) * 1_000)
+    expect(fetch.requests).toHaveLength(1)
+    await settle(result)
+    expect(fetch.requests).toHaveLength(2)
+  })
+
+  it('gives the seconds rounded up', async () => {
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '61.2' }))
+    expect(await rejection(makeClient({ fetch }).me())).toMatchObject({ retryAfter: 62 })
+  })
+})
+
+describe('attempts', () => {
+  it('say when, how long, what came, and how long the client waited', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    const slow = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      return refusal(500, 'x')
+    }
+    const fetch = scripted(slow, brokenConnection(), refusal(404, 'x'))
+    const error = (await settle(rejection(makeClient({ fetch }).members.get('1')))) as RequestError
+    const startedAt = 1_700_000_000_000
+    expect(error.attempts).toEqual([
+      { startedAt, duration: 30, status: 500, error: 'ServerError', wait: 250 },
+      { startedAt: startedAt + 280, duration: 0, error: 'ConnectionError', wait: 500 },
+      { startedAt: startedAt + 780, duration: 0, status: 404, error: 'NotFoundError' },
+    ] satisfies Attempt[])
+  })
+
+  it('name the status of an answer that broke off', async () => {
+    const error = await rejection(makeClient({ fetch: scripted(() => new Response(brokenBody())), maxRetries: 0 }).me())
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ attempts: [{ status: 200, error: 'ConnectionError' }] })
+  })
+})
+
+describe('the outcome over several attempts', () => {
+  it.each([
+    [
+      'a DELETE that broke and then is not there is unknown',
+      'DELETE',
+      [brokenConnection(), refusal(404, 'x')],
+      'unknown',
+    ],
+    [
+      'a DELETE that failed and then is forbidden is unknown',
+      'DELETE',
+      [refusal(500, 'x'), refusal(403, 'x')],
+      'unknown',
+    ],
+    [
+      'a DELETE that never arrived and then is not there is refused',
+      'DELETE',
+      [refusedConnection(), refusal(404, 'x')],
+      'refused',
+    ],
+    [
+      'a POST that was held back and then never arrived is refused',
+      'POST',
+      [refusal(429, 'x'), refusedConnection()],
+      'refused',
+    ],
+    ['a POST that never arrived is not sent', 'POST', [refusedConnection()], 'not-sent'],
+    [
+      'a POST that never arrived and then broke is unknown',
+      'POST',
+      [refusedConnection(), brokenConnection()],
+      'unknown',
+    ],
+    ['a GET that failed and then is not there is refused', 'GET', [refusal(500, 'x'), refusal(404, 'x')], 'refused'],
+    ['a GET that failed and then never arrived is unknown', 'GET', [refusal(500, 'x'), refusedConnection()], 'unknown'],
+  ] as [string, Method, Step[], string][])('%s', async (_, method, steps, outcome) => {
+    const fetch = scripted(...steps)
+    const error = await settle(rejection(makeClient({ fetch }).request(method, '/x')))
+    expect(error).toMatchObject({ outcome })
+  })
+
+  it('says in the hint of a repeated DELETE that it may have taken effect', async () => {
+    const fetch = scripted(brokenConnection(), refusal(404, 'not_found'))
+    const error = await settle(rejection(makeClient({ fetch }).messages.delete('c1', 'm1')))
+    expect(error).toMatchObject({ name: 'NotFoundError', outcome: 'unknown' })
+    expect((error as RequestError).hint).toContain('may have taken effect')
+  })
+})
+
+function brokenBody(): ReadableStream {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"data":'))
+      controller.error(new TypeError('terminated'))
+    },
+  })
+}
+
+function rfc850(time: number): string {
+  const [day = '', date, month, year = '', clock] = new Date(time).toUTCString().replace(',', '').split(' ')
+  const days: Record<string, string> = {
+    Sun: 'Sunday',
+    Mon: 'Monday',
+    Tue: 'Tuesday',
+    Wed: 'Wednesday',
+    Thu: 'Thursday',
+    Fri: 'Friday',
+    Sat: 'Saturday',
+  }
+  return `${days[day]}, ${date}-${month}-${year.slice(2)} ${clock} GMT`
+}
+
+function asctime(time: number): string {
+  const [day, date, month, year, clock] = new Date(time).toUTCString().replace(',', '').split(' ')
+  return `${day} ${month} ${date} ${clock} ${year}`
+}
