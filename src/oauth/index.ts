@@ -1,4 +1,5 @@
 export type { Actor } from '../actor.ts'
+export { ConnectionStoreError, type ConnectionStoreErrorReason } from '../errors/connection-store-error.ts'
 export {
   ConnectionError,
   InvalidArgumentError,
@@ -12,6 +13,18 @@ export { type KnownScope, knownScopes, type Scope } from '../scopes.ts'
 export type { AccessToken } from './access-token.ts'
 export type { LoginCallback } from './callback.ts'
 export type { ClientAuthentication } from './client-authentication.ts'
+export {
+  type AppConnection,
+  type Connection,
+  type ConnectionFilter,
+  type ConnectionList,
+  ConnectionNotSavedError,
+  type ConnectionParty,
+  type ConnectionStorage,
+  ConnectionStore,
+  type ConnectionStoreOptions,
+  type SelfConnection,
+} from './connections/index.ts'
 export type { LoginFailure } from './login-error-page.ts'
 export {
   createLoginHandlers,

@@ -1,0 +1,81 @@
+import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
+import type { Me } from '../../models/me.ts'
+import { connectionKey } from './connection-key.ts'
+
+/** An application, organization or user of a connection. */
+export interface ConnectionParty {
+  readonly id: string
+  /** Its name at the time of the login, for people to read; undefined when the service named none. */
+  readonly name?: string | undefined
+}
+
+interface CommonConnection {
+  /** Names the connection in this store: keep it with your own user or job. No secret; safe in URLs and cookies. */
+  readonly key: string
+  /** The app that the token was given to. */
+  readonly application: ConnectionParty
+  /** The organization that the token is bound to. */
+  readonly organization: ConnectionParty
+  /** The scopes of the token at the time of the login; undefined when nobody named them. */
+  readonly scopes?: readonly string[] | undefined
+  /** When the token was saved, in ms since the epoch. */
+  readonly connectedAt: number
+}
+
+/** A connection of the app itself. */
+export interface AppConnection extends CommonConnection {
+  readonly actor: 'app'
+  readonly user?: undefined
+}
+
+/** A connection on behalf of a person. */
+export interface SelfConnection extends CommonConnection {
+  readonly actor: 'self'
+  /** The person. */
+  readonly user: ConnectionParty
+}
+
+/** What a token is bound to (specification, section 5, rule 5), without the token. Plain data, discriminated by `actor`. */
+export type Connection = AppConnection | SelfConnection
+
+/**
+ * The connection that `/me` describes.
+ *
+ * @throws ConnectionStoreError `identity_incomplete`
+ */
+export function connectionOf(
+  me: Me,
+  grantedScopes: readonly string[] | undefined,
+  connectedAt: number = Date.now(),
+): Connection {
+  const actor: unknown = me.actor
+  const application = party(me.application?.id, me.application?.name)
+  const organization = party(me.organization?.id, me.organization?.display_name ?? me.organization?.name)
+  const user = party(me.user?.id, me.user?.name)
+  const scopes = me.scopes ?? grantedScopes
+  const rest = { ...(Array.isArray(scopes) && { scopes: scopes.map(String) }), connectedAt }
+  if (application !== undefined && organization !== undefined) {
+    const ids = { application: application.id, organization: organization.id }
+    if (actor === 'app') return { key: connectionKey({ actor, ...ids }), application, organization, actor, ...rest }
+    if (actor === 'self' && user !== undefined) {
+      const key = connectionKey({ actor, ...ids, user: user.id })
+      return { key, application, organization, actor, user, ...rest }
+    }
+  }
+  const missing = [
+    ...(application === undefined ? ['application'] : []),
+    ...(organization === undefined ? ['organization'] : []),
+    ...(actor !== 'app' && actor !== 'self' ? ['actor'] : []),
+    ...(actor === 'self' && user === undefined ? ['user'] : []),
+  ]
+  throw new ConnectionStoreError(`\`/me\` does not name the token's ${missing.join(', ')}.`, {
+    reason: 'identity_incomplete',
+    hint: 'Connections would be mixed up without it: keep this token yourself, and pass it to `new SupportWorkspace`.',
+  })
+}
+
+/** Answers are taken as sent, so nothing about them is certain. A lone surrogate has no bytes of its own to make a key of. */
+function party(id: unknown, name: unknown): ConnectionParty | undefined {
+  if (typeof id !== 'string' || id === '' || /\p{Surrogate}/u.test(id)) return undefined
+  return { id, ...(typeof name === 'string' && name !== '' && { name }) }
+}

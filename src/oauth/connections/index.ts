@@ -1,0 +1,5 @@
+export type { AppConnection, Connection, ConnectionParty, SelfConnection } from './connection.ts'
+export { ConnectionNotSavedError } from './connection-not-saved-error.ts'
+export { type ConnectionFilter, type ConnectionList, ConnectionStore } from './connection-store.ts'
+export type { ConnectionStorage } from './storage.ts'
+export type { ConnectionStoreOptions } from './store-options.ts'
