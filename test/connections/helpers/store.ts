@@ -1,0 +1,36 @@
+import { afterEach, expect } from 'vitest'
+import { ConnectionStore, ConnectionStoreError, type ConnectionStoreOptions } from '../../../src/oauth/index.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts'
+
+export const secret = 'a secret of this app, 32 characters or more'
+
+/** Starts a sandbox for each test that asks for one. */
+export function useSandbox(): () => Promise<Sandbox> {
+  const open: Sandbox[] = []
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((sandbox) => sandbox.close()))
+  })
+  return async () => {
+    const sandbox = await startSandbox({ conversations: 2, contacts: 1, tasks: 0, segments: 0 })
+    open.push(sandbox)
+    return sandbox
+  }
+}
+
+export function makeStore(sandbox: { readonly url: string }, options: Partial<ConnectionStoreOptions> = {}) {
+  return new ConnectionStore({ baseUrl: sandbox.url, ...options })
+}
+
+/** What a promise rejects with. */
+export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
+  return await promise.then(
+    () => expect.unreachable('it should have been rejected'),
+    (error: unknown) => error,
+  )
+}
+
+export async function storeError(promise: PromiseLike<unknown>): Promise<ConnectionStoreError> {
+  const error = await rejection(promise)
+  expect(error).toBeInstanceOf(ConnectionStoreError)
+  return error as ConnectionStoreError
+}

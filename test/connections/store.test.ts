@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import { type Connection, ConnectionStore } from '../../src/oauth/index.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { mapStorage, type OpenStorage, storages, watched } from './helpers/storages.ts'
+import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
+
+const newSandbox = useSandbox()
+let sandbox: Sandbox
+beforeEach(async () => {
+  sandbox = await newSandbox()
+})
+
+describe.each(Object.entries(storages))('on %s', (_name, openStorage) => {
+  let open: OpenStorage
+  beforeEach(() => {
+    open = openStorage()
+  })
+  afterEach(() => open.close())
+
+  describe.each([
+    ['plain', undefined],
+    ['sealed', secret],
+  ])('%s', (_form, key) => {
+    const store = () => makeStore(sandbox, { storage: open.storage, secret: key })
+
+    test('a saved connection is there for another store, as a process after a restart would be', async () => {
+      const saved = await store().save(sandbox.issueToken({ actor: 'self' }))
+      expect(await store().get(saved.key)).toEqual(saved)
+      const workspace = await store().workspace(saved.key)
+      expect((await workspace.me()).user?.id).toBe(saved.user?.id)
+    })
+
+    test('each actor, organization and user has a connection of its own', async () => {
+      const [first, second] = sandbox.state.organizations
+      const member = sandbox.state.members.find((one) => one.role === 'agent')
+      const tokens = [
+        sandbox.issueToken({ actor: 'app' }),
+        sandbox.issueToken({ actor: 'self' }),
+        sandbox.issueToken({ actor: 'self', member: member?.id ?? '' }),
+        sandbox.issueToken({ actor: 'app', organization: second?.id ?? '' }),
+      ]
+      const saved: Connection[] = []
+      for (const token of tokens) saved.push(await store().save(token))
+      expect(new Set(saved.map((connection) => connection.key)).size).toBe(4)
+
+      const byKey = (one: Connection, other: Connection) => (one.key < other.key ? -1 : 1)
+      const { connections, unreadable } = await store().list()
+      expect(connections.toSorted(byKey)).toEqual(saved.toSorted(byKey))
+      expect(unreadable).toEqual([])
+      const keys = async (filter: object) => (await store().list(filter)).connections.map(({ key }) => key).sort()
+      expect(await keys({ organization: first?.id })).toHaveLength(3)
+      expect(await keys({ organization: second?.id })).toEqual([saved[3]?.key])
+      expect(await keys({ actor: 'self', user: saved[2]?.user?.id })).toEqual([saved[2]?.key])
+      expect(await keys({ application: 'another' })).toEqual([])
+    })
+
+    test('a new login takes the place of the old one, in the clients that there are too', async () => {
+      const old = sandbox.issueToken()
+      const { key } = await store().save(old)
+      const workspace = await store().workspace(key)
+      await workspace.me()
+      expect((await store().save(sandbox.issueToken())).key).toBe(key)
+      sandbox.revoke(old)
+      await workspace.me()
+      expect((await store().list()).connections).toHaveLength(1)
+      expect(await open.storage.getKeys()).toHaveLength(2)
+    })
+
+    test('a removed connection leaves nothing behind, and the others alone', async () => {
+      const { key } = await store().save(sandbox.issueToken())
+      const other = await store().save(sandbox.issueToken({ actor: 'self' }))
+      await store().remove(key)
+      expect(await store().get(key)).toBeUndefined()
+      expect((await store().list()).connections).toEqual([other])
+      await store().remove(other.key)
+      expect(await open.storage.getKeys()).toEqual([])
+      await store().remove(key)
+    })
+  })
+})
+
+describe('a connection', () => {
+  test('says what the token is bound to, and when it was saved', async () => {
+    const before = Date.now()
+    const connection = await makeStore(sandbox).save(sandbox.issueToken({ actor: 'self', scopes: ['users:read'] }))
+    const me = sandbox.state.members[0]
+    expect(connection).toEqual({
+      key: expect.stringMatching(/^self\.[a-z0-9=.-]+$/),
+      application: { id: 'application_app_sandbox', name: 'Sandbox app' },
+      organization: { id: sandbox.state.organization.id, name: expect.any(String) },
+      actor: 'self',
+      user: { id: me?.user.id, name: me?.user.name },
+      scopes: ['users:read'],
+      connectedAt: expect.any(Number),
+    })
+    expect(connection.connectedAt).toBeGreaterThanOrEqual(before)
+    expect(connection.connectedAt).toBeLessThanOrEqual(Date.now())
+    expect(structuredClone(connection)).toEqual(connection)
+  })
+
+  test('has a user exactly when it acts as one', () => {
+    const userOf = (connection: Connection) => (connection.actor === 'self' ? connection.user.id : connection.user)
+    expectTypeOf(userOf).returns.toEqualTypeOf<string | undefined>()
+  })
+})
+
+describe('a client from the store', () => {
+  test('knows its actor and scopes', async () => {
+    const store = makeStore(sandbox)
+    const { key } = await store.save(sandbox.issueToken({ actor: 'self', scopes: ['conversations:read'] }))
+    const workspace = await store.workspace(key)
+    if (workspace.actor !== 'self') return expect.unreachable()
+    const [conversation] = await workspace.conversations.list().then((page) => page.data)
+    const call = workspace.messages.create(conversation?.id ?? '', { body_html: '<p>On it.</p>' })
+    expect(await rejection(call)).toMatchObject({ granted: ['conversations:read'], missing: ['messages:write'] })
+  })
+
+  test('is made with the options that the store has for its clients', async () => {
+    const urls: string[] = []
+    const operations: string[] = []
+    const store = makeStore(sandbox, {
+      client: {
+        fetch: (request) => {
+          urls.push(new URL(request.url).pathname)
+          return fetch(request)
+        },
+        hooks: { onOperationStart: ({ operation }) => void operations.push(operation) },
+      },
+    })
+    const workspace = await store.workspace((await store.save(sandbox.issueToken())).key)
+    await workspace.conversations.list()
+    expect(operations).toEqual(['me', 'conversations.list'])
+    expect(urls).toEqual(['/api/oauth/v1/me', '/api/oauth/v1/conversations'])
+  })
+
+  test('asks the storage for its token with two look-ups, and never for all keys', async () => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage })
+    const workspace = await store.workspace((await store.save(sandbox.issueToken())).key)
+    watch.reset()
+    await workspace.me()
+    expect(watch.calls.map(({ method }) => method)).toEqual(['getItem', 'getItem'])
+  })
+})
+
+describe('what is not there', () => {
+  test('is undefined to get, and an error that says to log in when a client is wanted', async () => {
+    const { key } = await makeStore(sandbox).save(sandbox.issueToken())
+    const store = makeStore(sandbox)
+    expect(await store.get(key)).toBeUndefined()
+    const error = await storeError(store.workspace(key))
+    expect(error).toMatchObject({ reason: 'not_connected', key, outcome: 'not-sent' })
+    expect(error.message).toContain(key)
+    expect(error.message).toContain('Log in again')
+  })
+
+  test.each([
+    undefined,
+    null,
+    7,
+    '',
+    'app',
+    'app.a',
+    'app.a.b.c',
+    'self.a.b',
+    'self.a.b.c.d',
+    'other.a.b',
+    'app..b',
+    'app.A.b',
+    'app.a.b:current',
+    'app.a.../../etc',
+    'app.=41.=4',
+    'app.=61.b',
+    'app.=ff.b',
+    'app.=41.=4A',
+    'app.a.b\n',
+  ])('a key that is %j is refused before the storage sees it', async (key) => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage })
+    for (const method of ['get', 'remove', 'workspace'] as const) {
+      expect(await rejection(store[method](key as string))).toMatchObject({ name: 'InvalidArgumentError' })
+    }
+    expect(watch.calls).toEqual([])
+  })
+})
+
+describe('one storage for several stores', () => {
+  test('a store for another address of the service neither sees nor sends the tokens of this one', async () => {
+    const storage = mapStorage()
+    const { key } = await makeStore(sandbox, { storage }).save(sandbox.issueToken())
+    const elsewhere = await newSandbox()
+    const other = makeStore(elsewhere, { storage })
+    expect(await other.get(key)).toBeUndefined()
+    expect((await other.list()).connections).toEqual([])
+    await storeError(other.workspace(key))
+    expect(elsewhere.requests).toEqual([])
+    // The same service, spelled differently.
+    expect(await makeStore({ url: `${sandbox.url}/` }, { storage }).get(key)).toBeDefined()
+  })
+
+  test('prefixes keep stores apart, also where one is the beginning of the other', async () => {
+    const storage = mapStorage()
+    const one = makeStore(sandbox, { storage, prefix: 'ours' })
+    const two = makeStore(sandbox, { storage, prefix: 'ours:more' })
+    const { key } = await one.save(sandbox.issueToken())
+    await two.save(sandbox.issueToken({ actor: 'self' }))
+    expect((await one.list()).connections).toHaveLength(1)
+    expect((await two.list()).connections).toHaveLength(1)
+    await one.remove(key)
+    expect((await two.list()).connections).toHaveLength(1)
+    expect([...storage.items.keys()].every((item) => item.startsWith('ours:more:'))).toBe(true)
+  })
+
+  test('what others keep in the storage is left alone and not listed', async () => {
+    const storage = mapStorage()
+    const store = makeStore(sandbox, { storage })
+    const { key } = await store.save(sandbox.issueToken())
+    const place = [...storage.items.keys()].find((item) => item.endsWith(':current')) ?? ''
+    const strangers = ['other', place.replace(key, 'not-a-key'), `${place}:more`, place.replace(':current', '')]
+    for (const item of strangers) storage.items.set(item, 'theirs')
+    expect((await store.list()).connections).toHaveLength(1)
+    await store.remove(key)
+    expect([...storage.items.keys()].filter((item) => item === 'other' || item.includes('not-a-key'))).toHaveLength(2)
+  })
+})
+
+describe('options that cannot be used', () => {
+  const bad: [string, object, string][] = [
+    ['no base URL', { baseUrl: undefined }, 'baseUrl'],
+    ['plain http', { baseUrl: 'http://service.example' }, 'baseUrl'],
+    ['a short secret', { secret: 'short' }, 'secret'],
+    ['a storage without getKeys', { storage: { getItem() {}, setItem() {}, removeItem() {} } }, 'storage'],
+    ['a prefix with a separator at its end', { prefix: 'a:' }, 'prefix'],
+    ['a prefix with a slash', { prefix: 'a/b' }, 'prefix'],
+    ['a client option that no client takes', { client: { timeout: -1 } }, 'timeout'],
+  ]
+  test.each(bad)('%s', (_title, options, argument) => {
+    expect(() => new ConnectionStore({ baseUrl: sandbox.url, ...options })).toThrow(
+      expect.objectContaining({ name: 'InvalidArgumentError', argument }),
+    )
+  })
+
+  test.each(['', 'two words', undefined, null, {}])('a token that is %j', async (token) => {
+    const error = await rejection(makeStore(sandbox).save(token as string))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'accessToken' })
+    expect(sandbox.requests).toEqual([])
+  })
+})
