@@ -13,5 +13,7 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // These need an installed Chromium and a build: `npm run test:browser`.
+    exclude: ['test/browser/**'],
   },
 })

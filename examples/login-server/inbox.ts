@@ -1,0 +1,41 @@
+import type { Hono } from 'hono'
+import { AuthenticationError, RequestError } from 'support-workspace-sdk'
+import { toHtml } from './message-text.ts'
+import { conversationPage, listPage } from './pages.ts'
+import type { SiteVariables } from './site.ts'
+
+/** The pages of a connected workspace: the conversations, one of them, and a reply. */
+export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
+  site.get('/conversations', async (context) => {
+    const { connection } = context.var
+    const page = await connection.workspace.conversations.list({ limit: 20, after: context.req.query('after') })
+    return context.html(listPage(connection, page))
+  })
+
+  site.get('/conversations/:id', async (context) => {
+    const { connection } = context.var
+    const id = context.req.param('id')
+    const messages = await connection.workspace.messages.list(id, { limit: 20, after: context.req.query('after') })
+    return context.html(conversationPage(connection, { id, messages }))
+  })
+
+  site.post('/conversations/:id/messages', async (context) => {
+    const { connection } = context.var
+    const { workspace } = connection
+    const id = context.req.param('id')
+    const path = `/conversations/${encodeURIComponent(id)}`
+    const { text } = await context.req.parseBody()
+    const draft = typeof text === 'string' ? text : ''
+    // The type of the client knows that only a person can write; an `app` client has no way to get past this line.
+    if (workspace.actor !== 'self' || draft.trim() === '') return context.redirect(path, 303)
+    try {
+      await workspace.messages.create(id, { body_html: toHtml(draft) })
+    } catch (error) {
+      if (!(error instanceof RequestError) || error instanceof AuthenticationError) throw error
+      // The message says whether the reply may have arrived all the same. What was typed is not lost.
+      const messages = await workspace.messages.list(id, { limit: 20 })
+      return context.html(conversationPage(connection, { id, messages, failed: { draft, reason: error.message } }), 502)
+    }
+    return context.redirect(`${path}#reply`, 303)
+  })
+}

@@ -1,0 +1,183 @@
+import { html } from 'hono/html'
+import type { HtmlEscapedString } from 'hono/utils/html'
+import { type Conversation, type Message, type Page, toDate, type User } from 'support-workspace-sdk'
+import type { Connection } from './connection.ts'
+import { toText } from './message-text.ts'
+
+/** `html` escapes whatever is put into it, so a page cannot be made without. */
+export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>
+
+export async function toResponse(page: Markup, status: number): Promise<Response> {
+  return new Response(String(await page), { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
+}
+
+export function welcomePage(): Markup {
+  return layout({
+    title: 'Connect your workspace',
+    content: html`
+      <section class="card">
+        <h1>Connect your workspace</h1>
+        <p>Read your conversations here, and answer them. You say yes at the service; no password comes to this site.</p>
+        ${connectLinks()}
+      </section>`,
+  })
+}
+
+/** One thing to say, and where to go from here. */
+export function noticePage(title: string, text: string): Markup {
+  return layout({
+    title,
+    content: html`
+      <section class="card" role="alert">
+        <h1>${title}</h1>
+        <p>${text}</p>
+        <p><a href="/">Go to the start page</a></p>
+        ${connectLinks()}
+      </section>`,
+  })
+}
+
+export function listPage(connection: Connection, page: Page<Conversation>): Markup {
+  return layout({
+    title: 'Conversations',
+    connection,
+    content: html`
+      <h1>Conversations</h1>
+      <ul class="list">${page.data.map(conversationItem)}</ul>
+      ${page.data.length === 0 ? html`<p class="soft">There is nothing here.</p>` : ''}
+      <nav class="pages" aria-label="Pages">
+        ${page.before === null ? '' : html`<a href="/conversations">Newest</a>`}
+        ${page.after === null ? html`<span class="soft">These are the oldest.</span>` : olderLink('/conversations', page)}
+      </nav>`,
+  })
+}
+
+export interface ConversationView {
+  id: string
+  messages: Page<Message>
+  failed?: { draft: string; reason: string }
+}
+
+export function conversationPage(connection: Connection, { id, messages, failed }: ConversationView): Markup {
+  const path = `/conversations/${encodeURIComponent(id)}`
+  // The service gives the newest first; a conversation reads from the oldest.
+  const shown = messages.data.toReversed()
+  const people = new Set(shown.map(({ user }) => nameOf(user)))
+  return layout({
+    title: 'Conversation',
+    connection,
+    content: html`
+      <p><a href="/conversations">← Conversations</a></p>
+      <h1>${people.size === 0 ? 'No messages yet' : [...people].join(', ')}</h1>
+      ${messages.after === null ? '' : html`<p>${olderLink(path, messages)}</p>`}
+      <ol class="messages">${shown.map((message) => messageItem(message, connection))}</ol>
+      ${replyForm(connection, path, failed)}`,
+  })
+}
+
+function layout({ title, content, connection }: { title: string; content: Markup; connection?: Connection }): Markup {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>${title}</title>
+        <link rel="icon" href="/icon.svg">
+        <link rel="stylesheet" href="/style.css">
+      </head>
+      <body>
+        <header class="bar">
+          <a class="brand" href="/"><img src="/icon.svg" alt="" width="28" height="28">Inbox</a>
+          ${connection ? account(connection) : ''}
+        </header>
+        <main>${content}</main>
+      </body>
+    </html>`
+}
+
+function connectLinks(): Markup {
+  return html`
+    <p class="buttons">
+      <a class="button main" href="/login/self">Connect as yourself</a>
+      <a class="button" href="/login/app">Connect as the app</a>
+    </p>
+    <p class="soft">As yourself you can answer under your name. As the app you can only read.</p>`
+}
+
+function account({ me }: Connection): Markup {
+  return html`
+    <details class="account">
+      <summary>
+        <strong>${me.organization?.display_name ?? 'Workspace'}</strong>
+        <span class="soft">${me.actor === 'self' ? `as ${nameOf(me.user)}` : 'as the app'}</span>
+      </summary>
+      <div class="menu">
+        <p class="soft">This connection may use</p>
+        <ul class="scopes">${me.scopes?.map((scope) => html`<li>${scope}</li>`)}</ul>
+        <form method="post" action="/disconnect"><button>Disconnect</button></form>
+      </div>
+    </details>`
+}
+
+function conversationItem(conversation: Conversation): Markup {
+  const unread = conversation.unread_count ?? 0
+  return html`
+    <li>
+      <a href="/conversations/${encodeURIComponent(conversation.id)}">
+        <span class="face" aria-hidden="true">${initial(conversation.user)}</span>
+        <span class="who">${nameOf(conversation.user)}</span>
+        ${time(conversation.last_message_inserted_at)}
+        <span class="excerpt">${toText(conversation.last_message ?? '')}</span>
+        <span class="marks">
+          ${unread > 0 ? html`<span class="mark unread">${unread} unread</span>` : ''}
+          <span class="mark">${conversation.status ?? 'no status'}</span>
+        </span>
+      </a>
+    </li>`
+}
+
+function messageItem({ user, inserted_at, body_html }: Message, { me }: Connection): Markup {
+  const isMine = user?.id !== undefined && user.id === me.user?.id
+  return html`
+    <li class="message${isMine ? ' mine' : ''}">
+      <p class="head"><strong>${isMine ? 'You' : nameOf(user)}</strong> ${time(inserted_at)}</p>
+      <p class="text">${toText(body_html ?? '')}</p>
+    </li>`
+}
+
+function replyForm({ me }: Connection, path: string, failed: ConversationView['failed']): Markup {
+  if (me.actor !== 'self') {
+    return html`<p class="hint">The app can read, but only a person can write. Connect as yourself to answer.</p>`
+  }
+  if (me.scopes?.includes('messages:write') === false) {
+    return html`<p class="hint">This connection may not write messages.</p>`
+  }
+  return html`
+    ${failed ? html`<p class="failed" role="alert">${failed.reason}</p>` : ''}
+    <form id="reply" class="reply" method="post" action="${path}/messages">
+      <label for="text">Your reply</label>
+      <textarea id="text" name="text" rows="4" required>${failed?.draft ?? ''}</textarea>
+      <button class="main">Send as ${nameOf(me.user)}</button>
+    </form>`
+}
+
+function olderLink(path: string, { after }: { after: string | null }): Markup {
+  return html`<a href="${path}?after=${encodeURIComponent(after ?? '')}">Older</a>`
+}
+
+function nameOf(user: User | null | undefined): string {
+  return user?.name ?? user?.email ?? 'Somebody'
+}
+
+function initial(user: User | null | undefined): string {
+  return [...nameOf(user)][0]?.toUpperCase() ?? '?'
+}
+
+const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+
+function time(seconds: number | null | undefined): Markup {
+  const date = toDate(seconds)
+  if (date === undefined) return html``
+  return html`<time datetime="${date.toISOString()}">${dates.format(date)} UTC</time>`
+}

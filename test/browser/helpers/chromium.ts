@@ -1,0 +1,77 @@
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { type Watch, watch } from './watch.ts'
+
+const launchArguments = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export const phone = { viewport: { width: 375, height: 740 } } as const
+export const desktop = { viewport: { width: 1280, height: 860 } } as const
+
+export interface Visitor {
+  readonly context: BrowserContext
+  readonly page: Page
+  readonly watch: Watch
+  /** One more tab of the same browser profile. */
+  openTab(): Promise<Page>
+}
+
+/**
+ * One Chromium for a test file, and a fresh profile for each visitor. After each test every page of every visitor must
+ * have been quiet, except for what the test said it expects.
+ */
+export function useChromium(): (options?: BrowserContextOptions) => Promise<Visitor> {
+  let browser: Browser
+  const visitors: Visitor[] = []
+
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      args: launchArguments,
+    })
+  })
+  afterEach(async () => {
+    const left = visitors.splice(0)
+    try {
+      for (const visitor of left) await visitor.watch.expectNothingMore()
+    } finally {
+      for (const { context } of left) await context.close()
+    }
+  })
+  afterAll(() => browser?.close())
+
+  return async (options = {}) => {
+    const context = await browser.newContext({ ...desktop, ...options })
+    context.setDefaultTimeout(10_000)
+    const watcher = watch(context)
+    const page = await context.newPage()
+    const visitor = { context, page, watch: watcher, openTab: () => context.newPage() }
+    visitors.push(visitor)
+    return visitor
+  }
+}
+
+/** Keeps a picture for people to look at. */
+export async function picture(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: `artifacts/${name}.png` })
+}
+
+/** The same in the dark, and at phone width. */
+export async function pictures(page: Page, name: string): Promise<void> {
+  const before = page.viewportSize()
+  await picture(page, `${name}-desktop-light`)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await picture(page, `${name}-desktop-dark`)
+  await page.setViewportSize(phone.viewport)
+  await picture(page, `${name}-phone-dark`)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await picture(page, `${name}-phone-light`)
+  if (before) await page.setViewportSize(before)
+}

@@ -1,0 +1,46 @@
+import type { BrowserContext, ConsoleMessage } from 'playwright-core'
+import { expect, vi } from 'vitest'
+
+/** Hears everything that the pages of a profile complain of. */
+export interface Watch {
+  /** Chromium logs each failed HTTP answer as an error: waits until exactly these have come, in any order. */
+  expectFailedAnswers(...answers: { status: number; path: string }[]): Promise<void>
+  /** Waits until so many requests to the path have ended without an answer, with this network error. */
+  expectNoAnswer(answer: { error: string; path: string; times: number }): Promise<void>
+  expectNothingMore(): Promise<void>
+}
+
+export function watch(context: BrowserContext): Watch {
+  const complaints: string[] = []
+  const take = (text: string) =>
+    vi.waitFor(() => {
+      const index = complaints.indexOf(text)
+      if (index === -1) throw new Error(`No "${text}" among the complaints ${JSON.stringify(complaints)}.`)
+      complaints.splice(index, 1)
+    })
+  // Violations of a Content-Security-Policy come as console errors too.
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(textOf(message))
+  })
+  context.on('weberror', (error) => complaints.push(`uncaught: ${error.error()}`))
+  return {
+    expectFailedAnswers: async (...answers) => {
+      for (const { status, path } of answers) await take(`${status} ${path}`)
+    },
+    expectNoAnswer: async ({ error, path, times }) => {
+      for (let count = 0; count < times; count++) await take(`${error} ${path}`)
+    },
+    expectNothingMore: async () => {
+      // A page's messages come in order: after the answer to a question nothing older is on its way.
+      for (const page of context.pages()) await page.evaluate('0')
+      expect(complaints.splice(0)).toEqual([])
+    },
+  }
+}
+
+function textOf(message: ConsoleMessage): string {
+  const pattern = /^Failed to load resource: (?:the server responded with a status of (\d+)|(net::\w+))/
+  const failed = pattern.exec(message.text())
+  if (failed === null) return `${message.type()}: ${message.text()}`
+  return `${failed[1] ?? failed[2]} ${new URL(message.location().url).pathname}`
+}

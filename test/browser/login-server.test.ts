@@ -1,0 +1,201 @@
+import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startLoginServer } from '../../examples/login-server/server.ts'
+import { phone, pictures, useChromium, type Visitor } from './helpers/chromium.ts'
+import { consent } from './helpers/consent.ts'
+import { addHostileMessage } from './helpers/hostile-message.ts'
+
+const visit = useChromium()
+
+let sandbox: Sandbox
+let server: Awaited<ReturnType<typeof startLoginServer>>
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ app: { name: 'Login server', description: 'An inbox on a server.' } })
+  server = await startLoginServer({ port: 0, sandbox })
+})
+
+afterEach(async () => {
+  await server.close()
+  await sandbox.close()
+})
+
+async function connected(way: 'yourself' | 'the app' = 'yourself', role?: string): Promise<Visitor> {
+  const visitor = await visit()
+  await visitor.page.goto(server.url)
+  await visitor.page.getByRole('link', { name: `Connect as ${way}` }).click()
+  await consent(visitor.page, 'Allow', role)
+  await visitor.page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  return visitor
+}
+
+describe('a person', () => {
+  test('connects, pages to the oldest conversation, answers one and disconnects', async () => {
+    const { page, watch } = await visit()
+    await page.goto(server.url)
+    await pictures(page, 'login-server-welcome')
+    await page.getByRole('link', { name: 'Connect as yourself' }).click()
+    await pictures(page, 'consent')
+    await consent(page, 'Allow')
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+    expect(new URL(page.url()).search).toBe('')
+    await pictures(page, 'login-server-conversations')
+
+    const met: string[] = []
+    const older = page.getByRole('link', { name: 'Older' })
+    const links = page.locator('main li a')
+    for (;;) {
+      met.push(
+        ...(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')?.split('/').at(-1) ?? ''))),
+      )
+      if ((await older.count()) === 0) break
+      await older.click()
+    }
+    expect(met).toEqual(sandbox.state.conversations.map(({ id }) => id))
+
+    await page.getByRole('link', { name: 'Newest' }).click()
+    await links.first().click()
+    await page.getByLabel('Your reply').fill('On it.\nMore <b>tomorrow</b> & the day after.\n\nYours')
+    await page.getByRole('button', { name: 'Send as' }).click()
+    const reply = page.getByRole('listitem').filter({ hasText: 'More <b>tomorrow</b> & the day after.' })
+    await reply.getByText('You', { exact: true }).waitFor()
+    await pictures(page, 'login-server-conversation')
+    expect(sandbox.state.messages(met[0] ?? '')[0]?.body_html).toBe(
+      '<p>On it.<br>More &#60;b&#62;tomorrow&#60;/b&#62; &#38; the day after.</p><p>Yours</p>',
+    )
+
+    await page.locator('summary').click()
+    await pictures(page, 'login-server-account')
+    await page.getByRole('button', { name: 'Disconnect' }).click()
+    await page.getByRole('heading', { name: 'Disconnected' }).waitFor()
+    await page.goto(`${server.url}/conversations`)
+    await page.getByRole('heading', { name: 'Connect your workspace' }).waitFor()
+    await watch.expectNothingMore()
+  })
+
+  test('sees the HTML of a message as text', async () => {
+    const conversation = await addHostileMessage(sandbox)
+    const { page } = await connected()
+    await page.goto(`${server.url}/conversations/${conversation}`)
+    await page.getByText('I wrote <script> myself & more').waitFor()
+    expect(await page.locator('main :is(img, script, style, b, form[action*=evil])').count()).toBe(0)
+  })
+
+  test('who connects the app can read and is told why there is no reply', async () => {
+    const { page } = await connected('the app')
+    await page.locator('main li a').first().click()
+    await page.getByText('only a person can write').waitFor()
+    expect(await page.getByLabel('Your reply').count()).toBe(0)
+    await page.getByText('as the app').waitFor()
+  })
+
+  test('who is an agent acts under that agent’s name', async () => {
+    const { page } = await connected('yourself', 'agent')
+    const agent = sandbox.state.members.find(({ role }) => role === 'agent')
+    await page.getByText(`as ${agent?.user.name}`).waitFor()
+  })
+
+  test('who denies access is told so, and can try again', async () => {
+    const { page, watch } = await visit()
+    await page.goto(server.url)
+    await page.getByRole('link', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Deny')
+    await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
+    await pictures(page, 'login-server-denied')
+    await watch.expectFailedAnswers({ status: 403, path: '/login/callback' })
+    await page.getByRole('link', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Allow')
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  })
+})
+
+describe('the server', () => {
+  test('leads back to the login when the connection was revoked in the middle', async () => {
+    const { page, watch } = await connected()
+    const token = sandbox.requests.findLast(({ operation }) => operation === 'listConversations')?.headers.authorization
+    sandbox.revoke(token?.replace('Bearer ', '') ?? '')
+    await page.getByRole('link', { name: 'Older' }).click()
+    await page.getByRole('heading', { name: 'Connect again' }).waitFor()
+    await watch.expectFailedAnswers({ status: 401, path: '/conversations' })
+    await page.getByRole('link', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Allow')
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  })
+
+  test('says that a reply may have arrived, and keeps what was typed', async () => {
+    const { page, watch } = await connected()
+    await page.locator('main li a').first().click()
+    await page.getByLabel('Your reply').fill('On it.')
+    sandbox.faults.add({ method: 'POST', path: /\/messages$/, drop: 'after-effect' })
+    await page.getByRole('button', { name: 'Send as' }).click()
+    await page.getByRole('alert').filter({ hasText: 'look before you send it again' }).waitFor()
+    expect(await page.getByLabel('Your reply').inputValue()).toBe('On it.')
+    await pictures(page, 'login-server-reply-unknown')
+    await watch.expectFailedAnswers({ status: 502, path: new URL(page.url()).pathname })
+    expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
+  })
+
+  test('logs two tabs in at once', async () => {
+    const { page, openTab } = await visit()
+    const other = await openTab()
+    for (const tab of [page, other]) {
+      await tab.goto(server.url)
+      await tab.getByRole('link', { name: 'Connect as yourself' }).click()
+      await tab.getByRole('button', { name: 'Allow' }).waitFor()
+    }
+    await consent(page, 'Allow')
+    await consent(other, 'Allow', 'agent')
+    for (const tab of [page, other]) await tab.getByRole('heading', { name: 'Conversations' }).waitFor()
+  })
+
+  test('survives the back button after the login, and refuses a callback that is shown again', async () => {
+    const { page, watch } = await visit()
+    const callbacks: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('/login/callback')) callbacks.push(request.url())
+    })
+    await page.goto(server.url)
+    await page.getByRole('link', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Allow')
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+
+    await page.goBack()
+    await consent(page, 'Allow')
+    await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
+    await page.goto(callbacks[0] ?? '')
+    await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
+    await watch.expectFailedAnswers(...Array(2).fill({ status: 403, path: '/login/callback' }))
+    // The connection of the first time is still there.
+    await page.getByRole('link', { name: 'Go to the start page' }).click()
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  })
+
+  test('takes no form from another site, not even from another port of its host', async () => {
+    const { page, watch } = await connected()
+    await page.route('http://127.0.0.1:9/', (route) =>
+      route.fulfill({
+        contentType: 'text/html',
+        body: `<form method="post" action="${server.url}/disconnect"><button>Win</button></form>`,
+      }),
+    )
+    await page.goto('http://127.0.0.1:9/')
+    await page.getByRole('button').click()
+    await page.getByText('Forbidden').waitFor()
+    await watch.expectFailedAnswers({ status: 403, path: '/disconnect' })
+    await page.goto(`${server.url}/conversations`)
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  })
+})
+
+test('the consent page can be read and used at phone width without JavaScript', async () => {
+  const { page } = await visit({ ...phone, javaScriptEnabled: false })
+  await page.goto(server.url)
+  await page.getByRole('link', { name: 'Connect as yourself' }).click()
+  await page.getByRole('button', { name: 'Allow' }).waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(phone.viewport.width)
+  const [second] = sandbox.state.organizations.slice(1)
+  await page.getByRole('radio', { name: second?.display_name ?? '' }).check()
+  await consent(page, 'Allow', 'moderator')
+  await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  await page.getByText(second?.display_name ?? '').waitFor()
+})

@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+// Node drives the browser, and everything under test is what users get: the built package, and bundles of it.
+export default defineConfig({
+  test: {
+    include: ['test/browser/**/*.test.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    fileParallelism: false,
+  },
+})
