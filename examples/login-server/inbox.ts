@@ -7,21 +7,20 @@ import type { SiteVariables } from './site.ts'
 /** The pages of a connected workspace: the conversations, one of them, and a reply. */
 export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
   site.get('/conversations', async (context) => {
-    const { connection } = context.var
-    const page = await connection.workspace.conversations.list({ limit: 20, after: context.req.query('after') })
+    const { connection, workspace } = context.var
+    const page = await workspace.conversations.list({ limit: 20, after: context.req.query('after') })
     return context.html(listPage(connection, page))
   })
 
   site.get('/conversations/:id', async (context) => {
-    const { connection } = context.var
+    const { connection, workspace } = context.var
     const id = context.req.param('id')
-    const messages = await connection.workspace.messages.list(id, { limit: 20, after: context.req.query('after') })
+    const messages = await workspace.messages.list(id, { limit: 20, after: context.req.query('after') })
     return context.html(conversationPage(connection, { id, messages }))
   })
 
   site.post('/conversations/:id/messages', async (context) => {
-    const { connection } = context.var
-    const { workspace } = connection
+    const { connection, workspace } = context.var
     const id = context.req.param('id')
     const path = `/conversations/${encodeURIComponent(id)}`
     const { text } = await context.req.parseBody()

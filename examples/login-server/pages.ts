@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { type Conversation, type Message, type Page, toDate, type User } from 'support-workspace-sdk'
-import type { Connection } from './connection.ts'
+import type { Connection } from 'support-workspace-sdk/oauth'
 import { toText } from './message-text.ts'
 
 /** `html` escapes whatever is put into it, so a page cannot be made without. */
@@ -105,16 +105,16 @@ function connectLinks(): Markup {
     <p class="soft">As yourself you can answer under your name. As the app you can only read.</p>`
 }
 
-function account({ me }: Connection): Markup {
+function account({ organization, actor, user, scopes }: Connection): Markup {
   return html`
     <details class="account">
       <summary>
-        <strong>${me.organization?.display_name ?? 'Workspace'}</strong>
-        <span class="soft">${me.actor === 'self' ? `as ${nameOf(me.user)}` : 'as the app'}</span>
+        <strong>${organization.name ?? 'Workspace'}</strong>
+        <span class="soft">${actor === 'self' ? `as ${nameOf(user)}` : 'as the app'}</span>
       </summary>
       <div class="menu">
         <p class="soft">This connection may use</p>
-        <ul class="scopes">${me.scopes?.map((scope) => html`<li>${scope}</li>`)}</ul>
+        <ul class="scopes">${scopes?.map((scope) => html`<li>${scope}</li>`)}</ul>
         <form method="post" action="/disconnect"><button>Disconnect</button></form>
       </div>
     </details>`
@@ -137,8 +137,8 @@ function conversationItem(conversation: Conversation): Markup {
     </li>`
 }
 
-function messageItem({ user, inserted_at, body_html }: Message, { me }: Connection): Markup {
-  const isMine = user?.id !== undefined && user.id === me.user?.id
+function messageItem({ user, inserted_at, body_html }: Message, connection: Connection): Markup {
+  const isMine = user?.id !== undefined && user.id === connection.user?.id
   return html`
     <li class="message${isMine ? ' mine' : ''}">
       <p class="head"><strong>${isMine ? 'You' : nameOf(user)}</strong> ${time(inserted_at)}</p>
@@ -146,11 +146,11 @@ function messageItem({ user, inserted_at, body_html }: Message, { me }: Connecti
     </li>`
 }
 
-function replyForm({ me }: Connection, path: string, failed: ConversationView['failed']): Markup {
-  if (me.actor !== 'self') {
+function replyForm({ actor, scopes, user }: Connection, path: string, failed: ConversationView['failed']): Markup {
+  if (actor !== 'self') {
     return html`<p class="hint">The app can read, but only a person can write. Connect as yourself to answer.</p>`
   }
-  if (me.scopes?.includes('messages:write') === false) {
+  if (scopes?.includes('messages:write') === false) {
     return html`<p class="hint">This connection may not write messages.</p>`
   }
   return html`
@@ -158,7 +158,7 @@ function replyForm({ me }: Connection, path: string, failed: ConversationView['f
     <form id="reply" class="reply" method="post" action="${path}/messages">
       <label for="text">Your reply</label>
       <textarea id="text" name="text" rows="4" required>${failed?.draft ?? ''}</textarea>
-      <button class="main">Send as ${nameOf(me.user)}</button>
+      <button class="main">Send as ${nameOf(user)}</button>
     </form>`
 }
 
@@ -166,7 +166,9 @@ function olderLink(path: string, { after }: { after: string | null }): Markup {
   return html`<a href="${path}?after=${encodeURIComponent(after ?? '')}">Older</a>`
 }
 
-function nameOf(user: User | null | undefined): string {
+type Named = { name?: string | null | undefined; email?: string | null | undefined }
+
+function nameOf(user: Named | null | undefined): string {
   return user?.name ?? user?.email ?? 'Somebody'
 }
 

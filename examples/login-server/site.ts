@@ -1,12 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
 import { secureHeaders } from 'hono/secure-headers'
-import { AuthenticationError, SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
-import { type AccessToken, createLoginHandlers, type OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
-import type { Connection } from './connection.ts'
+import { type AnyWorkspace, AuthenticationError, SupportWorkspaceError } from 'support-workspace-sdk'
+import {
+  type AccessToken,
+  type Connection,
+  ConnectionNotSavedError,
+  ConnectionStore,
+  createLoginHandlers,
+  type OAuthApp,
+  scopesFor,
+} from 'support-workspace-sdk/oauth'
 import { addInbox } from './inbox.ts'
 import { noticePage, toResponse, welcomePage } from './pages.ts'
 import { createSession } from './session.ts'
@@ -21,15 +27,16 @@ export interface SiteOptions {
 
 /** What every route below `/conversations` finds in its context. */
 export interface SiteVariables {
-  id: string
   connection: Connection
+  workspace: AnyWorkspace
 }
 
 const styles = readFileSync(new URL('style.css', import.meta.url))
 const icon = readFileSync(new URL('icon.svg', import.meta.url))
 
 export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Variables: SiteVariables }> {
-  const connections = new Map<string, Connection>()
+  // In memory, so a restart forgets every connection: pass `storage` and `secret` to keep them.
+  const store = new ConnectionStore({ baseUrl: app.baseUrl })
   const session = createSession(secret, publicUrl)
   const site = new Hono<{ Variables: SiteVariables }>()
 
@@ -38,10 +45,15 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     scope: scopesFor('conversations.list', 'messages.list', 'messages.create'),
     returnTo: '/conversations',
     async onConnected(token: AccessToken, { returnTo }: { returnTo: string }) {
-      const workspace = await SupportWorkspace.connect({ baseUrl: app.baseUrl, accessToken: token.accessToken })
-      const id = randomUUID()
-      connections.set(id, { workspace, me: await workspace.me() })
-      return new Response(null, { status: 303, headers: { location: returnTo, 'set-cookie': await session.begin(id) } })
+      const { key } = await store.save(token).catch((error: unknown) => {
+        // The service will not give this token again, so one failure must not lose it.
+        if (error instanceof ConnectionNotSavedError) return error.retry()
+        throw error
+      })
+      return new Response(null, {
+        status: 303,
+        headers: { location: returnTo, 'set-cookie': await session.begin(key) },
+      })
     },
     onError: (error: Error) => toResponse(noticePage('You are not connected', error.message), 403),
   }
@@ -71,22 +83,25 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
   site.get('/login/callback', (context) => asSelf.callback(context.req.raw))
 
   site.get('/', async (context) => {
-    const isConnected = connections.has((await session.read(context)) ?? '')
+    const key = await session.read(context)
+    const isConnected = key !== undefined && (await store.get(key)) !== undefined
     return isConnected ? context.redirect('/conversations') : context.html(welcomePage())
   })
 
   site.post('/disconnect', async (context) => {
-    await forget(context)
+    const key = await session.read(context)
+    if (key !== undefined) await store.remove(key)
+    session.end(context)
     const text = 'This server has forgotten its access. To end it for good, an admin revokes it in the dashboard.'
     return context.html(noticePage('Disconnected', text))
   })
 
   site.use('/conversations/*', async (context, next) => {
-    const id = await session.read(context)
-    const connection = connections.get(id ?? '')
-    if (id === undefined || connection === undefined) return context.redirect('/')
-    context.set('id', id)
+    const key = await session.read(context)
+    const connection = key === undefined ? undefined : await store.get(key)
+    if (connection === undefined) return context.redirect('/')
     context.set('connection', connection)
+    context.set('workspace', await store.workspace(connection.key))
     await next()
     // What a support inbox shows is nobody else's business, and stale after a disconnect.
     context.header('cache-control', 'no-store')
@@ -94,10 +109,11 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
   addInbox(site)
 
   site.notFound((context) => context.html(noticePage('Not found', 'There is no such page.'), 404))
-  site.onError(async (error, context) => {
+  site.onError((error, context) => {
     if (error instanceof HTTPException) return error.getResponse()
     if (error instanceof AuthenticationError) {
-      await forget(context)
+      // The store has removed the connection already.
+      session.end(context)
       const text = 'The connection has ended: an admin revoked it, or it has expired. Connect again to go on.'
       return context.html(noticePage('Connect again', text), 401)
     }
@@ -106,9 +122,4 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     return context.html(noticePage('Something is wrong here', 'Try again; the server has noted the failure.'), 500)
   })
   return site
-
-  async function forget(context: Context): Promise<void> {
-    connections.delete((await session.read(context)) ?? '')
-    session.end(context)
-  }
 }
