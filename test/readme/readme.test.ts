@@ -19,7 +19,8 @@ beforeAll(async () => {
   const redirectUri = 'http://127.0.0.1:3000/callback'
   sandbox = await startSandbox({ conversations: 120, app: { redirectUris: [redirectUri] } })
   const { clientId, clientSecret } = sandbox.app
-  const given = { baseUrl: sandbox.url, clientId, clientSecret, redirectUri, visit, keep: vi.fn() }
+  const secret = 'thirty-two characters, or some more'
+  const given = { baseUrl: sandbox.url, clientId, clientSecret, redirectUri, secret, visit, keep: vi.fn() }
   for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
 })
 
