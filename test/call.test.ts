@@ -1,0 +1,72 @@
+import { Call } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { json, makeClient, refusal, rejection, scripted } from './helpers/client.ts'
+
+const unhandled: unknown[] = []
+const hear = (reason: unknown) => unhandled.push(reason)
+
+beforeEach(() => {
+  unhandled.length = 0
+  process.on('unhandledRejection', hear)
+})
+
+afterEach(async () => {
+  await new Promise(setImmediate)
+  process.off('unhandledRejection', hear)
+  expect(unhandled).toEqual([])
+})
+
+const good = () => makeClient({ fetch: scripted(json({ data: { id: '1' } }, 200, { 'x-request-id': 'r1' })) })
+const bad = () => makeClient({ fetch: scripted(refusal(404, 'not_found')) })
+
+describe('a call', () => {
+  it('is a promise of the data', async () => {
+    const call = good().members.get('1')
+    expect(call).toBeInstanceOf(Call)
+    expect(await call).toEqual({ id: '1' })
+    expect(await Promise.all([call, call])).toEqual([{ id: '1' }, { id: '1' }])
+    expect(await call.then(({ id }) => id)).toBe('1')
+    expect(await call.catch(() => 'not this')).toEqual({ id: '1' })
+    expect(await call.finally(() => {})).toEqual({ id: '1' })
+    expect(Object.prototype.toString.call(call)).toBe('[object Call]')
+  })
+
+  it('gives status, headers and request id beside the data, from the same request', async () => {
+    const fetch = scripted(json({ data: { id: '1' } }, 201, { 'x-request-id': 'r1' }))
+    const call = makeClient({ fetch }).members.get('1')
+    const { data, response } = await call.withResponse()
+    expect(data).toBe(await call)
+    expect(response).toMatchObject({ status: 201, requestId: 'r1' })
+    expect(response.headers.get('content-type')).toContain('application/json')
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  it('is sent whether or not anybody waits for it', async () => {
+    const fetch = scripted(json({ data: { id: '1' } }))
+    void makeClient({ fetch }).members.invite({ email: 'a@b.test' })
+    for (let turn = 0; fetch.requests.length === 0 && turn < 100; turn += 1) await new Promise(setImmediate)
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  it.each([
+    ['await', (call: Call<unknown>) => call],
+    ['then', (call: Call<unknown>) => call.then(() => {})],
+    ['finally', (call: Call<unknown>) => call.finally(() => {})],
+    ['withResponse', (call: Call<unknown>) => call.withResponse()],
+  ])('that fails rejects through %s, and nothing is left unhandled', async (_, use) => {
+    expect(await rejection(use(bad().members.get('1')))).toMatchObject({ status: 404 })
+  })
+
+  it('that fails can be caught', async () => {
+    expect(
+      await bad()
+        .members.get('1')
+        .catch((error: unknown) => (error as Error).name),
+    ).toBe('NotFoundError')
+  })
+
+  it('rejects with the same error each time', async () => {
+    const call = bad().members.get('1')
+    expect(await rejection(call)).toBe(await rejection(call.withResponse()))
+  })
+})
