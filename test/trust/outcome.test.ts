@@ -1,0 +1,166 @@
+import { RequestError } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { makeClient, rejection } from '../helpers/client.ts'
+import { type EffectsServer, type Fault, faults, startEffectsServer } from '../helpers/effects-server.ts'
+import { Random } from '../helpers/random.ts'
+import { answerJson, startRawServer } from '../helpers/raw-server.ts'
+
+// The backoff is jitter times this: no test has to wait.
+beforeEach(() => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const client = ({ server, fetch }: EffectsServer) => makeClient({ baseUrl: server.url, fetch })
+
+describe('a write', () => {
+  it.each([
+    ['refused connection', 'not-sent', 0, 'ConnectionError'],
+    ['drop before reading', 'unknown', 0, 'ConnectionError'],
+    ['drop after reading', 'unknown', 0, 'ConnectionError'],
+    ['reset after reading', 'unknown', 0, 'ConnectionError'],
+    ['429', 'refused', 0, 'RateLimitError'],
+    ['422', 'refused', 0, 'UnprocessableError'],
+    ['500 without effect', 'unknown', 0, 'ServerError'],
+    ['HTML without effect', 'unknown', 0, 'UnexpectedResponseError'],
+    ['drop after effect', 'unknown', 1, 'ConnectionError'],
+    ['reset after effect', 'unknown', 1, 'ConnectionError'],
+    ['drop in the headers', 'unknown', 1, 'ConnectionError'],
+    ['drop in the body', 'unknown', 1, 'ConnectionError'],
+    ['body cut short', 'unknown', 1, 'UnexpectedResponseError'],
+    ['500 after effect', 'unknown', 1, 'ServerError'],
+    ['redirect after effect', 'unknown', 1, 'UnexpectedResponseError'],
+  ] as [Fault, string, number, string][])(
+    'that meets a %s is told as %s (effects: %i)',
+    async (fault, outcome, effects, name) => {
+      await using server = await startEffectsServer()
+      server.plan(fault)
+      const call = client(server).messages.create('c1', { body_html: 'x' }, { maxRetries: 0 })
+      const error = await rejection(call)
+      expect(error).toMatchObject({ outcome, name, operation: 'messages.create', attempts: [{ error: name }] })
+      expect(server.effects).toBe(effects)
+      expect(server.attempts).toBe(1)
+    },
+  )
+
+  it('that meets a reset while it connects is told as not sent or as unknown: either is true', async () => {
+    await using server = await startEffectsServer()
+    server.plan('reset before reading')
+    const error = await rejection(client(server).messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
+    expect(error).toMatchObject({ outcome: expect.stringMatching(/^(not-sent|unknown)$/), name: 'ConnectionError' })
+    expect(server.effects).toBe(0)
+  })
+
+  const certain = faults.filter((fault) => fault !== 'reset before reading')
+  it.each(certain)('that met a %s is sent again only where it cannot have arrived', async (fault) => {
+    await using server = await startEffectsServer()
+    server.plan(fault)
+    const repeats = fault === 'refused connection' || fault === '429'
+    const call = client(server).messages.create('c1', { body_html: 'x' })
+    if (repeats) expect(await call).toMatchObject({ id: 'm1' })
+    else await rejection(call)
+    expect(server.attempts).toBe(repeats ? 2 : 1)
+    expect(server.effects).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('a delete', () => {
+  it('that took effect in an answer that was lost, and then is not there, is told as unknown', async () => {
+    let there = true
+    await using server = await startRawServer({
+      onRequest(request) {
+        if (there) request.socket.destroy()
+        else answerJson(request, { error: 'not_found' }, { status: 404 })
+        there = false
+      },
+    })
+    const error = await rejection(makeClient({ baseUrl: server.url }).messages.delete('c1', 'm1'))
+    expect(error).toMatchObject({
+      name: 'NotFoundError',
+      outcome: 'unknown',
+      attempts: [
+        { error: 'ConnectionError', wait: 0 },
+        { status: 404, error: 'NotFoundError' },
+      ],
+    })
+  })
+})
+
+describe('over thousands of runs', () => {
+  it.each([
+    ['create', 2_000, 1],
+    ['delete', 1_000, 2],
+  ] as const)(
+    'of %s the outcome told is true, and no create takes effect twice',
+    async (kind, runs, seed) => {
+      await using server = await startEffectsServer()
+      const random = new Random(seed)
+      const { messages } = client(server)
+      const told = { succeeded: 0, 'not-sent': 0, refused: 0, unknown: 0 }
+      let injected = 0
+      let doubled = 0
+      let untrue = 0
+      for (let run = 0; run < runs; run += 1) {
+        const plan = Array.from({ length: 3 }, () => random.pick<Fault>([...faults, 'none', 'none']))
+        server.plan(...plan)
+        const options = { maxRetries: random.pick([0, 1, 2]) }
+        const outcome = await (kind === 'create'
+          ? messages.create('c1', { body_html: 'x' }, options)
+          : messages.delete('c1', 'm1', options)
+        ).then(
+          () => 'succeeded' as const,
+          (error: unknown) => {
+            if (!(error instanceof RequestError)) throw error
+            expect(error.attempts).toHaveLength(server.attempts)
+            return error.outcome
+          },
+        )
+        told[outcome] += 1
+        injected += plan.slice(0, server.attempts).filter((fault) => fault !== 'none').length
+        if (kind === 'create' && server.effects > 1) doubled += 1
+        if (server.effects > 0 && (outcome === 'refused' || outcome === 'not-sent')) untrue += 1
+        if (server.effects === 0 && outcome === 'succeeded') untrue += 1
+      }
+      console.log(
+        `${kind}: ${runs} runs, ${injected} faults, told ${JSON.stringify(told)}, doubled ${doubled}, untrue ${untrue}`,
+      )
+      expect({ doubled, untrue }).toEqual({ doubled: 0, untrue: 0 })
+      // The runs mean something only if they went all ways.
+      for (const count of Object.values(told)) expect(count).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+})
+
+describe('the connections', () => {
+  it('are kept through hundreds of failed answers: no body is left unread', async () => {
+    const statuses = [400, 401, 403, 404, 422, 429, 500, 503]
+    await using server = await startRawServer({
+      onRequest(request) {
+        const status = statuses[request.number % statuses.length] as number
+        const headers = { 'retry-after': '0', 'x-large': 'x'.repeat(700) }
+        answerJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
+      },
+    })
+    const workspace = makeClient({ baseUrl: server.url })
+    for (let count = 0; count < 200; count += 1) await rejection(workspace.messages.create('c1', { body_html: 'x' }))
+    for (let count = 0; count < 100; count += 1) await rejection(workspace.me())
+    expect(server.requests.length).toBeGreaterThan(300)
+    // A repeat may come before the platform has taken the connection back; it never opens one each.
+    expect(server.connections).toBeLessThanOrEqual(3)
+  })
+
+  it('are let go when an answer is not read to its end', async () => {
+    await using server = await startRawServer({
+      onRequest: ({ socket }) =>
+        socket.write('HTTP/1.1 302 Found\r\nlocation: /x\r\ncontent-length: 1000000\r\n\r\nsome of it'),
+    })
+    const workspace = makeClient({ baseUrl: server.url })
+    for (let count = 0; count < 50; count += 1) await rejection(workspace.me())
+    await server.idle()
+    expect(server.openConnections).toBe(0)
+  })
+})
