@@ -46,8 +46,8 @@ export class RecordFormat {
   }
 
   async #open(key: string, sealed: unknown): Promise<unknown> {
-    if (this.#sealer === undefined) throw unknownSecret(key)
     if (typeof sealed !== 'string') throw damagedEntry(key)
+    if (this.#sealer === undefined) throw unknownSecret(key)
     const opened = await this.#sealer.open(sealed)
     if (opened.ok) return opened.value
     throw opened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)

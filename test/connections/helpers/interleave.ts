@@ -1,0 +1,98 @@
+import { setImmediate } from 'node:timers/promises'
+import type { ConnectionStorage } from '../../../src/oauth/index.ts'
+import { type Method, mapStorage } from './storages.ts'
+
+/** A storage whose operations take effect one by one, when a schedule lets them. */
+export interface SteppedStorage {
+  readonly items: Map<string, string>
+  /** Whether operations wait for the schedule. Off before the actors begin, and after they have ended. */
+  stepping: boolean
+  /** The storage as one of the actors sees it. */
+  readonly as: (actor: string) => ConnectionStorage
+}
+
+export interface Scenario {
+  /** What runs at the same time. Each has its own stores, as processes have. */
+  readonly actors: Readonly<Record<string, () => Promise<unknown>>>
+  /** Looks at how it ended. */
+  readonly check: () => Promise<void> | void
+}
+
+/**
+ * Runs a scenario in every order in which the storage operations of its actors can follow one another, and checks the end
+ * of each. Nothing but the storage may take time.
+ *
+ * @returns how many orders there were.
+ */
+export async function everyInterleaving(prepare: (storage: SteppedStorage) => Promise<Scenario>): Promise<number> {
+  let schedules = 0
+  const open: number[][] = [[]]
+  for (let schedule = open.pop(); schedule !== undefined; schedule = open.pop()) {
+    const { width, taken, trace } = await run(prepare, schedule)
+    for (let depth = taken.length - 1; depth >= schedule.length; depth -= 1) {
+      for (let choice = 1; choice < (width[depth] ?? 0); choice += 1) open.push([...taken.slice(0, depth), choice])
+    }
+    schedules += 1
+    if (schedules > 100_000) throw new Error(`There are too many orders to try, for example:\n${trace.join('\n')}`)
+  }
+  return schedules
+}
+
+interface Waiting {
+  readonly name: string
+  readonly proceed: () => void
+}
+
+/** One run. Beyond the schedule, the first of the waiting operations goes on. */
+async function run(prepare: (storage: SteppedStorage) => Promise<Scenario>, schedule: readonly number[]) {
+  const waiting: Waiting[] = []
+  const width: number[] = []
+  const taken: number[] = []
+  const trace: string[] = []
+  const storage = steppedStorage(waiting)
+  const { actors, check } = await prepare(storage)
+  storage.stepping = true
+  const outcomes = Promise.allSettled(Object.values(actors).map((actor) => actor()))
+  // After an immediate every promise that can settle has settled: the actors wait for the storage, or are done.
+  for (await setImmediate(); waiting.length > 0; await setImmediate()) {
+    const choice = schedule[taken.length] ?? 0
+    width.push(waiting.length)
+    taken.push(choice)
+    const [next] = waiting.splice(choice, 1)
+    if (next === undefined) throw new Error('The scenario does not run the same way twice.')
+    trace.push(next.name)
+    next.proceed()
+  }
+  try {
+    storage.stepping = false
+    for (const outcome of await outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    await check()
+  } catch (error) {
+    throw new Error(`It went wrong in this order:\n${trace.join('\n')}`, { cause: error })
+  }
+  return { width, taken, trace }
+}
+
+function steppedStorage(waiting: Waiting[]): SteppedStorage {
+  const storage = mapStorage()
+  const stepped: SteppedStorage = {
+    items: storage.items,
+    stepping: false,
+    as: (actor) => {
+      const step = <Value>(method: Method, key: string, operate: () => Value): Value | Promise<Value> =>
+        stepped.stepping
+          ? new Promise((resolve) => {
+              const name = `${actor}: ${method} ${key.replace(/^.*:/, '')}`
+              waiting.push({ name, proceed: () => resolve(operate()) })
+            })
+          : operate()
+      return {
+        getItem: (key) => step('getItem', key, () => storage.getItem(key)),
+        setItem: (key, value) => step('setItem', key, () => storage.setItem(key, value)),
+        removeItem: (key) => step('removeItem', key, () => storage.removeItem(key)),
+        getKeys: (base) => step('getKeys', base ?? '', () => storage.getKeys()),
+      }
+    },
+  }
+  return stepped
+}

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+export interface RedisServer {
+  /** The path of its Unix socket. It listens on no port. */
+  readonly path: string
+  readonly close: () => Promise<void>
+}
+
+/** Where the `redis-server` of this machine is; undefined when it has none. */
+export function findRedis(): string | undefined {
+  const candidates = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'redis-server'))
+  return candidates.find((candidate) => {
+    try {
+      accessSync(candidate, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Starts a server that keeps everything in memory, and waits until it takes connections. */
+export async function startRedis(binary: string): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'redis-'))
+  const path = join(folder, 'redis.sock')
+  const options = ['--port', '0', '--unixsocket', path, '--save', '', '--appendonly', 'no', '--dir', folder]
+  const server = spawn(binary, options, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    void ended.then(() => reject(new Error(`redis-server ended before it was ready:\n${log}`)))
+    let log = ''
+    server.stdout.on('data', (piece: Buffer) => {
+      log += piece
+      if (/ready to accept connections/i.test(log)) resolve()
+    })
+  })
+  return {
+    path,
+    close: async () => {
+      server.kill()
+      await ended
+      rmSync(folder, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,242 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type AnyWorkspace, AuthenticationError, type OperationEndEvent } from '../../src/index.ts'
+import type { Connection, ConnectionStoreOptions } from '../../src/oauth/index.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { heldFetch } from './helpers/held-fetch.ts'
+import { watched } from './helpers/storages.ts'
+import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
+
+const newSandbox = useSandbox()
+let sandbox: Sandbox
+beforeEach(async () => {
+  sandbox = await newSandbox()
+})
+
+async function connected(options: Partial<ConnectionStoreOptions> = {}) {
+  const gate = heldFetch()
+  const watch = watched()
+  const revoked: Connection[] = []
+  const store = makeStore(sandbox, {
+    storage: watch.storage,
+    secret,
+    client: { fetch: gate.fetch, maxRetries: 0 },
+    ...options,
+    onRevoked: async (connection) => {
+      revoked.push(connection)
+      await options.onRevoked?.(connection)
+    },
+  })
+  const token = sandbox.issueToken({ actor: 'self' })
+  const connection = await store.save(token)
+  const workspace = await store.workspace(connection.key)
+  watch.reset()
+  sandbox.clearRequests()
+  return { gate, watch, revoked, store, token, connection, workspace }
+}
+
+function callMany(clients: readonly AnyWorkspace[], times: number): Promise<unknown[]> {
+  const calls = Array.from({ length: times }, (_, index) => clients[index % clients.length]?.me())
+  return Promise.all(calls.map((call) => rejection(call as PromiseLike<unknown>)))
+}
+
+describe('a hundred calls and one revocation', () => {
+  test('lead to one onRevoked and one removal, though several clients share the connection', async () => {
+    const { gate, watch, revoked, store, token, connection, workspace } = await connected()
+    const clients = [workspace, await store.workspace(connection.key), await store.workspace(connection.key)]
+    gate.hold('requests')
+    const calls = callMany(clients, 100)
+    await gate.held(100)
+    sandbox.revoke(token)
+    gate.release()
+    for (const error of await calls) {
+      expect(error).toBeInstanceOf(AuthenticationError)
+      expect(error).toMatchObject({ code: 'invalid_token', outcome: 'refused' })
+      expect((error as Error).cause).toBeUndefined()
+    }
+    expect(revoked).toEqual([connection])
+    expect(watch.count('removeItem')).toBe(1)
+    expect(watch.count('setItem')).toBe(0)
+    expect(sandbox.requests).toHaveLength(100)
+    expect(await store.get(connection.key)).toBeUndefined()
+    expect(await store.list()).toEqual({ connections: [], unreadable: [] })
+  })
+
+  test('leave a connection alone that was saved before their answers came', async () => {
+    const { gate, watch, revoked, store, token, connection, workspace } = await connected()
+    sandbox.revoke(token)
+    gate.hold('answers')
+    const calls = callMany([workspace], 100)
+    await gate.held(100)
+    const successor = sandbox.issueToken({ actor: 'self' })
+    const saved = await makeStore(sandbox, { storage: watch.storage, secret }).save(successor)
+    expect(saved.key).toBe(connection.key)
+    watch.reset()
+    gate.release()
+    for (const error of await calls) expect(error).toBeInstanceOf(AuthenticationError)
+    expect(revoked).toEqual([])
+    expect(watch.count('removeItem')).toBe(0)
+    expect(await store.get(connection.key)).toEqual(saved)
+    expect((await workspace.me()).actor).toBe('self')
+  })
+
+  test('leave a connection alone that onRevoked itself saved', async () => {
+    const successor = sandbox.issueToken({ actor: 'self' })
+    let save: () => Promise<unknown> = async () => undefined
+    const { revoked, gate, store, token, workspace, connection } = await connected({
+      onRevoked: async () => void (await save()),
+    })
+    save = () => store.save(successor)
+    gate.hold('requests')
+    const calls = callMany([workspace], 100)
+    await gate.held(100)
+    sandbox.revoke(token)
+    gate.release()
+    await calls
+    expect(revoked).toHaveLength(1)
+    expect(await store.get(connection.key)).toBeDefined()
+    expect((await workspace.me()).actor).toBe('self')
+  })
+})
+
+describe('after a revocation', () => {
+  test('calls fail at once and without traffic, until a new login: then the same client works again', async () => {
+    const { store, token, connection, workspace, watch } = await connected()
+    sandbox.revoke(token)
+    await rejection(workspace.me())
+    sandbox.clearRequests()
+    const error = await storeError(workspace.conversations.list())
+    expect(error).toMatchObject({ reason: 'not_connected', key: connection.key, outcome: 'not-sent' })
+    expect(error.message).toContain('Log in again')
+    await storeError(store.workspace(connection.key))
+    expect(sandbox.requests).toEqual([])
+
+    await makeStore(sandbox, { storage: watch.storage, secret }).save(sandbox.issueToken({ actor: 'self' }))
+    expect((await workspace.conversations.list()).data).not.toEqual([])
+  })
+
+  test('the hooks hear that nothing was sent', async () => {
+    const ends: OperationEndEvent[] = []
+    const { store, connection, workspace } = await connected({
+      client: { hooks: { onOperationEnd: (event) => void ends.push(event) } },
+    })
+    await store.remove(connection.key)
+    await storeError(workspace.me())
+    expect(ends.at(-1)).toMatchObject({ error: 'ConnectionStoreError', outcome: 'not-sent', status: undefined })
+  })
+
+  test('another connection of the same store goes on', async () => {
+    const { store, token, workspace, revoked } = await connected()
+    const other = await store.workspace((await store.save(sandbox.issueToken({ actor: 'app' }))).key)
+    sandbox.revoke(token)
+    await rejection(workspace.me())
+    expect(revoked).toHaveLength(1)
+    expect((await other.me()).actor).toBe('app')
+  })
+
+  test('a second one after a new login is heard of too', async () => {
+    const { store, token, workspace, revoked } = await connected()
+    sandbox.revoke(token)
+    await rejection(workspace.me())
+    const successor = sandbox.issueToken({ actor: 'self' })
+    await store.save(successor)
+    sandbox.revoke(successor)
+    await rejection(workspace.me())
+    expect(revoked).toHaveLength(2)
+  })
+})
+
+describe('a 401 that is about something else', () => {
+  test.each(['invalid_client', 'expired_session', undefined])('with the code %s removes nothing', async (code) => {
+    const { watch, revoked, workspace } = await connected()
+    sandbox.failNext({ status: 401, body: code === undefined ? {} : { error: code } })
+    expect(await rejection(workspace.me())).toBeInstanceOf(AuthenticationError)
+    expect(revoked).toEqual([])
+    expect(watch.count('removeItem')).toBe(0)
+    await workspace.me()
+  })
+})
+
+describe('an onRevoked', () => {
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('The mail server is down.')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('The mail server is down.'))],
+  ])('that %s leaves the call its own error, and is the cause of it', async (_title, onRevoked) => {
+    const { token, revoked, workspace } = await connected({ onRevoked })
+    sandbox.revoke(token)
+    const error = (await rejection(workspace.me())) as AuthenticationError
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect(error.cause).toMatchObject({ message: 'The mail server is down.' })
+    expect((await storeError(workspace.me())).reason).toBe('not_connected')
+    expect(revoked).toHaveLength(1)
+  })
+
+  test('can use the store and its clients, which already see the connection gone', async () => {
+    const seen: unknown[] = []
+    let look: (key: string) => Promise<void> = async () => {}
+    const { token, workspace, store } = await connected({ onRevoked: ({ key }) => look(key) })
+    look = async (key) => void seen.push(await store.get(key), (await storeError(workspace.me())).reason)
+    sandbox.revoke(token)
+    await rejection(workspace.me())
+    expect(seen).toEqual([undefined, 'not_connected'])
+  })
+})
+
+describe('a storage that fails', () => {
+  test('when the revoked entry is to be removed is the cause of the error, and the token is not used again', async () => {
+    const { watch, token, revoked, workspace, store, connection } = await connected()
+    sandbox.revoke(token)
+    watch.before = ({ method }) => {
+      if (method === 'removeItem') throw new Error('The disk is full.')
+    }
+    const error = (await rejection(workspace.me())) as AuthenticationError
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect(String((error.cause as Error).message)).toContain('The disk is full.')
+    expect(revoked).toHaveLength(1)
+    sandbox.clearRequests()
+
+    // Each look tries to remove it, and succeeds once the storage does.
+    watch.reset()
+    expect((await storeError(workspace.me())).reason).toBe('not_connected')
+    expect(watch.count('removeItem')).toBe(1)
+    watch.before = () => undefined
+    expect(await store.get(connection.key)).toBeUndefined()
+    watch.reset()
+    expect(await store.list()).toEqual({ connections: [], unreadable: [] })
+    expect(watch.count('removeItem')).toBe(0)
+    expect(sandbox.requests).toEqual([])
+    expect(revoked).toHaveLength(1)
+    await store.save(sandbox.issueToken({ actor: 'self' }))
+    await workspace.me()
+  })
+
+  test('when the token is looked up fails the call before anything is sent', async () => {
+    const { watch, workspace } = await connected()
+    watch.before = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
+    const error = await storeError(workspace.me())
+    expect(error).toMatchObject({ reason: 'storage_failed', outcome: 'not-sent', cause: { code: 'ECONNREFUSED' } })
+    expect(error.message).toContain('connect ECONNREFUSED')
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test('when it does not answer at all ends with the time limit of the call', async () => {
+    const { watch, workspace } = await connected()
+    watch.before = () => new Promise(() => {})
+    const error = await rejection(workspace.me({ timeout: 20, totalTimeout: 50 }))
+    expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test('fails list and remove aloud', async () => {
+    const { watch, store, connection } = await connected()
+    watch.before = () => Promise.reject('gone')
+    expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed', key: undefined })
+    expect(await storeError(store.remove(connection.key))).toMatchObject({ reason: 'storage_failed' })
+    watch.before = ({ method }) => (method === 'getItem' ? Promise.reject(new Error('gone')) : undefined)
+    expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed', key: connection.key })
+  })
+})

@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { AuthenticationError, ServerError, UnexpectedResponseError } from '../../src/index.ts'
+import { ConnectionNotSavedError, ConnectionStore, ConnectionStoreError } from '../../src/oauth/index.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { printed } from './helpers/printed.ts'
+import { type Method, watched } from './helpers/storages.ts'
+import { makeStore, rejection, storeError, useSandbox } from './helpers/store.ts'
+
+const newSandbox = useSandbox()
+let sandbox: Sandbox
+beforeEach(async () => {
+  sandbox = await newSandbox()
+})
+
+async function notSaved(promise: PromiseLike<unknown>): Promise<ConnectionNotSavedError> {
+  const error = await rejection(promise)
+  expect(error).toBeInstanceOf(ConnectionNotSavedError)
+  expect(error).toBeInstanceOf(ConnectionStoreError)
+  return error as ConnectionNotSavedError
+}
+
+const meRequests = () => sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/me').length
+
+describe('a storage that fails while a login is saved', () => {
+  test('is heard of, leaves the old connection, and loses no token: retry saves it without asking /me again', async () => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage })
+    const old = await store.save(sandbox.issueToken())
+    const token = sandbox.issueToken()
+    watch.before = ({ method }) => {
+      if (method === 'setItem') throw new Error('The disk is full.')
+    }
+    sandbox.clearRequests()
+    const error = await notSaved(store.save(token))
+    expect(error).toMatchObject({ reason: 'storage_failed', key: old.key, name: 'ConnectionNotSavedError' })
+    expect(error.message).toContain('The disk is full.')
+    expect(error.message).toContain('call `retry()`')
+    expect(await store.get(old.key)).toEqual(old)
+
+    const again = await notSaved(error.retry())
+    expect(again).not.toBe(error)
+    watch.before = () => undefined
+    const saved = await again.retry()
+    expect(saved.key).toBe(old.key)
+    expect(await store.get(old.key)).toEqual(saved)
+    expect(meRequests()).toBe(1)
+    expect(await watch.storage.getKeys()).toHaveLength(2)
+    const workspace = await store.workspace(saved.key)
+    await workspace.me()
+    expect(sandbox.requests.at(-1)?.headers.authorization).toBe(`Bearer ${token}`)
+  })
+
+  test('after the entry was written leaves nothing of it once a retry succeeds', async () => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage })
+    let left = 2
+    watch.before = ({ method, key }) => {
+      if (method === 'setItem' && key.endsWith(':current') && left-- > 0) throw new Error('no')
+    }
+    const error = await notSaved(store.save(sandbox.issueToken()))
+    const again = await notSaved(error.retry())
+    expect(await watch.storage.getKeys()).toHaveLength(2)
+    await again.retry()
+    expect(await watch.storage.getKeys()).toHaveLength(2)
+  })
+
+  test('only while it tidies up afterwards does not fail the save', async () => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage })
+    const { key } = await store.save(sandbox.issueToken())
+    watch.before = ({ method }) => (method === 'removeItem' ? Promise.reject(new Error('no')) : undefined)
+    await store.save(sandbox.issueToken())
+    watch.before = () => undefined
+    await store.save(sandbox.issueToken())
+    expect(await watch.storage.getKeys()).toHaveLength(2)
+    await (await store.workspace(key)).me()
+  })
+
+  test.each<[Method, unknown]>([
+    ['setItem', 'a plain string'],
+    ['setItem', undefined],
+    ['setItem', { toString: () => 'an object' }],
+    ['getItem', new TypeError('one')],
+  ])('by throwing something odd from %s (%#) is an error of the store all the same', async (method, thrown) => {
+    const watch = watched()
+    watch.before = (call) => {
+      if (call.method === method) throw thrown
+    }
+    expect((await notSaved(makeStore(sandbox, { storage: watch.storage }).save(sandbox.issueToken()))).reason).toBe(
+      'storage_failed',
+    )
+  })
+
+  test('with an error that quotes what was to be written shows nothing of it', async () => {
+    const token = sandbox.issueToken()
+    const storage = {
+      getItem: () => null,
+      removeItem: () => undefined,
+      getKeys: () => [],
+      // As Redis clients and SQL drivers do.
+      setItem: (_key: string, value: string) => {
+        throw Object.assign(new Error(`READONLY, in SET ${value}`), { command: { name: 'set', args: [value] }, token })
+      },
+    }
+    const error = await notSaved(makeStore(sandbox, { storage }).save(token))
+    expect(printed(error)).not.toContain(token)
+    expect(printed(await notSaved(error.retry()))).not.toContain(token)
+    expect(error.message).toContain('READONLY')
+  })
+})
+
+describe('a /me that fails while a login is saved', () => {
+  test('is heard of, and retry asks again', async () => {
+    const token = sandbox.issueToken()
+    const store = makeStore(sandbox, { client: { maxRetries: 0 } })
+    sandbox.failNext({ status: 503 })
+    const error = await notSaved(store.save(token))
+    expect(error).toMatchObject({ reason: 'me_failed', key: undefined })
+    expect(error.cause).toBeInstanceOf(ServerError)
+    expect(printed(error)).not.toContain(token)
+    expect(await store.get((await error.retry()).key)).toBeDefined()
+    expect(meRequests()).toBe(2)
+  })
+
+  test('because the token was revoked meanwhile says so', async () => {
+    const token = sandbox.issueToken()
+    sandbox.revoke(token)
+    const error = await notSaved(makeStore(sandbox).save(token))
+    expect(error.cause).toBeInstanceOf(AuthenticationError)
+    expect(printed(error)).not.toContain(token)
+  })
+})
+
+describe('a /me that does not say whose the token is', () => {
+  const whole = {
+    application: { id: 'a' },
+    organization: { id: 'o' },
+    actor: 'self',
+    scopes: ['users:read'],
+    user: { id: 'u' },
+  }
+  const storeWith = (me: unknown) =>
+    new ConnectionStore({
+      baseUrl: 'https://service.example',
+      client: { fetch: async () => Response.json(me), validation: 'off' },
+    })
+
+  test.each<[string, object, string]>([
+    ['no application', { application: null }, 'application'],
+    ['an application without id', { application: { name: 'App' } }, 'application'],
+    ['an application that is text', { application: 'a' }, 'application'],
+    ['no organization', { organization: undefined }, 'organization'],
+    ['an empty organization id', { organization: { id: '' } }, 'organization'],
+    ['an id that is a number', { organization: { id: 7 } }, 'organization'],
+    ['an id with half a character', { organization: { id: 'o\ud800' } }, 'organization'],
+    ['no actor', { actor: null }, 'actor'],
+    ['an actor that is not known', { actor: 'robot' }, 'actor'],
+    ['no user', { user: null }, 'user'],
+    [
+      'nothing at all',
+      { application: null, organization: null, actor: null, user: null },
+      'application, organization, actor',
+    ],
+  ])('because it has %s names what is missing', async (_title, change, missing) => {
+    const error = await notSaved(storeWith({ ...whole, ...change }).save('token'))
+    expect(error.reason).toBe('identity_incomplete')
+    expect(error.message).toContain(`does not name the token's ${missing}.`)
+  })
+
+  test('is no answer that can be used when it is no object', async () => {
+    expect((await notSaved(storeWith([]).save('token'))).cause).toBeInstanceOf(UnexpectedResponseError)
+  })
+
+  test('needs no user for the app itself, and no names or scopes for anybody', async () => {
+    const { scopes: _, ...bare } = whole
+    const app = await storeWith({ ...bare, actor: 'app' }).save('token')
+    expect(app).toEqual({ ...app, key: 'app.a.o', actor: 'app', application: { id: 'a' }, organization: { id: 'o' } })
+    expect(app).not.toHaveProperty('user')
+    expect(app).not.toHaveProperty('scopes')
+    expect((await storeWith(bare).save('token')).key).toBe('self.a.o.u')
+  })
+})
+
+test('a workspace whose entry cannot be read fails before anything is sent', async () => {
+  const watch = watched()
+  const store = makeStore(sandbox, { storage: watch.storage })
+  const { key } = await store.save(sandbox.issueToken())
+  const workspace = await store.workspace(key)
+  for (const place of await watch.storage.getKeys()) await watch.storage.setItem(place, 'spoiled')
+  sandbox.clearRequests()
+  expect(await storeError(workspace.me())).toMatchObject({ reason: 'entry_damaged', key, outcome: 'not-sent' })
+  expect(sandbox.requests).toEqual([])
+})

@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { mapStorage } from './helpers/storages.ts'
+import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
+
+const newer = 'the newer secret of this app, 32 characters or more'
+
+const newSandbox = useSandbox()
+let sandbox: Sandbox
+let storage: ReturnType<typeof mapStorage>
+beforeEach(async () => {
+  sandbox = await newSandbox()
+  storage = mapStorage()
+})
+
+const store = (key?: string | string[]) => makeStore(sandbox, { storage, secret: key })
+const text = () => JSON.stringify([...storage.items])
+const place = (key: string, what: 'pointer' | 'entry') =>
+  [...storage.items.keys()].find(
+    (one) => one.includes(`:${key}:`) && one.endsWith(':current') === (what === 'pointer'),
+  ) ?? ''
+
+describe('with a secret', () => {
+  test('the storage shows neither token nor names', async () => {
+    const token = sandbox.issueToken({ actor: 'self' })
+    const { user, organization } = await store(secret).save(token)
+    expect(text()).not.toContain(token)
+    expect(text()).not.toContain(String(user?.name))
+    expect(text()).not.toContain(String(organization.name))
+  })
+
+  test('an entry sealed with an older secret is read as long as that is in the list', async () => {
+    const saved = await store(secret).save(sandbox.issueToken())
+    const rotated = store([newer, secret])
+    expect(await rotated.get(saved.key)).toEqual(saved)
+    await (await rotated.workspace(saved.key)).me()
+    await rotated.save(sandbox.issueToken())
+    expect(await store(newer).get(saved.key)).toBeDefined()
+  })
+
+  test('an entry sealed with a secret that is not known is an error that names it, and stays where it is', async () => {
+    const { key } = await store(secret).save(sandbox.issueToken())
+    const before = text()
+    for (const other of [store(newer), store()]) {
+      const error = await storeError(other.get(key))
+      expect(error).toMatchObject({ reason: 'secret_unknown', key })
+      expect(error.message).toContain(key)
+      expect(await storeError(other.workspace(key))).toMatchObject({ reason: 'secret_unknown' })
+      expect(await other.list()).toMatchObject({ connections: [], unreadable: [{ reason: 'secret_unknown', key }] })
+    }
+    expect(text()).toBe(before)
+    expect(await store(secret).get(key)).toBeDefined()
+  })
+
+  test('an entry that is not sealed is refused: who can write to the storage could have put it there', async () => {
+    const { key } = await store().save(sandbox.issueToken())
+    const error = await storeError(store(secret).workspace(key))
+    expect(error).toMatchObject({ reason: 'entry_damaged', key })
+    expect(error.message).toContain('not sealed')
+    await store(secret).save(sandbox.issueToken())
+    await (await store(secret).workspace(key)).me()
+  })
+
+  test("an entry put in another connection's place is not taken for that one's", async () => {
+    const app = await store(secret).save(sandbox.issueToken())
+    const self = await store(secret).save(sandbox.issueToken({ actor: 'self' }))
+    storage.items.set(place(self.key, 'entry'), storage.items.get(place(app.key, 'entry')) ?? '')
+    expect(await storeError(store(secret).workspace(self.key))).toMatchObject({
+      reason: 'entry_damaged',
+      key: self.key,
+    })
+  })
+
+  test("an entry put in another service's place is not taken for that one's", async () => {
+    const { key } = await store(secret).save(sandbox.issueToken())
+    const elsewhere = await newSandbox()
+    const port = (url: string) => `=3a${new URL(url).port}`
+    for (const [item, value] of [...storage.items]) {
+      storage.items.set(item.replace(port(sandbox.url), port(elsewhere.url)), value)
+    }
+    const other = makeStore(elsewhere, { storage, secret })
+    expect(await storeError(other.workspace(key))).toMatchObject({ reason: 'entry_damaged', key })
+    expect(elsewhere.requests).toEqual([])
+  })
+})
+
+test('without a secret the storage holds the token as it is', async () => {
+  const token = sandbox.issueToken()
+  await store().save(token)
+  expect(text()).toContain(token)
+})
+
+describe('a damaged entry', () => {
+  const damages: [string, (value: string) => string][] = [
+    ['cut short', (value) => value.slice(0, -9)],
+    ['emptied', () => ''],
+    ['replaced by other text', () => 'spoiled'],
+    ['replaced by a number', () => '7'],
+    ['replaced by null', () => 'null'],
+    ['replaced by a list', () => '[]'],
+    ['replaced by an object', () => '{}'],
+    ['of a version that is not known', (value) => value.replace('"version":1', '"version":2')],
+    ['without content', () => '{"version":1}'],
+    ['with content that is no object', () => '{"version":1,"content":7}'],
+    ['with sealed content that is no text', () => '{"version":1,"sealed":7}'],
+  ]
+  const plainDamages: typeof damages = [
+    ['with a token that is no text', (value) => value.replace(/"accessToken":"[^"]+"/, '"accessToken":7')],
+    ['without its organization', (value) => value.replace('"organization"', '"organisation"')],
+    ['with another actor', (value) => value.replace('"actor":"app"', '"actor":"self"')],
+    ['with no time', (value) => value.replace('"connectedAt"', '"connected"')],
+    ['of another service', (value) => value.replace('"http.', '"https.')],
+  ]
+  const sealedDamages: typeof damages = [
+    ['with another tag', (value) => value.replace(/(?<=\.)\w(?=[\w-]*"\})/, (letter) => (letter === 'A' ? 'B' : 'A'))],
+    ['that is no sealed text', () => '{"version":1,"sealed":"spoiled"}'],
+  ]
+  test.each<[string, ...(typeof damages)[number]]>([
+    ...[...damages, ...plainDamages].map((damage) => ['plain', ...damage] as [string, ...typeof damage]),
+    ...[...damages, ...sealedDamages].map((damage) => ['sealed', ...damage] as [string, ...typeof damage]),
+  ])('(%s) %s is reported by name, and a new login mends it', async (form, _title, damage) => {
+    const key = form === 'sealed' ? secret : undefined
+    const other = await store(key).save(sandbox.issueToken({ actor: 'self' }))
+    const { key: damaged } = await store(key).save(sandbox.issueToken())
+    const entry = place(damaged, 'entry')
+    const value = storage.items.get(entry) ?? ''
+    expect(damage(value)).not.toBe(value)
+    storage.items.set(entry, damage(value))
+
+    const error = await storeError(store(key).get(damaged))
+    expect(error).toMatchObject({ reason: 'entry_damaged', key: damaged })
+    expect(error.message).toContain(damaged)
+    const { connections, unreadable } = await store(key).list()
+    expect(connections).toEqual([other])
+    expect(unreadable).toEqual([expect.objectContaining({ reason: 'entry_damaged', key: damaged })])
+    expect((await store(key).list({ actor: 'self' })).unreadable).toEqual([])
+    await store(key).save(sandbox.issueToken())
+    await (await store(key).workspace(damaged)).me()
+  })
+
+  test.each(['', 'spoiled', '{}', '{"current":7}', '{"current":"../../other"}'])(
+    'a pointer that is %j is reported by name, and a new login mends it',
+    async (value) => {
+      const { key } = await store(secret).save(sandbox.issueToken())
+      storage.items.set(place(key, 'pointer'), value)
+      expect(await storeError(store(secret).get(key))).toMatchObject({ reason: 'entry_damaged', key })
+      expect((await store(secret).list()).unreadable).toHaveLength(1)
+      await store(secret).save(sandbox.issueToken())
+      expect(await store(secret).get(key)).toBeDefined()
+      await store(secret).remove(key)
+      expect(storage.items.size).toBe(0)
+    },
+  )
+})
