@@ -114,6 +114,26 @@ describe('after a revocation', () => {
     expect((await workspace.conversations.list()).data).not.toEqual([])
   })
 
+  test('calls fail without traffic while the storage still takes its time to remove the entry', async () => {
+    const { watch, token, workspace } = await connected()
+    sandbox.revoke(token)
+    const { promise: removed, resolve: letRemove } = Promise.withResolvers<void>()
+    const { promise: removing, resolve: isRemoving } = Promise.withResolvers<void>()
+    watch.before = ({ method }) => {
+      if (method !== 'removeItem') return undefined
+      isRemoving()
+      return removed
+    }
+    const first = rejection(workspace.me())
+    await removing
+    sandbox.clearRequests()
+    expect((await storeError(workspace.me())).reason).toBe('not_connected')
+    expect(sandbox.requests).toEqual([])
+    letRemove()
+    expect(await first).toBeInstanceOf(AuthenticationError)
+    expect(watch.count('removeItem')).toBe(1)
+  })
+
   test('the hooks hear that nothing was sent', async () => {
     const ends: OperationEndEvent[] = []
     const { store, connection, workspace } = await connected({

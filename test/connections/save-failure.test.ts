@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { AuthenticationError, ServerError, UnexpectedResponseError } from '../../src/index.ts'
+import { AccessToken } from '../../src/oauth/access-token.ts'
 import { ConnectionNotSavedError, ConnectionStore, ConnectionStoreError } from '../../src/oauth/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { printed } from './helpers/printed.ts'
@@ -92,7 +93,8 @@ describe('a storage that fails while a login is saved', () => {
   })
 
   test('with an error that quotes what was to be written shows nothing of it', async () => {
-    const token = sandbox.issueToken()
+    const token = 'no-prefix-that-this-package-knows-0123'
+    const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
     const storage = {
       getItem: () => null,
       removeItem: () => undefined,
@@ -102,7 +104,8 @@ describe('a storage that fails while a login is saved', () => {
         throw Object.assign(new Error(`READONLY, in SET ${value}`), { command: { name: 'set', args: [value] }, token })
       },
     }
-    const error = await notSaved(makeStore(sandbox, { storage }).save(token))
+    const store = makeStore(sandbox, { storage, client: { fetch: async () => Response.json(me) } })
+    const error = await notSaved(store.save(token))
     expect(printed(error)).not.toContain(token)
     expect(printed(await notSaved(error.retry()))).not.toContain(token)
     expect(error.message).toContain('READONLY')
@@ -178,6 +181,12 @@ describe('a /me that does not say whose the token is', () => {
     expect(app).not.toHaveProperty('user')
     expect(app).not.toHaveProperty('scopes')
     expect((await storeWith(bare).save('token')).key).toBe('self.a.o.u')
+  })
+
+  test('of its scopes leaves those that the login granted', async () => {
+    const token = new AccessToken({ accessToken: 'token', tokenType: 'Bearer', scope: 'users:read users:write' })
+    expect((await storeWith({ ...whole, scopes: null }).save(token)).scopes).toEqual(['users:read', 'users:write'])
+    expect((await storeWith(whole).save(token)).scopes).toEqual(['users:read'])
   })
 })
 
