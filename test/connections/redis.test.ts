@@ -45,7 +45,7 @@ describe.skipIf(binary === undefined)('on a Redis server', () => {
     expect(await storage.getKeys()).toEqual([])
   })
 
-  describe('two processes', () => {
+  describe('two processes', { timeout: 60_000 }, () => {
     let one: StoreProcess
     let two: StoreProcess
     beforeEach(async () => {

@@ -97,8 +97,9 @@ export class ConnectionStore {
   }
 
   /**
-   * Forgets a connection and its token; nothing happens when there is none. The token itself stays good: the service
-   * documents no way to revoke it but the admin's dashboard (specification, section 5).
+   * Forgets a connection and its token; nothing happens when there is none. Walks through the keys of the storage, as
+   * `list` does, so that nothing is left of saves that ended half-way. The token itself stays good: the service documents
+   * no way to revoke it but the admin's dashboard (specification, section 5).
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection.
