@@ -1,0 +1,207 @@
+import { ApiError, type RequestError, TimeoutError } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { json, makeClient, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+})
+
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+const forever = () => new Promise<never>(() => {})
+
+/** Headers at once, then a byte of the body every so many ms, for ever. */
+function drip(interval: number, status = 200) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const state = { cancelled: false }
+  const body = new ReadableStream({
+    async pull(controller) {
+      await new Promise((resolve) => {
+        timer = setTimeout(resolve, interval)
+      })
+      controller.enqueue(new TextEncoder().encode(' '))
+    },
+    cancel() {
+      clearTimeout(timer)
+      state.cancelled = true
+    },
+  })
+  return Object.assign(state, { response: new Response(body, { status }) })
+}
+
+/** The stages of an attempt that can last for ever. None of them listens to the signal. */
+const stalls: [string, () => Parameters<typeof makeClient>[0], boolean][] = [
+  ['the headers', () => ({ fetch: scripted(forever) }), true],
+  ['the body', () => ({ fetch: scripted(() => new Response(new ReadableStream())) }), true],
+  ['a body that drips', () => ({ fetch: scripted(() => drip(9).response) }), true],
+  ['the token provider', () => ({ accessToken: forever, fetch: scripted(json({})) }), false],
+]
+
+describe('timeout', () => {
+  it.each(stalls)('ends an attempt that waits for %s', async (_, options, sent) => {
+    const result = rejection(makeClient({ ...options(), timeout: 1_000, maxRetries: 0 }).me())
+    await vi.advanceTimersByTimeAsync(999)
+    expect(vi.getTimerCount()).toBeGreaterThan(0)
+    await vi.advanceTimersByTimeAsync(1)
+    const error = await result
+    expect(error).toBeInstanceOf(TimeoutError)
+    expect(error).toMatchObject({
+      limit: 'attempt',
+      timeout: 1_000,
+      outcome: sent ? 'unknown' : 'not-sent',
+      attempts: [{ duration: 1_000, error: 'TimeoutError' }],
+    })
+  })
+
+  it('is that of one attempt: each has its own, and a read is tried again', async () => {
+    const fetch = scripted(forever, forever, json({ id: 1 }))
+    const result = makeClient({ fetch, timeout: 1_000 }).me()
+    // A wait of nothing still takes a timer 1 ms.
+    await vi.advanceTimersByTimeAsync(2_002)
+    expect(await result).toEqual({ id: 1 })
+    expect(fetch.requests).toHaveLength(3)
+  })
+
+  it('does not send a write again that may have arrived', async () => {
+    const fetch = scripted(forever)
+    const result = rejection(makeClient({ fetch, timeout: 1_000 }).messages.create('c1', { body_html: 'x' }))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await result).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  it('leaves the status of an error whose body stalls', async () => {
+    const slow = drip(10, 404)
+    const result = rejection(makeClient({ fetch: scripted(() => slow.response), timeout: 1_000 }).me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await result).toMatchObject({ name: 'NotFoundError', status: 404, outcome: 'refused' })
+    expect(slow.cancelled).toBe(true)
+  })
+
+  it('of the call goes before that of the client', async () => {
+    const result = rejection(
+      makeClient({ fetch: scripted(forever), timeout: 1_000 }).me({ timeout: 10, maxRetries: 0 }),
+    )
+    await vi.advanceTimersByTimeAsync(10)
+    expect(await result).toMatchObject({ timeout: 10 })
+  })
+
+  it('lets go of a body that drips, and of an answer that comes too late', async () => {
+    const slow = drip(10)
+    const late = drip(10)
+    let answerLate = (_response: Response): void => {}
+    const stalled = () =>
+      new Promise<Response>((resolve) => {
+        answerLate = resolve
+      })
+    const client = makeClient({ fetch: scripted(() => slow.response, stalled), timeout: 1_000, maxRetries: 0 })
+    const first = rejection(client.me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    await first
+    expect(slow.cancelled).toBe(true)
+    const second = rejection(client.me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await second).toBeInstanceOf(TimeoutError)
+    answerLate(late.response)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(late.cancelled).toBe(true)
+  })
+
+  it('is 30 seconds by default, and Infinity is none', async () => {
+    const byDefault = rejection(makeClient({ fetch: scripted(forever), maxRetries: 0 }).me())
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(await byDefault).toMatchObject({ timeout: 30_000, limit: 'attempt' })
+    const unlimited = makeClient({ fetch: scripted(forever), timeout: Number.POSITIVE_INFINITY, maxRetries: 0 })
+    const result = rejection(unlimited.me())
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(await result).toMatchObject({ timeout: 120_000, limit: 'total' })
+  })
+})
+
+describe('totalTimeout', () => {
+  it.each(stalls)('ends a call that waits for %s', async (_, options, sent) => {
+    const result = rejection(makeClient({ ...options(), totalTimeout: 1_000 }).me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await result).toMatchObject({
+      name: 'TimeoutError',
+      limit: 'total',
+      timeout: 1_000,
+      outcome: sent ? 'unknown' : 'not-sent',
+    })
+  })
+
+  it('spans all attempts of a call', async () => {
+    const fetch = scripted(forever)
+    const client = makeClient({ fetch, timeout: 1_000, totalTimeout: 2_500, maxRetries: 10 })
+    const result = rejection(client.me())
+    await vi.advanceTimersByTimeAsync(2_500)
+    const error = (await result) as RequestError
+    expect(error).toMatchObject({ limit: 'total' })
+    expect(error.attempts.map(({ duration }) => duration)).toEqual([1_000, 1_000, 498])
+  })
+
+  it('is no wait for nothing: a retry that would come too late is not waited for', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const fetch = scripted(refusal(503, 'down'))
+    expect(await rejection(makeClient({ fetch, totalTimeout: 400 }).me())).toMatchObject({ name: 'ServerError' })
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  it('leaves the status of an error whose body stalls', async () => {
+    const result = rejection(makeClient({ fetch: scripted(() => drip(10, 500).response), totalTimeout: 1_000 }).me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await result).toMatchObject({ name: 'ServerError', status: 500, outcome: 'unknown' })
+  })
+
+  it('counts for each page of a list', async () => {
+    const slow =
+      (body: unknown): Step =>
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, 900))
+        return json(body)
+      }
+    const fetch = scripted(slow(page([{ id: '1' }], 'a')), slow(page([{ id: '2' }], 'b')), slow(page([{ id: '3' }])))
+    const result = makeClient({ fetch, totalTimeout: 1_000 }).conversations.list().toArray()
+    await vi.advanceTimersByTimeAsync(2_700)
+    expect(await result).toHaveLength(3)
+  })
+
+  it('ends a schema of your own that never comes to an end', async () => {
+    const never = { '~standard': { version: 1, vendor: 'own', validate: forever } } as const
+    const client = makeClient({ fetch: scripted(json({ data: { id: '1' } })), totalTimeout: 1_000, maxRetries: 0 })
+    const before = rejection(client.call({ id: 'x', method: 'POST', path: '/x', body: never }, { body: 1 as never }))
+    const after = rejection(client.call({ id: 'x', method: 'POST', path: '/x', response: never }))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await before).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
+    expect(await after).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
+  })
+
+  it('ends an onInvalidToken that never comes to an end: the 401 is told', async () => {
+    const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: forever }
+    const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken, totalTimeout: 1_000 })
+    const result = rejection(client.me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await result).toMatchObject({ name: 'AuthenticationError', status: 401 })
+  })
+
+  it('may be longer than a timer can hold', async () => {
+    const client = makeClient({ fetch: scripted(json({ id: 1 })), timeout: 1e12, totalTimeout: 1e12 })
+    expect(await client.me()).toEqual({ id: 1 })
+  })
+})
+
+describe('a call that ends well', () => {
+  it('leaves no timer', async () => {
+    await makeClient({ fetch: scripted(refusal(429, 'x', { 'retry-after': '0' }), json({})) }).me()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('takes an error for what it is, not for a time limit', async () => {
+    expect(await rejection(makeClient({ fetch: scripted(refusal(400, 'x')) }).me())).toBeInstanceOf(ApiError)
+  })
+})
