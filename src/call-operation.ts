@@ -1,6 +1,6 @@
 import { Call } from './call.ts'
 import type { CallOptions } from './client-options.ts'
-import type { Transport } from './http/transport.ts'
+import type { Reply, SendOptions } from './http/transport.ts'
 import type { InputOf, Operation, OperationInput, OutputOf } from './operation.ts'
 import { type ListOptions, type ListQuery, Paginated } from './pagination.ts'
 
@@ -14,9 +14,14 @@ export type OptionsOf<Definition extends Operation> = Definition extends { reado
   ? ListOptions
   : CallOptions
 
+/** As much of the transport as a resource sees: its insides do not belong into the public types. */
+export interface Sender {
+  send(operation: Operation, input: OperationInput, options?: SendOptions): Promise<Reply>
+}
+
 /** Calls an operation through a transport: the one way from a resource to the wire. */
 export function callOperation<Definition extends Operation>(
-  transport: Transport,
+  transport: Sender,
   operation: Definition,
   input: InputOf<Definition>,
   options: OptionsOf<Definition> | undefined,
@@ -29,7 +34,7 @@ export function callOperation<Definition extends Operation>(
 }
 
 function callList(
-  transport: Transport,
+  transport: Sender,
   operation: Operation,
   input: OperationInput,
   options: ListOptions | undefined,

@@ -28,6 +28,7 @@ export {
   type UnexpectedResponseReason,
   UnprocessableError,
 } from './errors/index.ts'
+export type { RequestErrorDetails } from './errors/request-error.ts'
 export type { AccessTokenOption, AccessTokenSource } from './http/authorization.ts'
 export type {
   AttemptEndEvent,
@@ -63,7 +64,7 @@ export type {
   UpdateOrganizationBody,
   UpdateOrganizationSettingsBody,
 } from './models/organization.ts'
-export type { FreeForm } from './models/schema.ts'
+export type { FreeForm, Schema } from './models/schema.ts'
 export { schemas } from './models/schemas.ts'
 export type { CreateSegmentBody, Segment, UpdateSegmentBody } from './models/segment.ts'
 export type { CreateTaskBody, Task, UpdateTaskBody } from './models/task.ts'

@@ -1,6 +1,5 @@
 import type { Actor } from '../actor.ts'
-import { callOperation, type OptionsOf, type ResultOf } from '../call-operation.ts'
-import type { Transport } from '../http/transport.ts'
+import { callOperation, type OptionsOf, type ResultOf, type Sender } from '../call-operation.ts'
 import type { InputOf, Operation } from '../operation.ts'
 
 declare const actorMode: unique symbol
@@ -18,9 +17,9 @@ export type Operations = Readonly<Record<string, Operation>>
 export abstract class Resource<A extends Actor> {
   // For the compiler only: the resources of an app client are not assignable to those of an actor=self client.
   declare protected readonly [actorMode]?: (actor: A) => void
-  readonly #transport: Transport
+  readonly #transport: Sender
 
-  constructor(transport: Transport) {
+  constructor(transport: Sender) {
     this.#transport = transport
   }
 

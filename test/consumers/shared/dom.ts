@@ -1,0 +1,12 @@
+// Compiled by consumers that have the DOM library: the platform's own types fit.
+import { SupportWorkspace } from 'support-workspace-sdk'
+
+const controller = new AbortController()
+const workspace = new SupportWorkspace({
+  baseUrl: 'https://api.supportwire.app',
+  accessToken: 't',
+  fetch: (request: Request): Promise<Response> => fetch(request),
+})
+
+export const me = workspace.me({ signal: controller.signal })
+export const headers: Promise<Headers> = me.withResponse().then(({ response }) => response.headers)

@@ -1,0 +1,50 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Project } from './packed.ts'
+
+const require = createRequire(import.meta.url)
+const shared = fileURLToPath(new URL('../consumers/shared', import.meta.url))
+
+/** The compilers that users have, by the package that brings each. */
+export const compilers: Readonly<Record<string, string>> = {
+  '5.9': require.resolve('typescript-5.9/package.json'),
+  '6.0': require.resolve('typescript/package.json'),
+  '7.0': require.resolve('typescript-7/package.json'),
+}
+
+export interface Consumer {
+  readonly type: 'module' | 'commonjs'
+  readonly resolution: 'node16' | 'nodenext' | 'bundler'
+  /** The file to compile, from `test/consumers/shared`. */
+  readonly file: string
+  /** The ambient libraries. `skipLibCheck` is off, so that the declarations of the package are checked against them. */
+  readonly lib: readonly string[]
+  readonly types?: readonly string[]
+}
+
+/** Type-checks a project that uses the package. Rejects with what the compiler printed. */
+export async function compile(project: Project, compiler: string, name: string, consumer: Consumer): Promise<void> {
+  const { type, resolution, file, lib, types = [] } = consumer
+  const folder = join(project.folder, `consumer-${compiler}-${name}`)
+  await mkdir(folder)
+  await cp(join(shared, file), join(folder, file))
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type, private: true }))
+  const compilerOptions = {
+    target: 'ES2022',
+    module: resolution === 'bundler' ? 'ESNext' : resolution,
+    moduleResolution: resolution,
+    lib,
+    types,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    declaration: true,
+    outDir: 'out',
+  }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }))
+  const tsc = join(dirname(compilers[compiler] ?? ''), 'bin', 'tsc')
+  await project.run(process.execPath, tsc, '-p', folder)
+}

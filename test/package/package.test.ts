@@ -1,0 +1,126 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Consumer, compile, compilers } from './consumers.ts'
+import { installPacked, type Project } from './packed.ts'
+import { comparesCopies, runsMe, watchesLoading } from './programs.ts'
+import { offencesIn } from './public-types.ts'
+
+let project: Project
+
+beforeAll(async () => {
+  project = await installPacked()
+}, 120_000)
+
+afterAll(() => project?.remove())
+
+async function runProgram(name: string, text: string): Promise<unknown> {
+  await writeFile(join(project.folder, name), text)
+  return JSON.parse(await project.run(process.execPath, name))
+}
+
+test('the tarball holds exactly these files', () => {
+  const names = project.files.map((path) => path.replace(/\/[a-z]+-[\w-]{8}\./, '/[shared].')).sort()
+  expect(names).toEqual(
+    [
+      'LICENSE',
+      'README.md',
+      'dist/[shared].cjs',
+      'dist/[shared].cjs.map',
+      'dist/[shared].js',
+      'dist/[shared].js.map',
+      'dist/cli.js',
+      'dist/cli.js.map',
+      ...['index', 'oauth'].flatMap(filesOf),
+      'dist/[shared].d.cts',
+      'dist/[shared].d.ts',
+      ...filesOf('sandbox'),
+      'package.json',
+    ].sort(),
+  )
+})
+
+function filesOf(entry: string): string[] {
+  return ['cjs', 'cjs.map', 'd.cts', 'd.ts', 'js', 'js.map'].map((extension) => `dist/${entry}.${extension}`)
+}
+
+describe('me() runs against the sandbox', () => {
+  const names: Readonly<Record<string, string>> = {
+    'support-workspace-sdk': 'SupportWorkspace',
+    'support-workspace-sdk/oauth': 'scopesFor',
+    'support-workspace-sdk/sandbox': 'startSandbox',
+  }
+
+  test.each([
+    ['import', 'me.mjs', (entry: string) => `import { ${names[entry]} } from '${entry}'`],
+    ['require', 'me.cjs', (entry: string) => `const { ${names[entry]} } = require('${entry}')`],
+  ])('through %s', async (_, file, load) => {
+    expect(await runProgram(file, runsMe(load))).toEqual({ actor: 'self', scopes: ['messages:write'] })
+  })
+})
+
+test('instanceof and the guard work across the ESM and the CommonJS copy', async () => {
+  const same = [true, true, true, true, false]
+  expect(await runProgram('copies.mjs', comparesCopies)).toEqual({
+    copiesDiffer: true,
+    esmErrorInCjs: same,
+    cjsErrorInEsm: same,
+    oauthErrorInMain: true,
+    classIsShared: true,
+    classIsSharedInCjs: true,
+  })
+})
+
+describe('loading an entry point does nothing', () => {
+  const entries = ['support-workspace-sdk', 'support-workspace-sdk/oauth', 'support-workspace-sdk/sandbox']
+  const loads = entries.flatMap((entry) => [
+    [`import('${entry}')`, `await import('${entry}')`],
+    [`require('${entry}')`, `require('${entry}')`],
+  ])
+
+  // The schemas are zod's, which shares its configuration between the copies of zod in a program.
+  const ofZod = ['__zod_globalConfig', '__zod_globalRegistry']
+
+  test.each(loads)('%s', async (_, load = '') => {
+    const { added, ...rest } = (await runProgram('loading.mjs', watchesLoading(load))) as { added: string[] }
+    expect(rest).toEqual({ touched: [], opened: 0 })
+    expect(added.filter((name) => !ofZod.includes(name))).toEqual([])
+  })
+})
+
+test('no declaration has `any`, a type of another package or one of Node', async () => {
+  const folder = join(project.installed, 'dist')
+  const declarations = (await readdir(folder)).filter((name) => /\.d\.c?ts$/.test(name))
+  expect(declarations.length).toBe(8)
+  for (const name of declarations) expect(await offencesIn(join(folder, name)), name).toEqual([])
+})
+
+describe('a project that uses the package compiles', () => {
+  const bare = { file: 'use.ts', lib: ['ES2022'] }
+  const consumers: Readonly<Record<string, Consumer>> = {
+    'node16, ES modules': { type: 'module', resolution: 'node16', ...bare },
+    'node16, CommonJS': { type: 'commonjs', resolution: 'node16', ...bare },
+    'nodenext, ES modules': { type: 'module', resolution: 'nodenext', ...bare },
+    'nodenext, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...bare },
+    bundler: { type: 'module', resolution: 'bundler', ...bare },
+    'the DOM library': { type: 'module', resolution: 'bundler', file: 'dom.ts', lib: ['ES2022', 'DOM'] },
+    'the types of Node': {
+      type: 'module',
+      resolution: 'nodenext',
+      file: 'node.ts',
+      lib: ['ES2022', 'ESNext.Disposable'],
+      types: ['node'],
+    },
+  }
+  const matrix = Object.keys(compilers).flatMap((compiler) =>
+    Object.entries(consumers).map(([name, consumer]) => [compiler, name, consumer] as const),
+  )
+
+  test.concurrent.each(matrix)(
+    'TypeScript %s: %s',
+    async (compiler, name, consumer) => {
+      await compile(project, compiler, name.replaceAll(/\W+/g, '-'), consumer)
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const execute = promisify(execFile)
+
+/** An empty project with the package in it, as npm would install it from its tarball. */
+export interface Project {
+  readonly folder: string
+  /** The folder of the installed package. */
+  readonly installed: string
+  /** The paths of the tarball, in order. */
+  readonly files: readonly string[]
+  /** Runs a program in the project. Rejects with what it printed when it fails. */
+  run(program: string, ...args: string[]): Promise<string>
+  remove(): Promise<void>
+}
+
+/**
+ * Builds into a folder of its own, packs, and unpacks the tarball into an empty project. The dependencies are links to
+ * those of this repository: the same versions that an install from the lockfile gives, without asking the registry.
+ */
+export async function installPacked(): Promise<Project> {
+  const folder = await mkdtemp(join(tmpdir(), 'support-workspace-sdk-'))
+  const staged = join(folder, 'staged')
+  const installed = join(folder, 'node_modules', 'support-workspace-sdk')
+  await run(root, process.execPath, 'node_modules/tsup/dist/cli-default.js', '--silent', '--out-dir', `${staged}/dist`)
+  for (const name of ['package.json', 'README.md', 'LICENSE']) await cp(join(root, name), join(staged, name))
+  const [packed] = JSON.parse(await run(staged, 'npm', 'pack', '--json', '--ignore-scripts', '--offline'))
+  await mkdir(installed, { recursive: true })
+  await run(folder, 'tar', '-xzf', join(staged, packed.filename), '--strip-components=1', '-C', installed)
+  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  for (const name of [...Object.keys(dependencies), '@types/node', 'undici-types']) await link(folder, name)
+  await writeFile(join(folder, 'package.json'), '{ "private": true }')
+  return {
+    folder,
+    installed,
+    files: packed.files.map(({ path }: { path: string }) => path).sort(),
+    run: (program, ...args) => run(folder, program, ...args),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function link(folder: string, name: string): Promise<void> {
+  const path = join(folder, 'node_modules', name)
+  await mkdir(dirname(path), { recursive: true })
+  await symlink(join(root, 'node_modules', name), path, 'junction')
+}
+
+async function run(folder: string, program: string, ...args: string[]): Promise<string> {
+  const env = { ...process.env, NODE_OPTIONS: '', npm_config_loglevel: 'error' }
+  try {
+    return (await execute(program, args, { cwd: folder, env, maxBuffer: 1e8 })).stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${program} ${args.join(' ')} failed:\n${stdout ?? ''}${stderr ?? String(error)}`)
+  }
+}

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises'
+import ts from 'typescript'
+
+/** What may not stand in a declaration that users compile: `any`, and types of other packages or of Node. */
+export async function offencesIn(path: string): Promise<string[]> {
+  const source = ts.createSourceFile(path, await readFile(path, 'utf8'), ts.ScriptTarget.Latest, true)
+  const offences = [...source.typeReferenceDirectives, ...source.libReferenceDirectives].map(
+    ({ fileName }) => `refers to the types "${fileName}"`,
+  )
+  const visit = (node: ts.Node): void => {
+    const line = () => source.getLineAndCharacterOfPosition(node.getStart()).line + 1
+    if (node.kind === ts.SyntaxKind.AnyKeyword) offences.push(`has \`any\` in line ${line()}`)
+    if (ts.isStringLiteral(node) && isModuleName(node) && !node.text.startsWith('./')) {
+      offences.push(`imports "${node.text}" in line ${line()}`)
+    }
+    if (ts.isIdentifier(node) && ['Buffer', 'NodeJS', 'process'].includes(node.text) && ts.isTypeNode(node.parent)) {
+      offences.push(`names ${node.text} in line ${line()}`)
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return offences
+}
+
+function isModuleName({ parent }: ts.StringLiteral): boolean {
+  return (
+    ts.isImportDeclaration(parent) ||
+    ts.isExportDeclaration(parent) ||
+    ts.isExternalModuleReference(parent) ||
+    (ts.isLiteralTypeNode(parent) && ts.isImportTypeNode(parent.parent))
+  )
+}
