@@ -1,0 +1,143 @@
+import * as sdk from 'support-workspace-sdk'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+
+let copy: typeof sdk
+
+beforeAll(async () => {
+  vi.resetModules()
+  copy = await import('support-workspace-sdk')
+})
+
+const errorOf = (response: Response) => rejection(makeClient({ fetch: scripted(response), maxRetries: 0 }).me())
+
+describe('instanceof', () => {
+  it('works across copies of the package', async () => {
+    expect(copy.ApiError).not.toBe(sdk.ApiError)
+    const error = await errorOf(refusal(403, 'insufficient_scope'))
+    for (const { InsufficientScopeError, PermissionDeniedError, ApiError, RequestError, SupportWorkspaceError } of [
+      sdk,
+      copy,
+    ]) {
+      for (const Class of [
+        InsufficientScopeError,
+        PermissionDeniedError,
+        ApiError,
+        RequestError,
+        SupportWorkspaceError,
+      ]) {
+        expect(error instanceof Class).toBe(true)
+      }
+    }
+    for (const { NotFoundError, ActorSelfRequiredError, ConnectionError } of [sdk, copy]) {
+      for (const Class of [NotFoundError, ActorSelfRequiredError, ConnectionError])
+        expect(error instanceof Class).toBe(false)
+    }
+    expect(error instanceof Error).toBe(true)
+    expect(copy.isSupportWorkspaceError(error)).toBe(true)
+  })
+
+  it.each([undefined, null, 'text', 7, {}, new Error('x'), () => {}, Object.create(null)])(
+    'is false for %s',
+    (value) => {
+      expect(value instanceof sdk.SupportWorkspaceError).toBe(false)
+      expect(sdk.isSupportWorkspaceError(value)).toBe(false)
+    },
+  )
+
+  it('works for a subclass of your own as for any class', async () => {
+    class Mine extends sdk.NotFoundError {}
+    const theirs = await errorOf(refusal(404, 'x'))
+    const mine = new Mine('x', {
+      operation: 'x',
+      outcome: 'refused',
+      status: 404,
+      code: undefined,
+      description: undefined,
+      hint: 'y',
+    })
+    expect([mine instanceof Mine, mine instanceof sdk.NotFoundError, mine instanceof copy.ApiError]).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect(theirs instanceof Mine).toBe(false)
+  })
+})
+
+describe('an error', () => {
+  it('has its facts in its JSON form, and no headers', async () => {
+    const error = await errorOf(
+      json({ error: 'slow_down', error_description: 'Slow.' }, 429, {
+        'retry-after': '90',
+        'x-request-id': 'r1',
+        'x-other': 'z',
+      }),
+    )
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: 'RateLimitError',
+      message: 'me failed with 429 slow_down: Slow. Call again after `retryAfter` seconds.',
+      hint: 'Call again after `retryAfter` seconds.',
+      operation: 'me',
+      outcome: 'refused',
+      attempts: [{ startedAt: expect.any(Number), duration: expect.any(Number), status: 429, error: 'RateLimitError' }],
+      status: 429,
+      code: 'slow_down',
+      description: 'Slow.',
+      requestId: 'r1',
+      retryAfter: 90,
+    })
+  })
+
+  it('has its cause in its JSON form', async () => {
+    const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    const fetch = scripted(() => {
+      throw new TypeError('fetch failed', { cause })
+    })
+    const error = (await rejection(makeClient({ fetch, maxRetries: 0 }).me())) as sdk.ConnectionError
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ cause: { name: 'TypeError', message: 'fetch failed' } })
+    expect(error.cause).toMatchObject({ cause: { message: 'read ECONNRESET', code: 'ECONNRESET' } })
+    expect(error.cause).not.toBe(cause)
+    expect(error.message).toBe('me got no answer: read ECONNRESET. Check the network, then call again.')
+  })
+
+  it('names itself, its cause and its next step', async () => {
+    const error = (await errorOf(refusal(401, 'invalid_token'))) as sdk.AuthenticationError
+    expect(error.name).toBe('AuthenticationError')
+    expect(error.message.endsWith(error.hint)).toBe(true)
+    expect(String(error)).toMatch(/^AuthenticationError: me failed with 401 invalid_token: .+ log in again/)
+    expect(Object.keys(error)).not.toContain('name')
+  })
+
+  it('survives structuredClone with name, message and cause', async () => {
+    const fetch = scripted(() => {
+      throw new TypeError('fetch failed')
+    })
+    const clone = structuredClone(await rejection(makeClient({ fetch, maxRetries: 0 }).me())) as Error
+    expect(clone.message).toContain('me got no answer: fetch failed')
+    expect(clone.cause).toMatchObject({ message: 'fetch failed' })
+  })
+
+  it('tells of each address where a host has several', async () => {
+    const errors = [new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')]
+    const fetch = scripted(() => {
+      throw new TypeError('fetch failed', {
+        cause: Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' }),
+      })
+    })
+    const error = await rejection(makeClient({ fetch, maxRetries: 0 }).me())
+    expect(error).toMatchObject({ outcome: 'not-sent' })
+    expect(String(error)).toContain('connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1')
+  })
+
+  it('of another realm is read like one of this', async () => {
+    const { runInNewContext } = await import('node:vm')
+    const fetch = scripted(() => {
+      throw runInNewContext(
+        'new TypeError("fetch failed", { cause: Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }) })',
+      )
+    })
+    const error = await rejection(makeClient({ fetch, maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'not-sent', cause: { message: 'fetch failed' } })
+  })
+})

@@ -1,0 +1,69 @@
+import { format, inspect } from 'node:util'
+
+/**
+ * Every form in which a value can end up in a log, a store or another thread, and all that can be reached from it: own
+ * properties with and without a name to list them by, accessors, prototypes, causes, entries of headers and maps.
+ */
+export function printedForms(value: unknown): string[] {
+  const forms: string[] = []
+  walk(value, forms, new Set())
+  return forms
+}
+
+function walk(value: unknown, forms: string[], seen: Set<unknown>): void {
+  if (typeof value === 'string') return void forms.push(value)
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return
+  // What the platform has is nobody's secret.
+  if (value === globalThis || Object.values(platform).includes(value)) return
+  seen.add(value)
+  forms.push(...direct(value))
+  for (
+    let object = value;
+    object !== null && !Object.values(platform).includes(object);
+    object = Object.getPrototypeOf(object)
+  ) {
+    for (const key of Reflect.ownKeys(object)) {
+      if (key === 'constructor' || key === 'prototype' || key === 'caller' || key === 'arguments' || key === 'callee')
+        continue
+      forms.push(String(key))
+      walk(
+        attempt(() => Reflect.get(object, key, value)),
+        forms,
+        seen,
+      )
+    }
+  }
+  if (value instanceof Headers || value instanceof Map || value instanceof Set) walk([...value], forms, seen)
+}
+
+const platform = {
+  object: Object.prototype,
+  function: Function.prototype,
+  array: Array.prototype,
+  error: Error.prototype,
+  promise: Promise.prototype,
+  headers: Headers.prototype,
+}
+
+function direct(value: object): string[] {
+  const forms = [
+    () => String(value),
+    () => `${(value as Error).stack}`,
+    () => JSON.stringify(value),
+    () => JSON.stringify(Object.getOwnPropertyDescriptors(value)),
+    () => inspect(value, { depth: null, showHidden: true, getters: true, maxArrayLength: null, maxStringLength: null }),
+    () => inspect(value, { depth: null, showHidden: true, showProxy: true, customInspect: false }),
+    () => format('%s %o %O %j', value, value, value, value),
+    () => inspect(structuredClone(value), { depth: null, showHidden: true }),
+    () => inspect(Object.assign({}, value), { depth: null }),
+  ]
+  return forms.map((form) => String(attempt(form)))
+}
+
+function attempt(read: () => unknown): unknown {
+  try {
+    return read()
+  } catch (error) {
+    return error instanceof Error ? error.message : undefined
+  }
+}

@@ -1,0 +1,234 @@
+import { PaginationError, type RequestError, type SupportWorkspace } from 'support-workspace-sdk'
+import { describe, expect, it, vi } from 'vitest'
+import { json, makeClient, page, refusal, rejection, type Step, scripted, token } from '../helpers/client.ts'
+import { printedForms } from '../helpers/printed-forms.ts'
+
+/** Also a token without the prefix of the service, so that only knowing it helps. */
+const tokens = [token, 'f81d4fae-7dec-11d0+a765/00a0c91e6bf6=']
+
+function expectNoToken(value: unknown): void {
+  const forms = printedForms(value)
+  expect(forms.length).toBeGreaterThan(0)
+  for (const secret of tokens) {
+    for (const form of forms) {
+      expect(form).not.toContain(secret)
+      expect(form).not.toContain(encodeURIComponent(secret))
+    }
+  }
+}
+
+describe('the walk that looks for tokens', () => {
+  it.each([
+    ['a field', { field: token }],
+    ['a hidden field', Object.defineProperty({}, 'hidden', { value: { deep: token } })],
+    ['a symbol', { [Symbol('x')]: token }],
+    [
+      'an accessor',
+      {
+        get field() {
+          return token
+        },
+      },
+    ],
+    ['a message', new Error(token)],
+    ['a cause', new Error('x', { cause: new Error('y', { cause: { token } }) })],
+    ['a header', { headers: new Headers({ x: token }) }],
+    ['a map', new Map([['x', new Set([token])]])],
+    ['a request', new Error('x', { cause: new Request('https://api.test', { headers: { authorization: token } }) })],
+  ])('finds one in %s', (_, value) => {
+    expect(() => expectNoToken(value)).toThrow()
+  })
+})
+
+/** Ways to make an error of each kind, with a service and a platform that give the token back wherever they can. */
+function waysToFail(
+  secret: string,
+): [string, Step | Step[], ((client: SupportWorkspace<'self'>) => PromiseLike<unknown>)?][] {
+  const echo = {
+    'x-request-id': `req-${secret}`,
+    'www-authenticate': `Bearer ${secret}`,
+    'x-echo': `Authorization: Bearer ${secret}; ${encodeURIComponent(secret)}`,
+    'x-long': `${'x'.repeat(600)}${secret}`,
+    'set-cookie': `token=${secret}`,
+  }
+  const answer = (status: number, code: string) =>
+    json(
+      { error: code, error_description: `Your token Bearer ${secret} (${encodeURIComponent(secret)}) is no good.` },
+      status,
+      echo,
+    )
+  const fromBelow = Object.assign(
+    new TypeError(`fetch failed with ${secret}`, {
+      cause: Object.assign(new AggregateError([new Error(secret)], ''), { code: `E${secret}` }),
+    }),
+    {
+      request: new Request('https://api.test', { headers: { authorization: `Bearer ${secret}` } }),
+      options: { headers: { authorization: secret } },
+      name: `Error${secret}`,
+      code: secret,
+    },
+  )
+  const circular = new Error(secret)
+  circular.cause = circular
+  const throwing =
+    (thrown: unknown): Step =>
+    () => {
+      throw thrown
+    }
+  return [
+    ...[304, 400, 401, 403, 404, 405, 408, 409, 422, 429, 500, 503].map((status): [string, Step] => [
+      `status ${status}`,
+      status === 304 ? new Response(null, { status, headers: echo }) : answer(status, 'some_code'),
+    ]),
+    ['a code that is the token', answer(400, secret)],
+    ['invalid_token', answer(401, 'invalid_token')],
+    ['insufficient_scope', answer(403, 'insufficient_scope')],
+    ['actor_self_required', answer(422, 'actor_self_required')],
+    [
+      'a token cut in two by the length of a description',
+      json({ error: 'x', error_description: 'x'.repeat(490) + secret }, 400),
+    ],
+    [
+      'a redirect',
+      new Response(null, {
+        status: 302,
+        headers: { ...echo, location: `https://evil.test/?t=${encodeURIComponent(secret)}` },
+      }),
+    ],
+    ['HTML', new Response(`<html>${secret}`, { headers: echo })],
+    ['an error with status 200', json({ error: secret, error_description: secret }, 200, echo)],
+    ['an envelope of another shape', json({ data: secret, page_metadata: { after: { secret } } }, 200, echo)],
+    ['a body that is too long', new Response(secret.repeat(10_000), { headers: echo })],
+    ['a fetch that throws an error full of it', throwing(fromBelow)],
+    ['a fetch that throws an error that causes itself', throwing(circular)],
+    ['a fetch that throws a text', throwing(secret)],
+    ['a fetch that throws an object', throwing({ headers: { authorization: secret } })],
+    ['a fetch that throws nothing', throwing(undefined)],
+    ['a fetch that gives no response', (() => ({ secret })) as never],
+    [
+      'a body that breaks',
+      () => new Response(new ReadableStream({ start: (controller) => controller.error(fromBelow) }), { headers: echo }),
+    ],
+    ['a cursor that comes again', json(page([], 'a'), 200, echo), (client) => client.conversations.list().toArray()],
+    [
+      'a schema that does not fit',
+      json({ data: { id: 7, role: { [secret]: secret } } }, 200, echo),
+      (client) => client.members.get('1'),
+    ],
+    ['a time limit', () => new Promise<never>(() => {}), (client) => client.me({ timeout: 1 })],
+    [
+      'a body that is not what the operation takes',
+      json({}),
+      (client) => client.messages.create('c1', { body_html: { secret } as never }),
+    ],
+    ['a path parameter that is not usable', json({}), (client) => client.members.get('..')],
+    ['a retry that fails otherwise', [answer(503, 'x'), throwing(fromBelow), answer(404, 'not_found')]],
+  ]
+}
+
+describe.each(tokens)('with the token %s', (secret) => {
+  it.each(waysToFail(secret))('no form of what comes of %s holds it', async (_, steps, call) => {
+    const events: unknown[] = []
+    const keep = (event: unknown) => void events.push(event)
+    const printed = (['log', 'info', 'warn', 'error', 'debug'] as const).map((name) => vi.spyOn(console, name))
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const accessToken = {
+      getAccessToken: () => secret,
+      onInvalidToken: () => {
+        throw new Error(`cannot forget ${secret}`, { cause: { secret } })
+      },
+    }
+    const client = makeClient({
+      fetch: scripted(...[steps].flat()),
+      accessToken,
+      validation: 'strict',
+      maxResponseBytes: 10_000,
+      hooks: { onOperationStart: keep, onOperationEnd: keep, onAttemptStart: keep, onAttemptEnd: keep, onRetry: keep },
+    })
+    const result = call === undefined ? client.members.get('1') : call(client)
+    const error = (await rejection(result)) as RequestError
+    expectNoToken(error)
+    expectNoToken(result)
+    expectNoToken(events)
+    expect(events.length).toBeGreaterThanOrEqual(2)
+    for (const spy of printed) expect(spy).not.toHaveBeenCalled()
+    vi.restoreAllMocks()
+  })
+})
+
+describe('no form holds the token of', () => {
+  it.each(
+    tokens.flatMap(
+      (secret) =>
+        [
+          ['a string', secret],
+          ['a function', () => secret],
+        ] as const,
+    ),
+  )('a client made with %s, its resources, its calls and their answers', async (_, accessToken) => {
+    const secret = typeof accessToken === 'string' ? accessToken : accessToken()
+    const headers = { 'x-request-id': secret, 'x-echo': `Bearer ${secret}` }
+    const client = makeClient({ accessToken, fetch: scripted(() => json(page([{ id: '1' }], 'a'), 200, headers)) })
+    const call = client.call({ id: 'x', method: 'GET', path: '/x', answer: 'bare' })
+    const list = client.conversations.list()
+    const pages = list.pages()
+    for (const value of [client, call, list, pages, call.withResponse()]) expectNoToken(value)
+    for (const value of [
+      await call.withResponse(),
+      await list,
+      await list.withResponse(),
+      (await pages.next()).value,
+    ]) {
+      expectNoToken(value)
+    }
+    expectNoToken(client)
+    await pages.return()
+  })
+
+  it('a client that refuses its options', () => {
+    for (const secret of [`${token}\r\n`, `${token} `, `${token}ä`]) {
+      let thrown: unknown
+      try {
+        makeClient({ accessToken: secret })
+      } catch (error) {
+        thrown = error
+      }
+      expect(thrown).toMatchObject({ name: 'InvalidArgumentError' })
+      expectNoToken(thrown)
+    }
+  })
+
+  it('a provider that gives what cannot be sent', async () => {
+    expectNoToken(await rejection(makeClient({ accessToken: () => `${token}\n`, fetch: scripted(json({})) }).me()))
+  })
+
+  it('a list whose cursor comes again', async () => {
+    const error = await rejection(
+      makeClient({ fetch: scripted(json(page([], 'a'))) })
+        .conversations.list()
+        .toArray(),
+    )
+    expect(error).toBeInstanceOf(PaginationError)
+    expectNoToken(error)
+  })
+})
+
+describe('an error', () => {
+  it('keeps no cookie of the service', async () => {
+    const fetch = scripted(refusal(401, 'invalid_token', { 'set-cookie': 'session=cookie-secret' }))
+    const forms = printedForms(await rejection(makeClient({ fetch }).me()))
+    expect(forms.join('\n')).not.toContain('cookie-secret')
+  })
+
+  it('keeps neither the query nor the body of the request', async () => {
+    const fetch = scripted(() => {
+      throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
+    })
+    const client = makeClient({ fetch, maxRetries: 0 })
+    const errors = [
+      await rejection(client.conversations.list({ after: 'private-cursor' })),
+      await rejection(client.messages.create('c1', { body_html: 'private-words' })),
+    ]
+    expect(printedForms(errors).join('\n')).not.toMatch(/private-(cursor|words)/)
+  })
+})
