@@ -127,7 +127,7 @@ function conversationItem(conversation: Conversation): Markup {
       <a href="/conversations/${encodeURIComponent(conversation.id)}">
         <span class="face" aria-hidden="true">${initial(conversation.user)}</span>
         <span class="who">${nameOf(conversation.user)}</span>
-        ${time(conversation.last_message_inserted_at)}
+        ${day(conversation.last_message_inserted_at)}
         <span class="excerpt">${toText(conversation.last_message ?? '')}</span>
         <span class="marks">
           ${unread > 0 ? html`<span class="mark unread">${unread} unread</span>` : ''}
@@ -176,10 +176,15 @@ function initial(user: User | null | undefined): string {
   return [...nameOf(user)][0]?.toUpperCase() ?? '?'
 }
 
-const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+const days = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' })
+const minutes = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+
+function day(seconds: number | null | undefined): Markup {
+  const date = toDate(seconds)
+  return date ? html`<time datetime="${date.toISOString()}">${days.format(date)}</time>` : html``
+}
 
 function time(seconds: number | null | undefined): Markup {
   const date = toDate(seconds)
-  if (date === undefined) return html``
-  return html`<time datetime="${date.toISOString()}">${dates.format(date)} UTC</time>`
+  return date ? html`<time datetime="${date.toISOString()}">${minutes.format(date)} UTC</time>` : html``
 }

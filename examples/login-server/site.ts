@@ -110,7 +110,9 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
 
   site.notFound((context) => context.html(noticePage('Not found', 'There is no such page.'), 404))
   site.onError((error, context) => {
-    if (error instanceof HTTPException) return error.getResponse()
+    if (error instanceof HTTPException) {
+      return context.html(noticePage('Refused', 'This form did not come from a page of this site.'), error.status)
+    }
     if (error instanceof AuthenticationError) {
       // The store has removed the connection already.
       session.end(context)

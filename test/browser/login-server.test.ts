@@ -1,9 +1,10 @@
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLoginServer } from '../../examples/login-server/server.ts'
 import { phone, pictures, useChromium, type Visitor } from './helpers/chromium.ts'
 import { consent } from './helpers/consent.ts'
 import { addHostileMessage } from './helpers/hostile-message.ts'
+import { startOtherSite } from './helpers/other-site.ts'
 
 const visit = useChromium()
 
@@ -172,15 +173,12 @@ describe('the server', () => {
 
   test('takes no form from another site, not even from another port of its host', async () => {
     const { page, watch } = await connected()
-    await page.route('http://127.0.0.1:9/', (route) =>
-      route.fulfill({
-        contentType: 'text/html',
-        body: `<form method="post" action="${server.url}/disconnect"><button>Win</button></form>`,
-      }),
-    )
-    await page.goto('http://127.0.0.1:9/')
+    const form = `<form method="post" action="${server.url}/disconnect"><button>Win</button></form>`
+    const other = await startOtherSite(form)
+    onTestFinished(other.close)
+    await page.goto(other.url)
     await page.getByRole('button').click()
-    await page.getByText('Forbidden').waitFor()
+    await page.getByRole('heading', { name: 'Refused' }).waitFor()
     await watch.expectFailedAnswers({ status: 403, path: '/disconnect' })
     await page.goto(`${server.url}/conversations`)
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()

@@ -7,6 +7,8 @@ export interface Watch {
   expectFailedAnswers(...answers: { status: number; path: string }[]): Promise<void>
   /** Waits until so many requests to the path have ended without an answer, with this network error. */
   expectNoAnswer(answer: { error: string; path: string; times: number }): Promise<void>
+  /** Waits until one request to the path has been kept from a page by CORS. */
+  expectCorsRefusal(path: string): Promise<void>
   expectNothingMore(): Promise<void>
 }
 
@@ -30,6 +32,7 @@ export function watch(context: BrowserContext): Watch {
     expectNoAnswer: async ({ error, path, times }) => {
       for (let count = 0; count < times; count++) await take(`${error} ${path}`)
     },
+    expectCorsRefusal: (path) => take(`refused by CORS ${path}`),
     expectNothingMore: async () => {
       // A page's messages come in order: after the answer to a question nothing older is on its way.
       for (const page of context.pages()) await page.evaluate('0')
@@ -39,8 +42,10 @@ export function watch(context: BrowserContext): Watch {
 }
 
 function textOf(message: ConsoleMessage): string {
-  const pattern = /^Failed to load resource: (?:the server responded with a status of (\d+)|(net::\w+))/
-  const failed = pattern.exec(message.text())
-  if (failed === null) return `${message.type()}: ${message.text()}`
-  return `${failed[1] ?? failed[2]} ${new URL(message.location().url).pathname}`
+  const text = message.text()
+  const failed = /^Failed to load resource: (?:the server responded with a status of (\d+)|(net::\w+))/.exec(text)
+  if (failed !== null) return `${failed[1] ?? failed[2]} ${new URL(message.location().url).pathname}`
+  const refused = /^Access to fetch at '([^']+)' from origin '[^']+' has been blocked by CORS policy/.exec(text)
+  if (refused !== null) return `refused by CORS ${new URL(refused[1] ?? '').pathname}`
+  return `${message.type()}: ${text}`
 }

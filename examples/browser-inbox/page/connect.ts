@@ -1,0 +1,32 @@
+import type { PublicOAuthApp } from 'support-workspace-sdk/oauth'
+import { element, part } from './elements.ts'
+import { startLogin } from './login.ts'
+
+/** The way in, with the reason when there was one before. */
+export function showConnect(app: PublicOAuthApp, reason?: string): void {
+  part('content').className = ''
+  part('content').replaceChildren(
+    element(
+      'section',
+      { className: 'card' },
+      ...(reason === undefined ? [] : [element('p', { className: 'notice', role: 'alert' }, reason)]),
+      element('h1', {}, 'Connect your workspace'),
+      element(
+        'p',
+        {},
+        'Read your conversations here, and answer them. You say yes at the service; no password comes to this page.',
+      ),
+      element(
+        'p',
+        { className: 'buttons' },
+        element('button', { className: 'main', onclick: () => startLogin(app, 'self') }, 'Connect as yourself'),
+        element('button', { onclick: () => startLogin(app, 'app') }, 'Connect as the app'),
+      ),
+      element(
+        'p',
+        { className: 'soft' },
+        'As yourself you can answer under your name. As the app you can only read. The connection is gone when you close or reload this page.',
+      ),
+    ),
+  )
+}

@@ -1,0 +1,255 @@
+import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { buildPage, startBrowserInbox } from '../../examples/browser-inbox/server.ts'
+import { phone, picture, pictures, useChromium, type Visitor } from './helpers/chromium.ts'
+import { consent } from './helpers/consent.ts'
+import { addHostileMessage } from './helpers/hostile-message.ts'
+import { startOtherSite } from './helpers/other-site.ts'
+
+const visit = useChromium()
+
+let sandbox: Sandbox
+let server: Awaited<ReturnType<typeof startBrowserInbox>>
+
+beforeAll(buildPage)
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ app: { name: 'Browser inbox', description: 'An inbox in the browser.' } })
+  server = await startBrowserInbox({ port: 0, sandbox })
+})
+
+afterEach(async () => {
+  await server.close()
+  await sandbox.close()
+})
+
+async function connected(way: 'yourself' | 'the app' = 'yourself', role?: string): Promise<Visitor> {
+  const visitor = await visit()
+  await visitor.page.goto(server.url)
+  await visitor.page.getByRole('button', { name: `Connect as ${way}` }).click()
+  await consent(visitor.page, 'Allow', role)
+  await items(visitor).first().waitFor()
+  return visitor
+}
+
+function items({ page }: Pick<Visitor, 'page'>) {
+  return page.getByRole('region', { name: 'Conversations' }).getByRole('link')
+}
+
+describe('a person', () => {
+  test('connects, scrolls to the last conversation, answers one and disconnects', async () => {
+    const visitor = await visit()
+    const { page } = visitor
+    await page.goto(server.url)
+    await page.getByRole('button', { name: 'Connect as yourself' }).waitFor()
+    await pictures(page, 'browser-inbox-welcome')
+    await page.getByRole('button', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Allow')
+    await items(visitor).first().waitFor()
+    expect(page.url()).toBe(`${server.url}/`)
+    await pictures(page, 'browser-inbox-conversations')
+
+    const all = page.getByText('That is all: 120 conversations.')
+    while ((await all.count()) === 0) {
+      const count = await items(visitor).count()
+      await items(visitor).last().scrollIntoViewIfNeeded()
+      await items(visitor).nth(count).or(all).first().waitFor()
+    }
+    const ids = await items(visitor).evaluateAll((links) =>
+      links.map((link) => (link as HTMLAnchorElement).hash.slice(1)),
+    )
+    expect(ids).toEqual(sandbox.state.conversations.map(({ id }) => id))
+
+    await items(visitor).first().click()
+    await page.getByLabel('Your reply').fill('On it.\nMore <b>tomorrow</b> & the day after.\n\nYours')
+    await page.getByRole('button', { name: 'Send as' }).click()
+    const reply = page.getByRole('listitem').filter({ hasText: 'More <b>tomorrow</b> & the day after.' })
+    await reply.getByText('You', { exact: true }).waitFor()
+    await pictures(page, 'browser-inbox-conversation')
+    expect(sandbox.state.messages(ids[0] ?? '')[0]?.body_html).toBe(
+      '<p>On it.<br>More &#60;b&#62;tomorrow&#60;/b&#62; &#38; the day after.</p><p>Yours</p>',
+    )
+
+    await page.locator('summary').click()
+    await page.getByText('Actor “self”').waitFor()
+    expect(await page.locator('.scopes li').allTextContents()).toEqual([
+      'conversations:read',
+      'messages:read',
+      'messages:write',
+    ])
+    await pictures(page, 'browser-inbox-account')
+    await page.getByRole('button', { name: 'Disconnect' }).click()
+    await page.getByText('forgotten its access').waitFor()
+    expect(await items(visitor).count()).toBe(0)
+  })
+
+  test('sees the HTML of a message as text', async () => {
+    await addHostileMessage(sandbox)
+    const visitor = await connected()
+    await items(visitor).first().click()
+    await visitor.page.getByText('I wrote <script> myself & more').last().waitFor()
+    expect(await visitor.page.locator('main :is(img, script, style, b, form[action*=evil])').count()).toBe(0)
+  })
+
+  test('who connects the app can read and is told why there is no reply', async () => {
+    const visitor = await connected('the app')
+    await items(visitor).first().click()
+    await visitor.page.getByText('only a person can write').waitFor()
+    expect(await visitor.page.getByLabel('Your reply').count()).toBe(0)
+    await visitor.page.getByText('as the app').waitFor()
+  })
+
+  test('who is an agent acts under that agent’s name', async () => {
+    const { page } = await connected('yourself', 'agent')
+    const agent = sandbox.state.members.find(({ role }) => role === 'agent')
+    await page.getByText(`as ${agent?.user.name}`).waitFor()
+  })
+
+  test('who denies access is told so, and can try again', async () => {
+    const visitor = await visit()
+    const { page } = visitor
+    await page.goto(server.url)
+    await page.getByRole('button', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Deny')
+    await page.getByRole('alert').filter({ hasText: 'Access was not granted' }).waitFor()
+    await pictures(page, 'browser-inbox-denied')
+    await page.getByRole('button', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Allow')
+    await items(visitor).first().waitFor()
+  })
+
+  test('goes to a conversation and back with the browser’s own buttons at phone width', async () => {
+    const visitor = await connected()
+    const { page } = visitor
+    await page.setViewportSize(phone.viewport)
+    await items(visitor).first().click()
+    await page.getByLabel('Your reply').waitFor()
+    expect(await items(visitor).first().isVisible()).toBe(false)
+    await page.goBack()
+    await items(visitor).first().waitFor()
+    expect(await page.getByLabel('Your reply').count()).toBe(0)
+  })
+})
+
+describe('the page', () => {
+  test('keeps its token out of every storage and address', async () => {
+    const { page, context } = await connected()
+    const token = tokenOf('getMe')
+    expect(token).toMatch(/^swot_/)
+    const { cookies, origins } = await context.storageState({ indexedDB: true })
+    expect(JSON.stringify([cookies, origins, page.url()])).not.toContain(token)
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state])')).toBe('[{},{},null]')
+  })
+
+  test('leads back to the login when the connection is revoked in the middle', async () => {
+    const visitor = await connected()
+    const { page, watch } = visitor
+    sandbox.revoke(tokenOf('getMe'))
+    await items(visitor).first().click()
+    await page.getByRole('alert').filter({ hasText: 'The connection has ended' }).waitFor()
+    await pictures(page, 'browser-inbox-revoked')
+    const { path } = sandbox.requests.findLast(({ status }) => status === 401) ?? { path: '' }
+    await watch.expectFailedAnswers({ status: 401, path })
+    await page.getByRole('button', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Allow')
+    await items(visitor).first().waitFor()
+  })
+
+  test('goes on where the list broke off', async () => {
+    const visitor = await connected()
+    const { page, watch } = visitor
+    const path = '/api/oauth/v1/conversations'
+    const spare = sandbox.faults.add({ status: 503, path, times: Number.POSITIVE_INFINITY })
+    await items(visitor).last().scrollIntoViewIfNeeded()
+    await page.getByRole('button', { name: 'Try again' }).waitFor()
+    await picture(page, 'browser-inbox-list-failed')
+    const failed = sandbox.requests.filter(({ status }) => status === 503).length
+    await watch.expectFailedAnswers(...Array(failed).fill({ status: 503, path }))
+    spare()
+    const before = await items(visitor).count()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await items(visitor).nth(before).waitFor()
+    const ids = await items(visitor).evaluateAll((links) =>
+      links.map((link) => (link as HTMLAnchorElement).hash.slice(1)),
+    )
+    expect(ids).toEqual(sandbox.state.conversations.slice(0, ids.length).map(({ id }) => id))
+  })
+
+  test('says that a reply may have arrived, and keeps what was typed', async () => {
+    const visitor = await connected()
+    const { page, watch } = visitor
+    await items(visitor).first().click()
+    await page.getByLabel('Your reply').fill('On it.')
+    sandbox.faults.add({ method: 'POST', path: /\/messages$/, drop: 'mid-body' })
+    await page.getByRole('button', { name: 'Send as' }).click()
+    await page.getByRole('alert').filter({ hasText: 'look before you send it again' }).waitFor()
+    expect(await page.getByLabel('Your reply').inputValue()).toBe('On it.')
+    const { path } = sandbox.requests.findLast(({ operation }) => operation === 'createMessage') ?? { path: '' }
+    await watch.expectNoAnswer({ error: 'net::ERR_CONTENT_LENGTH_MISMATCH', path, times: 1 })
+    expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
+  })
+
+  test('logs two tabs in at once', async () => {
+    const { page, openTab } = await visit()
+    const other = await openTab()
+    for (const tab of [page, other]) {
+      await tab.goto(server.url)
+      await tab.getByRole('button', { name: 'Connect as yourself' }).click()
+      await tab.getByRole('button', { name: 'Allow' }).waitFor()
+    }
+    await consent(page, 'Allow')
+    await consent(other, 'Allow', 'agent')
+    for (const tab of [page, other]) await items({ page: tab }).first().waitFor()
+  })
+
+  test('survives the back button after the login, and refuses a callback that is shown again', async () => {
+    const visitor = await visit()
+    const { page } = visitor
+    const callbacks: string[] = []
+    page.on('request', (request) => {
+      if (request.url().startsWith(`${server.url}/callback`)) callbacks.push(request.url())
+    })
+    await page.goto(server.url)
+    await page.getByRole('button', { name: 'Connect as yourself' }).click()
+    await consent(page, 'Allow')
+    await items(visitor).first().waitFor()
+
+    await page.goBack()
+    await consent(page, 'Allow')
+    await page.getByRole('alert').filter({ hasText: 'Start the login again' }).waitFor()
+    expect(page.url()).toBe(`${server.url}/`)
+    await page.goto(callbacks[0] ?? '')
+    await page.getByRole('alert').filter({ hasText: 'Start the login again' }).waitFor()
+    expect(sandbox.requests.filter(({ operation }) => operation === 'token')).toHaveLength(1)
+  })
+})
+
+describe('the server', () => {
+  test('exchanges no code for a page of another origin', async () => {
+    const { page, watch } = await visit()
+    const other = await startOtherSite('<p>Other</p>')
+    onTestFinished(other.close)
+    await page.goto(other.url)
+    const attempt = { url: `${server.url}/exchange`, body: JSON.stringify(wellFormedGrant()) }
+    const answers = await page.evaluate(async ({ url, body }) => {
+      const send = (type: string, mode: RequestMode) =>
+        fetch(url, { method: 'POST', headers: { 'content-type': type }, body, mode }).then(String, String)
+      return [await send('text/plain', 'no-cors'), await send('application/json', 'cors')]
+    }, attempt)
+    expect(answers).toEqual(Array(2).fill('TypeError: Failed to fetch'))
+    expect(sandbox.requests).toEqual([])
+    await watch.expectNoAnswer({ error: 'net::ERR_BLOCKED_BY_RESPONSE', path: '/exchange', times: 1 })
+    await watch.expectNoAnswer({ error: 'net::ERR_FAILED', path: '/exchange', times: 1 })
+    await watch.expectCorsRefusal('/exchange')
+  })
+})
+
+function wellFormedGrant() {
+  return { code: 'code_stolen', codeVerifier: 'v'.repeat(43), redirectUri: `${server.url}/callback` }
+}
+
+/** The token of the newest request of this kind. */
+function tokenOf(operation: string): string {
+  const request = sandbox.requests.findLast((candidate) => candidate.operation === operation)
+  return request?.headers.authorization?.replace('Bearer ', '') ?? ''
+}
