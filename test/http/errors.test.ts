@@ -49,12 +49,18 @@ describe('the error of an answer', () => {
     ['the documented one', { error: 'some_code', error_description: 'Some words.' }],
     ['code and message', { code: 'some_code', message: 'Some words.' }],
     ['an inner error', { error: { code: 'some_code', message: 'Some words.' } }],
+    ['a code beside an error in words', { code: 'some_code', error: 'Bad Request', message: 'Some words.' }],
     ['an error with a message', { error: 'some_code', message: 'Some words.' }],
     ['a list of errors', { errors: [{ code: 'some_code', detail: 'Some words.' }, { code: 'second' }] }],
     ['problem+json', { type: 'some_code', title: 'Some words.', status: 400 }],
     ['problem+json with a detail', { type: 'some_code', title: 'Title', detail: 'Some words.' }],
   ])('is read from a body of this shape: %s', async (_, body) => {
     expect(await failure(json(body, 400))).toMatchObject({ code: 'some_code', description: 'Some words.' })
+  })
+
+  it('is read from the challenge where the body names none', async () => {
+    const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
+    expect(await failure(new Response('', { status: 401, headers }))).toMatchObject({ code: 'invalid_token' })
   })
 
   it.each([

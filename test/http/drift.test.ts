@@ -1,0 +1,211 @@
+import fc from 'fast-check'
+import { type Drift, defineOperation, UnexpectedResponseError } from 'support-workspace-sdk'
+import { describe, expect, it } from 'vitest'
+import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
+
+/** Reads one member as the service gives it, and keeps what the client reports. */
+async function read(data: unknown, validation?: 'observe' | 'strict' | 'off') {
+  const drifts: Drift[] = []
+  const client = makeClient({ fetch: scripted(json({ data })), validation, onDrift: (drift) => drifts.push(drift) })
+  return { drifts, member: await client.members.get('1') }
+}
+
+const fields = [
+  'id',
+  'inserted_at',
+  'initial_message',
+  'is_spam',
+  'status',
+  'user',
+  'pinned',
+  'unread_count',
+  'group',
+  'meta_info',
+  'conversation_assignee',
+  'new_field',
+]
+
+/** A value that can be told from any other, of any kind, deep or shallow. */
+const marked = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constant('MARKED-text'),
+    fc.constant(987_654_321),
+    fc.constant(null),
+    fc.boolean(),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...fields, 'name', 'email'), tie('value'), { maxKeys: 4 }),
+  ),
+})).value
+
+const conversations = fc.array(fc.dictionary(fc.constantFrom(...fields), marked, { maxKeys: 8 }), { maxLength: 4 })
+
+describe('in observe mode, the default', () => {
+  it('data comes back as it was sent, whatever it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(conversations, async (data) => {
+        const client = makeClient({ fetch: scripted(json(page(data))), onDrift: () => {} })
+        expect((await client.conversations.list()).data).toEqual(JSON.parse(JSON.stringify(data)))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a report holds kinds and places, and never a value', async () => {
+    let reports = 0
+    const kinds = ['string', 'number', 'boolean', 'object', 'array', 'null', 'missing']
+    await fc.assert(
+      fc.asyncProperty(conversations, async (data) => {
+        const drifts: Drift[] = []
+        const client = makeClient({ fetch: scripted(json(page(data))), onDrift: (drift) => drifts.push(drift) })
+        await client.conversations.list()
+        reports += drifts.length
+        expect(JSON.stringify(drifts)).not.toMatch(/MARKED|987654321/)
+        for (const drift of drifts) {
+          expect(Object.keys(drift).sort()).toEqual(['expected', 'operation', 'path', 'received'])
+          expect(drift.operation).toBe('conversations.list')
+          expect(kinds).toContain(drift.received)
+          expect([...kinds, 'int', 'record', 'unknown']).toContain(drift.expected)
+        }
+      }),
+      { numRuns: 300 },
+    )
+    expect(reports).toBeGreaterThan(300)
+  })
+
+  it.each([
+    [
+      'a field of another kind',
+      { id: '1', archived: 'yes' },
+      [{ path: ['archived'], expected: 'boolean', received: 'string' }],
+    ],
+    [
+      'a field deep down',
+      { id: '1', user: { id: 7 } },
+      [{ path: ['user', 'id'], expected: 'string', received: 'number' }],
+    ],
+    ['an id that is missing', {}, [{ path: ['id'], expected: 'string', received: 'missing' }]],
+    ['an id that is null', { id: null }, [{ path: ['id'], expected: 'string', received: 'null' }]],
+    ['several', { id: 1, role: [] }, [{ path: ['id'] }, { path: ['role'], received: 'array' }]],
+  ])('hears of %s', async (_, data, expected) => {
+    const { drifts, member } = await read(data)
+    expect(drifts).toMatchObject(expected)
+    expect(drifts).toHaveLength(expected.length)
+    expect(member).toEqual(data)
+  })
+
+  it('says which item of a list it was', async () => {
+    const drifts: Drift[] = []
+    const fetch = scripted(json(page([{ id: '1' }, { id: 2 }])))
+    await makeClient({ fetch, onDrift: (drift) => drifts.push(drift) }).members.list()
+    expect(drifts).toMatchObject([{ operation: 'members.list', path: [1, 'id'] }])
+  })
+
+  it.each([
+    ['nulls', { id: '1', role: null, archived: null, user: null }],
+    ['missing fields', { id: '1' }],
+    ['unknown fields', { id: '1', shoe_size: 43, nested: { deep: [1] } }],
+    ['a new member of a closed set', { id: '1', role: 'emperor' }],
+  ])('%s are no drift and come through unharmed, in strict mode too', async (_, data) => {
+    for (const mode of ['observe', 'strict', 'off'] as const) {
+      const { drifts, member } = await read(data, mode)
+      expect(member).toEqual(data)
+      expect(drifts).toEqual([])
+    }
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('broken'))],
+  ])('an onDrift that %s breaks nothing', async (_, onDrift) => {
+    const unhandled: unknown[] = []
+    const hear = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', hear)
+    const client = makeClient({ fetch: scripted(json({ data: { id: 7 } })), onDrift })
+    expect(await client.members.get('1')).toEqual({ id: 7 })
+    await new Promise(setImmediate)
+    process.off('unhandledRejection', hear)
+    expect(unhandled).toEqual([])
+  })
+})
+
+describe('in strict mode', () => {
+  it('a mismatch throws, with place and kinds, without the value', async () => {
+    const error = await rejection(read({ id: '1', user: { id: 'u1', email: 987_654_321 } }, 'strict'))
+    expect(error).toBeInstanceOf(UnexpectedResponseError)
+    expect(error).toMatchObject({ reason: 'schema', outcome: 'unknown', status: 200 })
+    expect(String(error)).toContain('`user.email` should be string and is number')
+    expect(String(error)).not.toContain('987')
+  })
+
+  it('one bad item of a list fails its page', async () => {
+    const client = makeClient({ fetch: scripted(json(page([{ id: '1' }, { id: 2 }]))), validation: 'strict' })
+    expect(await rejection(client.members.list())).toMatchObject({ reason: 'schema' })
+  })
+})
+
+describe('in off mode', () => {
+  it('nobody hears of anything', async () => {
+    const { drifts, member } = await read({ id: 7, user: 'x' }, 'off')
+    expect([drifts, member]).toEqual([[], { id: 7, user: 'x' }])
+  })
+
+  it('the envelope is checked all the same', async () => {
+    const client = makeClient({ fetch: scripted(json({ data: {} })), validation: 'off' })
+    expect(await rejection(client.conversations.list())).toMatchObject({ reason: 'envelope' })
+  })
+})
+
+describe('a schema of your own', () => {
+  const upper = {
+    '~standard': {
+      version: 1,
+      vendor: 'own',
+      validate: (value: unknown) =>
+        typeof value === 'string' ? { value: value.toUpperCase() } : { issues: [{ message: `not a text: ${value}` }] },
+    },
+  } as const
+  const field = {
+    '~standard': {
+      version: 1,
+      vendor: 'own',
+      validate: (value: { name: string }) => upper['~standard'].validate(value.name) as { value: string },
+    },
+  } as const
+
+  it('gives what it makes of the answer', async () => {
+    const operation = defineOperation({ id: 'x', method: 'GET', path: '/x', response: field as never })
+    expect(await makeClient({ fetch: scripted(json({ data: { name: 'a' } })) }).call(operation)).toBe('A')
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('MARKED')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('MARKED'))],
+  ])(
+    'that %s is a drift like another: the data comes as sent, or the call fails in strict mode',
+    async (_, validate) => {
+      const response = { '~standard': { version: 1, vendor: 'own', validate } } as const
+      const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', response })
+      const drifts: Drift[] = []
+      const fetch = scripted(json({ data: { name: 'MARKED' } }))
+      expect(await makeClient({ fetch, onDrift: (drift) => drifts.push(drift) }).call(operation)).toEqual({
+        name: 'MARKED',
+      })
+      expect(drifts).toEqual([{ operation: 'x', path: [], expected: 'unknown', received: 'object' }])
+      const error = await rejection(makeClient({ fetch, validation: 'strict' }).call(operation))
+      expect(error).toMatchObject({ reason: 'schema', outcome: 'unknown' })
+      expect(String(error)).toContain('the body should be unknown and is object')
+      expect(String(error)).not.toContain('MARKED')
+    },
+  )
+})
