@@ -139,7 +139,7 @@ async function readAnswer(context: Context, response: Response, info: ResponseIn
 async function readError(context: Context, response: Response, info: ResponseInfo): Promise<Failure> {
   const { request, settings, signal, accessToken } = context
   const text = await readText(response, maxErrorBytes, signal).catch(() => '')
-  const { code, description } = readErrorBody(text)
+  const { code, description } = readErrorBody(text, response.headers.get('www-authenticate'))
   const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
   const body = { code: safe(code), description: safe(description) }
   const retryAfter = parseRetryAfter(response.headers.get('retry-after'))

@@ -23,8 +23,8 @@ export async function checkReply(
       : await check(operation, schema, success.data, [], drifts)
   const [first] = drifts
   if (first !== undefined && settings.validation === 'strict') {
-    const where = first.path.join('.')
-    const what = `\`${where}\` should be ${first.expected} and is ${first.received}`
+    const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
+    const what = `${where} should be ${first.expected} and is ${first.received}`
     return { failure: unexpectedFailure(operation, success.response, 'schema', what) }
   }
   for (const drift of drifts) watch(() => settings.onDrift?.(drift))

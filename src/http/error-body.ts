@@ -8,13 +8,16 @@ export interface ErrorBody {
  * Reads the error body that the reference documents, `{ error, error_description }` (section 4), and the shapes that
  * gateways and other deployments use, as the specification does not show one: `{ code, message }`,
  * `{ error: { code, message } }`, `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and a body that is no JSON.
+ *
+ * @param challenge the `WWW-Authenticate` header, which names the error where the body does not (RFC 6750, section 3).
  */
-export function readErrorBody(text: string): ErrorBody {
+export function readErrorBody(text: string, challenge: string | null = null): ErrorBody {
+  const challenged = challenge?.match(/\berror="([^"]+)"/)?.[1]
   const body = parseObject(text)
-  if (body === undefined) return { code: undefined, description: undefined }
+  if (body === undefined) return { code: challenged, description: undefined }
   const inner = asObject(body.error) ?? asObject(Array.isArray(body.errors) ? body.errors[0] : undefined) ?? body
   return {
-    code: firstString(body.error, inner.code, inner.error, inner.type),
+    code: firstString(inner.code, body.error, inner.error, challenged, inner.type),
     description: firstString(
       body.error_description,
       inner.error_description,
