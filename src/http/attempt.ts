@@ -91,9 +91,11 @@ function send({ request, settings, signal, accessToken }: Context, onSend: () =>
     method: request.operation.method,
     headers: { ...request.headers, authorization: `Bearer ${accessToken}` },
     ...(request.body !== undefined && { body: request.body }),
-    fetch: (input) => {
+    fetch: async (input) => {
       onSend()
-      return fetch(input as Request)
+      const response: Response | undefined = await fetch(input as Request)
+      if (typeof response?.headers?.get !== 'function') throw new TypeError('the `fetch` option gave no Response')
+      return response
     },
     signal,
     redirect: 'manual',

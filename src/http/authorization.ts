@@ -4,7 +4,10 @@ import { InvalidArgumentError } from '../errors/index.ts'
 export interface AccessTokenSource {
   /** The token to use now. */
   getAccessToken(): string | Promise<string>
-  /** Called after a 401 `invalid_token`, with the token that was refused; awaited before the call rejects. */
+  /**
+   * Called after a 401 `invalid_token`, with the token that was refused; awaited before the call rejects. What it
+   * throws becomes the `cause` of the error.
+   */
   onInvalidToken?(accessToken: string): void | Promise<void>
 }
 

@@ -63,6 +63,15 @@ describe('the access token', () => {
   })
 })
 
+describe('a fetch of your own', () => {
+  it.each([undefined, null, 'text', { status: 200 }])('that gives %j instead of a response is named', async (junk) => {
+    const client = makeClient({ fetch: (async () => junk) as never, maxRetries: 0 })
+    const error = await rejection(client.me())
+    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(String(error)).toContain('the `fetch` option gave no Response')
+  })
+})
+
 describe('onInvalidToken', () => {
   const source = (onInvalidToken: (accessToken: string) => void | Promise<void>) => ({
     getAccessToken: () => token,
