@@ -2,6 +2,7 @@ export type { Actor } from '../actor.ts'
 export { ConnectionStoreError, type ConnectionStoreErrorReason } from '../errors/connection-store-error.ts'
 export {
   ConnectionError,
+  type ErrorDetails,
   InvalidArgumentError,
   isSupportWorkspaceError,
   LoginError,

@@ -1,0 +1,7 @@
+const errors = require('support-workspace-sdk')
+const oauth = require('support-workspace-sdk/oauth')
+
+const given = JSON.parse(process.env.GIVEN)
+import('./smoke.js')
+  .then(({ smoke }) => smoke({ SupportWorkspace: errors.SupportWorkspace, errors, oauth, given }))
+  .then((done) => console.log(done.join('\n')))

@@ -1,0 +1,6 @@
+import * as errors from 'support-workspace-sdk'
+import * as oauth from 'support-workspace-sdk/oauth'
+import { smoke } from './smoke.js'
+
+const given = JSON.parse(process.env.GIVEN)
+console.log((await smoke({ SupportWorkspace: errors.SupportWorkspace, errors, oauth, given })).join('\n'))

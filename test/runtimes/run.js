@@ -1,0 +1,104 @@
+/**
+ * Packs the built SDK, installs the tarball here, and runs the smoke test in each runtime against one sandbox.
+ *
+ *   npm install && npm start
+ */
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const here = fileURLToPath(new URL('.', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const bin = `${here}node_modules/.bin`
+
+const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', here], { cwd: root })
+const [{ filename }] = JSON.parse(stdout)
+await run('npm', ['install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', `./${filename}`], {
+  cwd: here,
+})
+
+const { startSandbox } = await import('support-workspace-sdk/sandbox')
+const sandbox = await startSandbox({ conversations: 120 })
+sandbox.faults.add({
+  path: '/api/oauth/v1/organization',
+  times: 1000,
+  status: 302,
+  headers: { location: 'https://elsewhere.example/' },
+})
+
+const given = {
+  baseUrl: sandbox.url,
+  closedUrl: await closedUrl(),
+  selfToken: sandbox.issueToken({ actor: 'self' }),
+  appToken: sandbox.issueToken({ actor: 'app' }),
+  redirectUri: 'http://127.0.0.1:3000/callback',
+}
+
+const runtimes = [
+  ['Node 22.0, import', () => command(`${here}node_modules/node22/bin/node`, 'main.js')],
+  ['Node 22.0, require', () => command(`${here}node_modules/node22/bin/node`, 'main.cjs')],
+  ['Node 24, import', () => command(process.execPath, 'main.js')],
+  ['Node 24, require', () => command(process.execPath, 'main.cjs')],
+  ['Node 26, import', () => command(`${here}node_modules/node26/bin/node`, 'main.js')],
+  ['Bun', () => command(`${bin}/bun`, 'main.js')],
+  ['Deno', () => command(`${bin}/deno`, 'run', '--allow-env', '--allow-net', '--allow-read', 'main.js')],
+  ['Workers', worker],
+]
+
+let failed = 0
+for (const [name, start] of runtimes) {
+  try {
+    const done = (await start()).trim().split('\n')
+    console.log(`ok      ${name}: ${done.join(', ')}`)
+  } catch (error) {
+    failed += 1
+    console.log(`FAILED  ${name}: ${error.stderr || error.message}`)
+  }
+}
+await sandbox.close()
+console.log(`\n${runtimes.length - failed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1
+
+async function command(file, ...parameters) {
+  const env = { ...process.env, GIVEN: JSON.stringify(given) }
+  const { stdout } = await run(file, parameters, { cwd: here, env, timeout: 60_000 })
+  return stdout
+}
+
+/** Bundled into one file, as Workers are deployed. */
+async function worker() {
+  const { build } = await import('esbuild')
+  const { Miniflare } = await import('miniflare')
+  const { outputFiles } = await build({
+    entryPoints: [`${here}worker.js`],
+    bundle: true,
+    format: 'esm',
+    conditions: ['workerd', 'worker', 'browser'],
+    write: false,
+  })
+  const miniflare = new Miniflare({
+    modules: true,
+    script: outputFiles[0].text,
+    compatibilityDate: '2026-07-01',
+    bindings: { GIVEN: JSON.stringify(given) },
+  })
+  try {
+    const response = await miniflare.dispatchFetch('http://worker.example/')
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(text)
+    return text
+  } finally {
+    await miniflare.dispose()
+  }
+}
+
+/** An address at which nobody listens. */
+async function closedUrl() {
+  const server = createServer()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}`
+}

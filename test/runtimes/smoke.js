@@ -1,0 +1,92 @@
+/**
+ * The main job, in whichever runtime this file finds itself.
+ *
+ * @param given what the runner has prepared: `baseUrl`, `closedUrl`, `selfToken`, `appToken`, `redirectUri`
+ * @returns what was done, a line each
+ */
+export async function smoke({ SupportWorkspace, errors, oauth, given }) {
+  const { baseUrl, closedUrl, selfToken, appToken, redirectUri } = given
+  const done = []
+  const check = (what, holds) => {
+    if (!holds) throw new Error(`failed: ${what}`)
+    done.push(what)
+  }
+
+  const workspace = new SupportWorkspace({ baseUrl, accessToken: selfToken, actor: 'self' })
+  check('me', (await workspace.me()).actor === 'self')
+
+  const ids = new Set()
+  for await (const { id } of workspace.conversations.list({ limit: 50 })) ids.add(id)
+  check('every conversation once', ids.size === 120)
+
+  const [id] = ids
+  const { data, response } = await workspace.messages.create(id, { body_html: '<p>Hi</p>' }).withResponse()
+  check('a message with its response', data.body_html === '<p>Hi</p>' && response.requestId !== undefined)
+
+  const app = new SupportWorkspace({ baseUrl, accessToken: appToken })
+  const wall = await failure(app.messages.create(id, { body_html: '<p>Hi</p>' }))
+  check('the actor wall', wall instanceof errors.ActorSelfRequiredError && wall.outcome === 'refused')
+
+  const redirected = await failure(workspace.organization.get())
+  check('a redirect is refused', redirected.reason === 'redirect')
+
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const aborted = failure(workspace.me({ signal: controller.signal }))
+  controller.abort(reason)
+  check('an abort keeps its reason', (await aborted) === reason)
+
+  const nobody = new SupportWorkspace({ baseUrl: closedUrl, accessToken: selfToken, maxRetries: 0 })
+  const refused = await failure(nobody.me())
+  check(`nobody listens (${refused.outcome})`, refused instanceof errors.ConnectionError)
+
+  await login()
+  await handlers()
+  return done
+
+  async function login() {
+    const login = new oauth.OAuthApp({ baseUrl, clientId: 'app_sandbox', clientSecret: 'secret_sandbox', redirectUri })
+    const { url, transaction } = await login.startLogin({ scope: ['conversations:read'] })
+    const token = await login.finishLogin(await allow(url), transaction)
+    check('a login with PKCE', token.scope === 'conversations:read' && !JSON.stringify(token).includes('swot_'))
+
+    const store = new oauth.ConnectionStore({ baseUrl, secret: 'thirty-two characters, or some more' })
+    const { key } = await store.save(token)
+    const connected = await store.workspace(key)
+    check('a connection', connected.actor === 'app' && (await connected.me()).actor === 'app')
+  }
+
+  async function handlers() {
+    let connected
+    const { start, callback } = oauth.createLoginHandlers(
+      new oauth.OAuthApp({ baseUrl, clientId: 'app_sandbox', clientSecret: 'secret_sandbox', redirectUri }),
+      {
+        secret: 'thirty-two characters, or some more',
+        scope: ['conversations:read'],
+        onConnected: (token) => {
+          connected = token
+        },
+      },
+    )
+    const started = await start(new Request(new URL('/login?return_to=/inbox', redirectUri)))
+    const cookie = started.headers.get('set-cookie').split(';')[0]
+    const back = await allow(started.headers.get('location'))
+    const ended = await callback(new Request(back, { headers: { cookie } }))
+    check('login handlers', ended.headers.get('location') === '/inbox' && connected.accessToken.startsWith('swot_'))
+  }
+}
+
+/** As the admin's browser: allows, and says where it was sent. */
+async function allow(url) {
+  const answer = await fetch(`${url}&auto=allow`, { redirect: 'manual' })
+  return answer.headers.get('location')
+}
+
+async function failure(call) {
+  try {
+    await call
+  } catch (error) {
+    return error
+  }
+  throw new Error('failed: it should have been refused')
+}

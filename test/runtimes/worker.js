@@ -1,0 +1,14 @@
+import * as errors from 'support-workspace-sdk'
+import * as oauth from 'support-workspace-sdk/oauth'
+import { smoke } from './smoke.js'
+
+export default {
+  async fetch(_request, { GIVEN }) {
+    try {
+      const done = await smoke({ SupportWorkspace: errors.SupportWorkspace, errors, oauth, given: JSON.parse(GIVEN) })
+      return new Response(done.join('\n'))
+    } catch (error) {
+      return new Response(String(error?.stack ?? error), { status: 500 })
+    }
+  },
+}
