@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { checkPath } from './http/url.ts'
+import { InvalidArgumentError } from './errors/index.ts'
 import type { Scope } from './scopes.ts'
 
 /** Where the knowledge of an operation comes from, best first. `inferred` ones are guesses by analogy. */
@@ -65,6 +65,18 @@ type NothingElse<Definition> = {
 }
 interface NoSuchProperty {
   readonly 'no such property': true
+}
+
+/** Refuses a path that could lead away from the base URL, or out of its prefix. */
+export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {
+  if (typeof path === 'string' && /^\/(?!\/)[^?#\\\s]*$/.test(path)) {
+    if (path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))) return
+  }
+  throw new InvalidArgumentError(
+    'path',
+    `The path of operation "${id}" is not a plain path below the base URL.`,
+    'Begin it with one "/", without "..", query, fragment or backslash; parameters go in braces.',
+  )
 }
 
 /** The names in braces of a path. */

@@ -3,10 +3,11 @@ import type { ResponseInfo } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import { untilAborted } from './abort.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { checkAccessToken } from './authorization.ts'
 import { type CallClock, TimeLimit } from './call-clock.ts'
 import { checkReply } from './check-reply.ts'
-import { type Unwrapped, unwrap } from './envelope.ts'
+import { unwrap } from './envelope.ts'
 import { readErrorBody } from './error-body.ts'
 import { apiFailure, connectionFailure, type Failure, timeoutFailure, unexpectedFailure, withCause } from './failure.ts'
 import { BodyNotText, BodyTooLarge, discardBody, isRedirect, readText, responseInfo } from './response.ts'
@@ -20,11 +21,6 @@ export interface PreparedRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
 }
-
-/** What one attempt came to. */
-export type AttemptResult =
-  | { readonly success: Unwrapped & { readonly response: ResponseInfo } }
-  | { readonly failure: Failure }
 
 /** What the steps of one attempt share. */
 interface Context {

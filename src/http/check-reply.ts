@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Operation } from '../operation.ts'
-import type { AttemptResult } from './attempt.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { unexpectedFailure } from './failure.ts'
 import { watch } from './hooks.ts'
 import type { Settings } from './settings.ts'

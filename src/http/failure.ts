@@ -10,12 +10,13 @@ import {
   UnexpectedResponseError,
   type UnexpectedResponseReason,
 } from '../errors/index.ts'
-import { isError, safeCause } from '../errors/redact.ts'
+import { safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
 import type { ErrorBody } from './error-body.ts'
 import { errorClassFor, errorFromResponse } from './error-from-response.ts'
 import { hintFor } from './hint.ts'
+import { neverOpened } from './never-opened.ts'
 import type { FailedAttempt } from './retry-policy.ts'
 
 /** How one attempt failed: what the retry policy reads, and how to make the error once no attempt follows. */
@@ -163,30 +164,6 @@ const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
 export function withCause(failure: Failure, cause: unknown, secrets: readonly string[]): Failure {
   const safe = safeCause(cause, secrets)
   return { ...failure, toError: (context) => Object.defineProperty(failure.toError(context), 'cause', { value: safe }) }
-}
-
-const neverOpenedCodes = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ConnectionRefused', // Bun
-  'FailedToOpenSocket', // Bun
-])
-
-/** Whether the error says that no connection came about, so that the service cannot have seen the request. */
-export function neverOpened(thrown: unknown): boolean {
-  for (let error = thrown, depth = 0; isError(error) && depth < 5; error = error.cause, depth += 1) {
-    const { code, syscall } = error as { code?: unknown; syscall?: unknown }
-    if (syscall === 'connect' || syscall === 'getaddrinfo' || neverOpenedCodes.has(String(code))) return true
-    if (error.message.includes('client error (Connect)')) return true // Deno
-  }
-  return false
 }
 
 function deepest(error: Error): Error {

@@ -1,22 +1,10 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import type { Operation, OperationInput } from '../operation.ts'
+import { checkPath, type Operation, type OperationInput } from '../operation.ts'
 
 /** The address of a call: base URL, path with its parameters encoded, query. */
 export function buildUrl(baseUrl: URL, operation: Operation, input: OperationInput): string {
   checkPath(operation)
   return baseUrl.href.replace(/\/$/, '') + fillPath(operation.path, input.path ?? {}) + encodeQuery(input.query ?? {})
-}
-
-/** Refuses a path that could lead away from the base URL, or out of its prefix. */
-export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {
-  if (typeof path === 'string' && /^\/(?!\/)[^?#\\\s]*$/.test(path)) {
-    if (path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))) return
-  }
-  throw new InvalidArgumentError(
-    'path',
-    `The path of operation "${id}" is not a plain path below the base URL.`,
-    'Begin it with one "/", without "..", query, fragment or backslash; parameters go in braces.',
-  )
 }
 
 function fillPath(path: string, parameters: Readonly<Record<string, string>>): string {

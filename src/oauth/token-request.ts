@@ -3,7 +3,7 @@ import { ConnectionError, LoginError, type Outcome, TimeoutError } from '../erro
 import { safeCause } from '../errors/redact.ts'
 import { untilAborted } from '../http/abort.ts'
 import { CallClock, TimeLimit } from '../http/call-clock.ts'
-import { neverOpened } from '../http/failure.ts'
+import { neverOpened } from '../http/never-opened.ts'
 import { BodyNotText, BodyTooLarge, discardBody, readText } from '../http/response.ts'
 import type { WebFetch } from '../web-types.ts'
 import type { ClientCredentials } from './client-authentication.ts'
