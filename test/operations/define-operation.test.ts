@@ -1,0 +1,291 @@
+import {
+  ActorSelfRequiredError,
+  type ClientOptions,
+  type Drift,
+  defineOperation,
+  InsufficientScopeError,
+  InvalidArgumentError,
+  NotFoundError,
+  type Operation,
+  RateLimitError,
+  ServerError,
+  SupportWorkspace,
+  schemas,
+  UnexpectedResponseError,
+} from 'support-workspace-sdk'
+import { startSandbox } from 'support-workspace-sdk/sandbox'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { useJsonServers } from './json-server.ts'
+
+const serve = useJsonServers()
+
+function clientOf({ url }: { url: string }, options: Partial<ClientOptions> = {}): SupportWorkspace {
+  return new SupportWorkspace({ baseUrl: url, accessToken: 'swot_abc123def456', ...options })
+}
+
+/** The same operation, described with two schema libraries: seconds become a date, a query is given a default. */
+const withZod = {
+  create: defineOperation({
+    id: 'tags.create',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations/{conversation_id}/tags',
+    scope: 'tags:write',
+    query: z.object({ notify: z.boolean().default(true) }),
+    body: z.object({ name: z.string().transform((name) => name.trim()) }),
+    response: z.object({ id: z.string(), made_at: z.number().transform((seconds) => new Date(seconds * 1000)) }),
+  }),
+  list: defineOperation({
+    id: 'tags.list',
+    method: 'GET',
+    path: '/api/oauth/v1/tags',
+    answer: 'list',
+    response: z.object({ id: z.string().transform(Number) }),
+  }),
+}
+
+const withValibot = {
+  create: defineOperation({
+    id: 'tags.create',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations/{conversation_id}/tags',
+    scope: 'tags:write',
+    query: v.object({ notify: v.optional(v.boolean(), true) }),
+    body: v.object({ name: v.pipe(v.string(), v.trim()) }),
+    response: v.object({
+      id: v.string(),
+      made_at: v.pipe(
+        v.number(),
+        v.transform((seconds) => new Date(seconds * 1000)),
+      ),
+    }),
+  }),
+  list: defineOperation({
+    id: 'tags.list',
+    method: 'GET',
+    path: '/api/oauth/v1/tags',
+    answer: 'list',
+    response: v.object({ id: v.pipe(v.string(), v.transform(Number)) }),
+  }),
+}
+
+describe.each([
+  ['zod', withZod],
+  ['valibot', withValibot],
+])('an operation described with %s', (_, operations) => {
+  // The two have the same input and output, which a test over both cannot show the compiler.
+  const { create, list } = operations as typeof withZod
+  const path = { conversation_id: 'a/b ü' }
+
+  test('sends what its schemas give, to its path, and gives what its response schema gives', async () => {
+    const server = await serve(() => ({ status: 201, body: { data: { id: 't', made_at: 1_700_000_000 } } }))
+    const tag = await clientOf(server).call(create, { path, query: {}, body: { name: ' urgent ' } })
+    expect(tag).toEqual({ id: 't', made_at: new Date('2023-11-14T22:13:20Z') })
+    const [request] = server.received
+    expect(request?.method).toBe('POST')
+    expect(request?.url).toBe('/api/oauth/v1/conversations/a%2Fb%20%C3%BC/tags?notify=true')
+    expect(request?.body).toEqual({ name: 'urgent' })
+    expect(request?.headers.authorization).toBe('Bearer swot_abc123def456')
+  })
+
+  test.each([
+    ['body.name', { path, query: {}, body: { name: 7 } }],
+    ['query.notify', { path, query: { notify: 'yes' }, body: { name: 'x' } }],
+    ['conversation_id', { path: { conversation_id: '..' }, query: {}, body: { name: 'x' } }],
+  ])('refuses a bad %s before anything is sent', async (argument, input) => {
+    const server = await serve(() => ({ body: {} }))
+    const error = await clientOf(server)
+      .call(create, input as never)
+      .catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error).toMatchObject({ argument })
+    expect(server.received).toEqual([])
+  })
+
+  test('gives an answer that does not fit as it came, and reports it', async () => {
+    const drifts: Drift[] = []
+    const sent = { id: 't', made_at: 'yesterday' }
+    const server = await serve(() => ({ body: { data: sent } }))
+    const client = clientOf(server, { onDrift: (drift) => drifts.push(drift) })
+    expect(await client.call(create, { path, query: {}, body: { name: 'x' } })).toEqual(sent)
+    expect(drifts).toEqual([{ operation: 'tags.create', path: ['made_at'], expected: 'number', received: 'string' }])
+  })
+
+  test('throws for an answer that does not fit in strict mode, without quoting it', async () => {
+    const server = await serve(() => ({ body: { data: { id: 't', made_at: 'yesterday' } } }))
+    const error = await clientOf(server, { validation: 'strict' })
+      .call(create, { path, query: {}, body: { name: 'x' } })
+      .catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(UnexpectedResponseError)
+    expect(error).toMatchObject({ reason: 'schema', operation: 'tags.create' })
+    expect(JSON.stringify(error)).not.toContain('yesterday')
+  })
+
+  test('pages, with each item as its schema gives it', async () => {
+    const server = await serve(({ url }) => {
+      const after = new URL(url, 'http://x').searchParams.get('after')
+      const page = after === null ? { data: [{ id: '1' }, { id: '2' }], after: 'c=1&' } : { data: [{ id: '3' }] }
+      return { body: { data: page.data, page_metadata: { after: page.after ?? null, before: null } } }
+    })
+    const items = await clientOf(server)
+      .call(list, { query: { limit: 2, kind: ['a', 'b'] } })
+      .toArray()
+    expect(items).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
+    expect(server.received.map(({ url }) => url)).toEqual([
+      '/api/oauth/v1/tags?limit=2&kind=a&kind=b',
+      '/api/oauth/v1/tags?limit=2&kind=a&kind=b&after=c%3D1%26',
+    ])
+  })
+
+  test('names its scope when the token lacks it', async () => {
+    const server = await serve(() => ({ status: 403, body: { error: 'insufficient_scope' } }))
+    const error = await clientOf(server, { scopes: ['contacts:read'] })
+      .call(create, { path, query: {}, body: { name: 'x' } })
+      .catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(InsufficientScopeError)
+    expect(error).toMatchObject({
+      required: ['tags:write'],
+      missing: ['tags:write'],
+      scopesToRequest: ['contacts:read', 'tags:write'],
+    })
+  })
+
+  test('is repeated as a built-in one is: a read after a 503, a write not', async () => {
+    const server = await serve(({ method }) =>
+      server.received.filter((request) => request.method === method).length === 1
+        ? { status: 503, headers: { 'retry-after': '0' } }
+        : { body: { data: [] } },
+    )
+    const client = clientOf(server)
+    await client.call(list)
+    expect(server.received.length).toBe(2)
+    const error = await client.call(create, { path, query: {}, body: { name: 'x' } }).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(ServerError)
+    expect(error).toMatchObject({ outcome: 'unknown', operation: 'tags.create' })
+    expect(server.received.length).toBe(3)
+  })
+})
+
+describe('against the sandbox', () => {
+  test('a built-in endpoint described anew behaves as the built-in one', async () => {
+    await using sandbox = await startSandbox({ contacts: 45 })
+    const workspace = clientOf(sandbox, { accessToken: sandbox.issueToken(), validation: 'strict' })
+    const contacts = defineOperation({
+      id: 'contacts.mine',
+      method: 'GET',
+      path: '/api/oauth/v1/contacts',
+      answer: 'list',
+      response: schemas.contact,
+    })
+    const mine = await workspace.call(contacts, { query: { limit: 20 } }).toArray()
+    expect(mine.length).toBe(45)
+    expect(mine).toEqual(await workspace.contacts.list({ limit: 20 }).toArray())
+    expect((await workspace.call(contacts)).after).toEqual(expect.any(String))
+  })
+
+  const createNote = defineOperation({
+    id: 'notes.mine',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations/{id}/notes',
+    actor: 'self',
+    scope: 'notes:write',
+    body: z.looseObject({ body_html: z.string() }),
+    response: schemas.message,
+  })
+
+  test('the actor of an operation is guarded as of a built-in one', async () => {
+    await using sandbox = await startSandbox()
+    const path = { id: sandbox.state.conversations[0]?.id ?? '' }
+    const input = { path, body: { body_html: '<p>Hi</p>' } }
+    const note = await clientOf(sandbox, { accessToken: sandbox.issueToken({ actor: 'self' }) }).call(createNote, input)
+    expect(note.conversation_id).toBe(path.id)
+
+    const accessToken = sandbox.issueToken({ actor: 'app' })
+    sandbox.clearRequests()
+    const unsent = await clientOf(sandbox, { accessToken, actor: 'app' })
+      .call(createNote, input)
+      .catch((reason: unknown) => reason)
+    expect(unsent).toBeInstanceOf(ActorSelfRequiredError)
+    expect(unsent).toMatchObject({ outcome: 'not-sent', operation: 'notes.mine' })
+    expect(sandbox.requests).toEqual([])
+
+    const refused = await clientOf(sandbox, { accessToken })
+      .call(createNote, input)
+      .catch((reason: unknown) => reason)
+    expect(refused).toBeInstanceOf(ActorSelfRequiredError)
+    expect(refused).toMatchObject({ outcome: 'refused', status: 422 })
+  })
+
+  test('a scope that the operation does not name is still an InsufficientScopeError', async () => {
+    await using sandbox = await startSandbox()
+    const accessToken = sandbox.issueToken({ scopes: ['tasks:read'] })
+    const list = defineOperation({ id: 'contacts.mine', method: 'GET', path: '/api/oauth/v1/contacts', answer: 'list' })
+    const error = await clientOf(sandbox, { accessToken })
+      .call(list)
+      .catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(InsufficientScopeError)
+    expect(error).toMatchObject({ required: [], missing: [], scopesToRequest: [] })
+  })
+})
+
+describe('the answers that an operation may have', () => {
+  const call = async (answer: Operation['answer'] & string, body: unknown) => {
+    const server = await serve(() => ({ body }))
+    return clientOf(server).call(defineOperation({ id: 'x', method: 'GET', path: '/x', answer }) as Operation)
+  }
+
+  test('bare is the body itself', async () => {
+    expect(await call('bare', { a: 1 })).toEqual({ a: 1 })
+  })
+
+  test('any is any JSON, or nothing', async () => {
+    expect(await call('any', [1, null])).toEqual([1, null])
+    expect(await call('any', undefined)).toBeUndefined()
+  })
+
+  test('none does not look at the body', async () => {
+    expect(await call('none', { a: 1 })).toBeUndefined()
+  })
+
+  test('item, the default, wants `data`', async () => {
+    expect(await call('item', { data: { a: 1 } })).toEqual({ a: 1 })
+    await expect(call('item', { a: 1 })).rejects.toMatchObject({ reason: 'envelope' })
+  })
+})
+
+describe('workspace.request', () => {
+  test('sends one request and gives the JSON body as it came', async () => {
+    const server = await serve(({ body }) => ({ body: { data: body, extra: true } }))
+    const call = clientOf(server).request('PUT', '/api/oauth/v1/tags/{id}', {
+      path: { id: 'a/b' },
+      query: { dry_run: true, nothing: null },
+      body: { name: 'urgent' },
+    })
+    expect(await call).toEqual({ data: { name: 'urgent' }, extra: true })
+    expect((await call.withResponse()).response.status).toBe(200)
+    expect(server.received.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'PUT /api/oauth/v1/tags/a%2Fb?dry_run=true',
+    ])
+  })
+
+  test('fails as a built-in operation does, named by method and path', async () => {
+    const server = await serve(({ method }) => ({ status: method === 'GET' ? 404 : 429, body: { error: 'nope' } }))
+    const client = clientOf(server, { maxRetries: 0 })
+    const missing = await client.request('GET', '/api/tags').catch((reason: unknown) => reason)
+    expect(missing).toBeInstanceOf(NotFoundError)
+    expect(missing).toMatchObject({ operation: 'GET /api/tags', code: 'nope' })
+    const busy = await client.request('POST', '/api/tags').catch((reason: unknown) => reason)
+    expect(busy).toBeInstanceOf(RateLimitError)
+  })
+
+  test.each(['//evil.test/x', '/../x', '/a/%2e%2e/b', '/a?x=1', '/a#b', '/a\\b'])(
+    'refuses the path %s',
+    async (path) => {
+      const server = await serve(() => ({}))
+      const send = async () => clientOf(server).request('GET', path as '/')
+      await expect(send()).rejects.toBeInstanceOf(InvalidArgumentError)
+      expect(server.received).toEqual([])
+    },
+  )
+})
