@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { type Drift, SupportWorkspace } from 'support-workspace-sdk'
+import { expect, test } from 'vitest'
+import { type OperationId, operations } from '../../src/resources/operations.ts'
+import { samples } from '../models/samples.ts'
+import { type Ids, run } from './calls.ts'
+import { useJsonServers } from './json-server.ts'
+
+const serve = useJsonServers()
+
+const ids: Ids = { conversation: 'c', message: 'm', contact: 'k', member: 'u', task: 't', segment: 's' }
+
+/** What each operation answers, by the name of its sample. */
+const sampleOf: Readonly<Record<string, keyof typeof samples>> = {
+  me: 'me',
+  conversations: 'conversation',
+  'conversations.assign': 'conversationAssignee',
+  messages: 'message',
+  notes: 'message',
+  contacts: 'contact',
+  members: 'member',
+  organization: 'organization',
+  'organization.getSettings': 'organizationSettings',
+  'organization.updateSettings': 'organizationSettings',
+  tasks: 'task',
+  segments: 'segment',
+}
+
+/** A word that no schema and no sample holds, so that it can be looked for in a report. */
+const secretWord = 'zq5wordzq5'
+
+const surprise = fc.oneof(
+  fc.constant(null),
+  fc.constant(secretWord),
+  fc.constant([secretWord]),
+  fc.constant({ [secretWord]: secretWord, id: 7 }),
+  fc.jsonValue({ maxDepth: 2 }),
+)
+
+/**
+ * An item as the service may send it one day: fields missing, null, of another kind or unknown, at any depth. Through
+ * JSON, as it travels: a key `__proto__` and minus zero do not arrive as they were written.
+ */
+function mutationsOf(sample: unknown): fc.Arbitrary<unknown> {
+  if (Array.isArray(sample)) return fc.array(mutationsOf(sample[0]), { maxLength: 3 })
+  if (typeof sample !== 'object' || sample === null) {
+    return fc.oneof({ weight: 3, arbitrary: fc.constant(sample) }, { weight: 1, arbitrary: surprise })
+  }
+  const known = fc.record(
+    Object.fromEntries(Object.entries(sample).map(([name, value]) => [name, mutationsOf(value)])),
+    { requiredKeys: [] },
+  )
+  const unknown = fc.dictionary(fc.stringMatching(/^[a-z_]{1,8}$/), surprise, { maxKeys: 3 })
+  const whole = fc.tuple(known, unknown).map(([fields, more]) => ({ ...more, ...fields }))
+  return fc.oneof({ weight: 5, arbitrary: whole }, { weight: 1, arbitrary: fc.constant(null) })
+}
+
+function itemsOf(id: OperationId): fc.Arbitrary<Record<string, unknown>> {
+  const name = sampleOf[id] ?? sampleOf[id.split('.')[0] ?? '']
+  if (name === undefined) throw new Error(`${id} has no sample.`)
+  return mutationsOf(samples[name])
+    .filter((item) => item !== null)
+    .map((item) => JSON.parse(JSON.stringify(item)))
+}
+
+const answering = operations.filter(({ answer }) => answer !== 'none')
+const single = answering.filter(({ answer }) => answer !== 'list').map(({ id, answer }) => [id, answer] as const)
+const lists = answering.filter(({ answer }) => answer === 'list').map(({ id }) => [id] as const)
+
+test.each(single)('%s gives what came, whatever its fields are', async (id, answer) => {
+  let item: unknown
+  const server = await serve(() => ({ body: answer === 'bare' ? item : { data: item } }))
+  const drifts: Drift[] = []
+  const accessToken = 'swot_abc123def456'
+  const workspace = new SupportWorkspace({ baseUrl: server.url, accessToken, onDrift: (drift) => drifts.push(drift) })
+  await fc.assert(
+    fc.asyncProperty(itemsOf(id), async (generated) => {
+      item = generated
+      expect(await run(id, workspace, ids)).toEqual(generated)
+      expectNoValue(drifts.splice(0), id)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test.each(lists)('%s iterates on over items of any kind, page after page', async (id) => {
+  let pages: unknown[][] = []
+  const server = await serve(({ url }) => {
+    const number = Number(new URL(url, 'http://x').searchParams.get('after') ?? 0)
+    const after = number + 1 < pages.length ? String(number + 1) : null
+    return { body: { data: pages[number] ?? [], page_metadata: { after, before: null, total: 'unknown' }, more: 1 } }
+  })
+  const drifts: Drift[] = []
+  const accessToken = 'swot_abc123def456'
+  const workspace = new SupportWorkspace({ baseUrl: server.url, accessToken, onDrift: (drift) => drifts.push(drift) })
+  const anything = fc.oneof({ weight: 5, arbitrary: itemsOf(id) }, { weight: 1, arbitrary: surprise })
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(anything, { maxLength: 3 }), { maxLength: 3 }), async (generated) => {
+      pages = JSON.parse(JSON.stringify(generated))
+      const items: unknown[] = []
+      for await (const item of run(id, workspace, ids) as unknown as AsyncIterable<unknown>) items.push(item)
+      expect(items).toEqual(pages.flat())
+      expectNoValue(drifts.splice(0), id)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+/** A report names kinds and the places of documented fields; what the sender made up stays out of it. */
+function expectNoValue(drifts: readonly Drift[], id: OperationId): void {
+  for (const { operation, expected, received, ...rest } of drifts) {
+    expect(operation).toBe(id)
+    expect(Object.keys(rest)).toEqual(['path'])
+    expect([expected, received].join()).not.toContain(secretWord)
+    expect(received).toMatch(/^(string|number|boolean|object|array|null|missing)$/)
+    expect(rest.path.join('.')).not.toContain(secretWord)
+  }
+}
+
+test('the report of a built-in operation says where and what, in kinds', async () => {
+  const server = await serve(() => ({ body: { data: [{ id: 'm', role: 7, user: { id: 'u' } }, { user: {} }] } }))
+  const drifts: Drift[] = []
+  const accessToken = 'swot_abc123def456'
+  const workspace = new SupportWorkspace({ baseUrl: server.url, accessToken, onDrift: (drift) => drifts.push(drift) })
+  await workspace.members.list()
+  expect(drifts).toEqual([
+    { operation: 'members.list', path: [0, 'role'], expected: 'string', received: 'number' },
+    { operation: 'members.list', path: [1, 'id'], expected: 'string', received: 'missing' },
+    { operation: 'members.list', path: [1, 'user', 'id'], expected: 'string', received: 'missing' },
+  ])
+})
