@@ -58,6 +58,15 @@ describe('the error of an answer', () => {
     expect(await failure(json(body, 400))).toMatchObject({ code: 'some_code', description: 'Some words.' })
   })
 
+  it.each(['t', 'token', 'scope'])(
+    'keeps its code whole where the token is a word of it, as in a test: %s',
+    async (accessToken) => {
+      expect(await failure(refusal(401, 'invalid_token'), { accessToken })).toMatchObject({ code: 'invalid_token' })
+      const error = await failure(refusal(403, 'insufficient_scope'), { accessToken })
+      expect(error).toBeInstanceOf(InsufficientScopeError)
+    },
+  )
+
   it('is read from the challenge where the body names none', async () => {
     const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
     expect(await failure(new Response('', { status: 401, headers }))).toMatchObject({ code: 'invalid_token' })
