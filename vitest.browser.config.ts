@@ -6,6 +6,6 @@ export default defineConfig({
     include: ['test/browser/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    fileParallelism: false,
+    maxWorkers: 2,
   },
 })

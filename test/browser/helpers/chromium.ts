@@ -50,7 +50,7 @@ export function useChromium(): (options?: BrowserContextOptions) => Promise<Visi
   return async (options = {}) => {
     const context = await browser.newContext({ ...desktop, ...options })
     context.setDefaultTimeout(10_000)
-    const watcher = watch(context)
+    const watcher = await watch(context)
     const page = await context.newPage()
     const visitor = { context, page, watch: watcher, openTab: () => context.newPage() }
     visitors.push(visitor)

@@ -12,7 +12,15 @@ export interface Watch {
   expectNothingMore(): Promise<void>
 }
 
-export function watch(context: BrowserContext): Watch {
+/** A watch over what logs nothing. */
+export const silence: Watch = {
+  expectFailedAnswers: async () => {},
+  expectNoAnswer: async () => {},
+  expectCorsRefusal: async () => {},
+  expectNothingMore: async () => {},
+}
+
+export async function watch(context: BrowserContext): Promise<Watch> {
   const complaints: string[] = []
   const take = (text: string) =>
     vi.waitFor(() => {
@@ -20,7 +28,10 @@ export function watch(context: BrowserContext): Watch {
       if (index === -1) throw new Error(`No "${text}" among the complaints ${JSON.stringify(complaints)}.`)
       complaints.splice(index, 1)
     })
-  // Violations of a Content-Security-Policy come as console errors too.
+  // Chromium logs violations of a Content-Security-Policy by itself, except for an `eval` whose error is caught.
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) => console.error(`violation: ${event.violatedDirective}`))
+  })
   context.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(textOf(message))
   })
@@ -34,8 +45,11 @@ export function watch(context: BrowserContext): Watch {
     },
     expectCorsRefusal: (path) => take(`refused by CORS ${path}`),
     expectNothingMore: async () => {
-      // A page's messages come in order: after the answer to a question nothing older is on its way.
-      for (const page of context.pages()) await page.evaluate('0')
+      // The messages of a page, and of a worker, come in order: after the answer to a question nothing older follows.
+      for (const page of context.pages()) {
+        for (const worker of page.workers()) await worker.evaluate('0')
+        await page.evaluate('0')
+      }
       expect(complaints.splice(0)).toEqual([])
     },
   }

@@ -1,0 +1,144 @@
+import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { useChromium, type Visitor } from './helpers/chromium.ts'
+import { type PageSite, startPageSite } from './helpers/page-site.ts'
+import { silence } from './helpers/watch.ts'
+import type { CheckName } from './page/checks.ts'
+import type { PageApi } from './page/page.ts'
+import type { Order } from './page/worker.ts'
+
+const visit = useChromium()
+const me = '/api/oauth/v1/me'
+
+let site: PageSite
+let sandbox: Sandbox
+let accessToken: string
+let visitor: Visitor
+
+beforeAll(async () => {
+  site = await startPageSite()
+})
+afterAll(() => site.close())
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ conversations: 420 })
+  accessToken = sandbox.issueToken({ actor: 'self' })
+  visitor = await visit()
+  await visitor.page.goto(site.url)
+})
+afterEach(() => sandbox.close())
+
+describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SDK', (place) => {
+  const order = (content: Order) =>
+    visitor.page.evaluate(([place, content]) => (globalThis as unknown as { api: PageApi }).api.order(place, content), [
+      place,
+      content,
+    ] as const)
+  const run = (name: CheckName, { baseUrl = sandbox.url } = {}) =>
+    order({ run: name, facts: { baseUrl, accessToken, redirectUri: `${site.url}/callback` } })
+
+  /** Chromium keeps the failed requests of a worker out of the page's log. */
+  const logged = () => (place === 'page' ? visitor.watch : silence)
+
+  test('does the main job, with preflights that ask for the token and JSON alone', async () => {
+    expect(await run('mainJob')).toEqual({
+      ids: sandbox.state.conversations.map(({ id }) => id),
+      text: '<p>On it.</p>',
+    })
+    expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage', 'deleteMessage'])
+    const preflights = sandbox.requests.filter(({ method }) => method === 'OPTIONS')
+    const asked = preflights.map(({ headers }) => [
+      headers['access-control-request-method'],
+      headers['access-control-request-headers'],
+    ])
+    expect(new Set(asked.map(String))).toEqual(
+      new Set(['GET,authorization', 'POST,authorization,content-type', 'DELETE,authorization']),
+    )
+  })
+
+  test('reads the headers that CORS exposes: when to come again, and the request id', async () => {
+    sandbox.failNext({ status: 429, retryAfter: 30 })
+    expect(await run('me')).toMatchObject({
+      name: 'RateLimitError',
+      retryAfter: 30,
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      outcome: 'refused',
+    })
+    await logged().expectFailedAnswers({ status: 429, path: me })
+  })
+
+  test('knows a revoked token', async () => {
+    sandbox.revoke(accessToken)
+    expect(await run('me')).toMatchObject({ name: 'AuthenticationError', code: 'invalid_token' })
+    await logged().expectFailedAnswers({ status: 401, path: me })
+  })
+
+  test('refuses a redirect, which a browser does not let it look into', async () => {
+    const other = await startSandbox()
+    sandbox.failNext({ status: 302, headers: { location: `${other.url}${me}` } })
+    const failure = await run('me')
+    const { requests } = other
+    await other.close()
+    expect(failure).toMatchObject({ name: 'UnexpectedResponseError', reason: 'redirect', outcome: 'unknown' })
+    expect(requests).toEqual([])
+  })
+
+  test('says of a connection that cannot be opened that the outcome is unknown: a browser does not tell', async () => {
+    await sandbox.close()
+    expect(await run('me')).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(await run('write')).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    await logged().expectNoAnswer({ error: 'net::ERR_CONNECTION_REFUSED', path: me, times: 1 })
+    const path = '/api/oauth/v1/contacts'
+    await logged().expectNoAnswer({ error: 'net::ERR_CONNECTION_REFUSED', path, times: 1 })
+  })
+
+  test('says of an answer that CORS keeps from it that the outcome is unknown', async () => {
+    const closed = await startSandbox({ cors: false })
+    const failure = await run('me', { baseUrl: closed.url })
+    await closed.close()
+    expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    await logged().expectCorsRefusal(me)
+    await logged().expectNoAnswer({ error: 'net::ERR_FAILED', path: me, times: 1 })
+  })
+
+  test('ends a call that takes too long', async () => {
+    sandbox.failNext({ latency: 600_000 })
+    expect(await run('shortTimeout')).toMatchObject({ name: 'TimeoutError', limit: 'attempt', timeout: 50 })
+  })
+
+  test.each([
+    ['before the answer', { latency: 600_000 }],
+    ['in the middle of the body', { drip: { bytes: 1, interval: 600_000 } }],
+    ['while it waits to try again', { status: 429, retryAfter: 50 }],
+  ])('ends a call at once with the reason of its signal, %s', async (_, fault) => {
+    sandbox.failNext(fault)
+    const answer = run('interrupted')
+    await vi.waitFor(() => {
+      const request = sandbox.requests.find(({ path, method }) => path === me && method === 'GET')
+      if (request === undefined || (request.status === undefined && !('latency' in fault))) throw new Error('not yet')
+    })
+    await order({ interrupt: 'enough' })
+    expect(await answer).toEqual({ reason: 'enough' })
+    expect(sandbox.requests.filter(({ method }) => method === 'GET')).toHaveLength(1)
+    if ('status' in fault) await logged().expectFailedAnswers({ status: 429, path: me })
+  })
+
+  test('refuses a client secret', async () => {
+    const failure = await run('secret')
+    expect(failure).toMatchObject({ name: 'InvalidArgumentError', argument: 'clientSecret' })
+    expect(JSON.stringify(failure)).toContain('can be read by everybody')
+    expect(JSON.stringify(failure)).not.toContain('secret_sandbox')
+  })
+
+  test('starts a login with PKCE and reads its callback without a secret', async () => {
+    expect(await run('publicLogin')).toEqual({
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      grant: {
+        code: 'code_1',
+        codeVerifier: expect.stringMatching(/^[\w-]{43}$/),
+        redirectUri: `${site.url}/callback`,
+        scope: 'conversations:read',
+      },
+    })
+  })
+})
