@@ -109,7 +109,9 @@ type BodyPart<Definition extends Operation> = Definition extends {
 type QueryPart<Definition extends Operation> = Definition extends {
   readonly query: infer Schema extends StandardSchemaV1
 }
-  ? { readonly query: StandardSchemaV1.InferInput<Schema> }
+  ? Record<never, never> extends StandardSchemaV1.InferInput<Schema>
+    ? { readonly query?: StandardSchemaV1.InferInput<Schema> | undefined }
+    : { readonly query: StandardSchemaV1.InferInput<Schema> }
   : { readonly query?: Readonly<Record<string, QueryValue>> | undefined }
 
 /** The input of one operation: its path parameters by name, its body and its query. */

@@ -118,9 +118,9 @@ export class Transport {
 }
 
 /** The query as its schema gives it. The cursors are the SDK's own affair, which a caller's schema need not know. */
-async function checkQuery(operation: Operation, query: OperationInput['query']): Promise<OperationInput['query']> {
+async function checkQuery(operation: Operation, query: OperationInput['query'] = {}): Promise<OperationInput['query']> {
   if (operation.query === undefined) return query
-  const { after, before, ...parameters } = query ?? {}
+  const { after, before, ...parameters } = query
   const isList = operation.answer === 'list'
   const checked = await validateInput(operation.query, isList ? parameters : query, operation, 'query')
   return { ...(checked as OperationInput['query']), ...(isList && { after, before }) }

@@ -89,6 +89,12 @@ describe.each([
     expect(request?.headers.authorization).toBe('Bearer swot_abc123def456')
   })
 
+  test('takes a query that needs nothing as given, with its defaults', async () => {
+    const server = await serve(() => ({ status: 201, body: { data: { id: 't', made_at: 1_700_000_000 } } }))
+    await clientOf(server).call(create, { path, body: { name: 'urgent' } })
+    expect(server.received[0]?.url).toMatch(/\?notify=true$/)
+  })
+
   test.each([
     ['body.name', { path, query: {}, body: { name: 7 } }],
     ['query.notify', { path, query: { notify: 'yes' }, body: { name: 'x' } }],

@@ -71,6 +71,17 @@ const searchTags = defineOperation({
 const found = self.call(searchTags, { query: { text: 'urg' } })
 // @ts-expect-error: the query needs `text`
 self.call(searchTags, { query: { limit: 1 } })
+// @ts-expect-error: the query needs `text`
+self.call(searchTags)
+
+const recentTags = defineOperation({
+  id: 'tags.recent',
+  method: 'GET',
+  path: '/api/oauth/v1/tags',
+  answer: 'list',
+  query: v.object({ limit: v.optional(v.number()) }),
+})
+self.call(recentTags)
 
 // And the schemas of this package.
 const starred = self.call(
