@@ -40,19 +40,22 @@ export async function buildPage(): Promise<void> {
 }
 
 export async function startBrowserInbox({ port, sandbox }: BrowserInboxOptions): Promise<RunningServer> {
+  const service = sandbox ? localSettings(sandbox) : settingsFromEnvironment()
   const { url, answerWith, close } = await listen(port)
   const publicUrl = sandbox ? url : (process.env.PUBLIC_URL ?? url).replace(/\/$/, '')
   const redirectUri = `${publicUrl}/callback`
   sandbox?.registerRedirectUri(redirectUri)
-
-  const app = new OAuthApp({
-    baseUrl: sandbox?.url ?? need('BASE_URL'),
-    clientId: sandbox?.app.clientId ?? need('CLIENT_ID'),
-    clientSecret: sandbox?.app.clientSecret ?? need('CLIENT_SECRET'),
-    redirectUri,
-  })
-  answerWith(createSite({ app, publicUrl, directory: fileURLToPath(new URL('dist', import.meta.url)) }).fetch)
+  const directory = fileURLToPath(new URL('dist', import.meta.url))
+  answerWith(createSite({ app: new OAuthApp({ ...service, redirectUri }), publicUrl, directory }).fetch)
   return { url, close }
+}
+
+function localSettings({ url, app: { clientId, clientSecret } }: Sandbox) {
+  return { baseUrl: url, clientId, clientSecret }
+}
+
+function settingsFromEnvironment() {
+  return { baseUrl: need('BASE_URL'), clientId: need('CLIENT_ID'), clientSecret: need('CLIENT_SECRET') }
 }
 
 function need(name: string): string {

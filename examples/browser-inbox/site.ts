@@ -40,6 +40,7 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
         frameAncestors: ["'none'"],
       },
     }),
+    // A page of another site can send forms and plain text, which this refuses, but JSON only if CORS let it.
     csrf({ origin: new URL(publicUrl).origin }),
   )
 
@@ -49,8 +50,6 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
   })
 
   site.post('/exchange', async (context) => {
-    // A page of another site can send a form or plain text here, which `csrf` refuses, but JSON only if CORS let it.
-    if (context.req.header('content-type') !== 'application/json') return context.body(null, 415)
     const grant = await context.req.json<AuthorizationCodeGrant | null>().catch(() => null)
     if (grant === null) return context.body(null, 400)
     context.header('cache-control', 'no-store')

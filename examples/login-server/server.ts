@@ -32,22 +32,27 @@ export interface RunningServer {
 }
 
 export async function startLoginServer({ port, sandbox }: LoginServerOptions): Promise<RunningServer> {
-  const environment = process.env
+  const { secret, ...service } = sandbox ? localSettings(sandbox) : settingsFromEnvironment()
   const { url, answerWith, close } = await listen(port)
-  const publicUrl = sandbox ? url : (environment.PUBLIC_URL ?? url).replace(/\/$/, '')
+  const publicUrl = sandbox ? url : (process.env.PUBLIC_URL ?? url).replace(/\/$/, '')
   const redirectUri = `${publicUrl}/login/callback`
   sandbox?.registerRedirectUri(redirectUri)
-
-  const app = new OAuthApp({
-    baseUrl: sandbox?.url ?? need('BASE_URL'),
-    clientId: sandbox?.app.clientId ?? need('CLIENT_ID'),
-    clientSecret: sandbox?.app.clientSecret ?? need('CLIENT_SECRET'),
-    redirectUri,
-  })
-  // A secret made at start logs everybody out at the next start: good enough for a local service only.
-  const secret = sandbox ? randomBytes(32).toString('base64') : need('COOKIE_SECRET')
-  answerWith(createSite({ app, secret, publicUrl }).fetch)
+  answerWith(createSite({ app: new OAuthApp({ ...service, redirectUri }), secret, publicUrl }).fetch)
   return { url, close }
+}
+
+function localSettings({ url, app: { clientId, clientSecret } }: Sandbox) {
+  // A secret made at start logs everybody out at the next start: good enough for a local service only.
+  return { baseUrl: url, clientId, clientSecret, secret: randomBytes(32).toString('base64') }
+}
+
+function settingsFromEnvironment() {
+  return {
+    baseUrl: need('BASE_URL'),
+    clientId: need('CLIENT_ID'),
+    clientSecret: need('CLIENT_SECRET'),
+    secret: need('COOKIE_SECRET'),
+  }
 }
 
 function need(name: string): string {

@@ -1,5 +1,5 @@
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildPage, startBrowserInbox } from '../../examples/browser-inbox/server.ts'
 import { phone, picture, pictures, useChromium, type Visitor } from './helpers/chromium.ts'
 import { consent } from './helpers/consent.ts'
@@ -225,6 +225,25 @@ describe('the page', () => {
 })
 
 describe('the server', () => {
+  test('serves the service that the environment names, and tells the page no secret', async () => {
+    vi.stubEnv('BASE_URL', 'https://api.supportwire.app')
+    vi.stubEnv('CLIENT_ID', 'app_abc123')
+    vi.stubEnv('PUBLIC_URL', 'https://inbox.example.com/')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await expect(startBrowserInbox({ port: 0 })).rejects.toThrow('Set CLIENT_SECRET')
+
+    vi.stubEnv('CLIENT_SECRET', 'secret_xyz')
+    const real = await startBrowserInbox({ port: 0 })
+    onTestFinished(real.close)
+    const config = await fetch(`${real.url}/config.json`)
+    expect(await config.json()).toEqual({
+      baseUrl: 'https://api.supportwire.app',
+      clientId: 'app_abc123',
+      redirectUri: 'https://inbox.example.com/callback',
+    })
+    expect(config.headers.get('content-security-policy')).toContain("connect-src 'self' https://api.supportwire.app;")
+  })
+
   test('exchanges no code for a page of another origin', async () => {
     const { page, watch } = await visit()
     const other = await startOtherSite('<p>Other</p>')

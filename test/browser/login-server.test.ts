@@ -1,5 +1,5 @@
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startLoginServer } from '../../examples/login-server/server.ts'
 import { phone, pictures, useChromium, type Visitor } from './helpers/chromium.ts'
 import { consent } from './helpers/consent.ts'
@@ -111,6 +111,23 @@ describe('a person', () => {
 })
 
 describe('the server', () => {
+  test('serves the service that the environment names, and wants all of it', async () => {
+    vi.stubEnv('BASE_URL', sandbox.url)
+    vi.stubEnv('CLIENT_ID', sandbox.app.clientId)
+    vi.stubEnv('CLIENT_SECRET', sandbox.app.clientSecret)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await expect(startLoginServer({ port: 0 })).rejects.toThrow('Set COOKIE_SECRET')
+
+    vi.stubEnv('COOKIE_SECRET', 'a secret of 32 characters or more')
+    const real = await startLoginServer({ port: 0 })
+    onTestFinished(real.close)
+    sandbox.registerRedirectUri(`${real.url}/login/callback`)
+    const { page } = await visit()
+    await page.goto(`${real.url}/login/self`)
+    await consent(page, 'Allow')
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  })
+
   test('leads back to the login when the connection was revoked in the middle', async () => {
     const { page, watch } = await connected()
     const token = sandbox.requests.findLast(({ operation }) => operation === 'listConversations')?.headers.authorization

@@ -60,7 +60,7 @@ export function useChromium(): (options?: BrowserContextOptions) => Promise<Visi
 
 /** Keeps a picture for people to look at. */
 export async function picture(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: `artifacts/${name}.png` })
+  await page.screenshot({ path: `artifacts/${name}.png`, fullPage: true })
 }
 
 /** The same in the dark, and at phone width. */
