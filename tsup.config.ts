@@ -18,6 +18,8 @@ const sandbox: Options = {
   ...shared,
   platform: 'node',
   removeNodeProtocol: false,
+  // Most of it would be the map of somebody else's web server.
+  sourcemap: false,
   // The sandbox carries its own web server, so that installing the SDK does not.
   noExternal: ['hono', '@hono/node-server'],
 }
@@ -26,6 +28,12 @@ export default defineConfig([
   { ...library, format: 'esm' },
   // The dependencies are ES modules, which not every Node 22 can require: the CommonJS build carries them.
   { ...library, format: 'cjs', noExternal: ['ky', 'zod', 'oauth4webapi', 'jose'] },
-  { ...sandbox, entry: { sandbox: 'src/sandbox/index.ts' }, format: ['esm', 'cjs'], dts: true },
-  { ...sandbox, entry: { cli: 'src/sandbox/cli.ts' }, format: 'esm' },
+  {
+    ...sandbox,
+    entry: { sandbox: 'src/sandbox/index.ts', cli: 'src/sandbox/cli.ts' },
+    format: 'esm',
+    dts: { entry: { sandbox: 'src/sandbox/index.ts' } },
+    splitting: true,
+  },
+  { ...sandbox, entry: { sandbox: 'src/sandbox/index.ts' }, format: 'cjs', dts: true },
 ])
