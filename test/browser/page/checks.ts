@@ -31,11 +31,29 @@ const checks = {
 
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),
 
+  /** Until an order to interrupt comes. */
   async interrupted(facts: Facts) {
     interruption.controller = new AbortController()
-    return client(facts)
-      .me({ signal: interruption.controller.signal })
-      .catch((reason: unknown) => ({ reason }))
+    return reasonOf(client(facts).me({ signal: interruption.controller.signal }))
+  },
+
+  interruptedInBody(facts: Facts) {
+    const controller = new AbortController()
+    const workspace = new SupportWorkspace({
+      ...facts,
+      fetch: async (request) => {
+        const response = await fetch(request as Request)
+        setTimeout(() => controller.abort('enough'))
+        return response
+      },
+    })
+    return reasonOf(workspace.me({ signal: controller.signal }))
+  },
+
+  interruptedInWait(facts: Facts) {
+    const controller = new AbortController()
+    const onRetry = () => void setTimeout(() => controller.abort('enough'))
+    return reasonOf(new SupportWorkspace({ ...facts, hooks: { onRetry } }).me({ signal: controller.signal }))
   },
 
   secret: ({ baseUrl, redirectUri }: Facts) =>
@@ -58,6 +76,13 @@ export function runCheck(name: CheckName, facts: Facts): Promise<unknown> {
 
 function client({ baseUrl, accessToken }: Facts): SupportWorkspace {
   return new SupportWorkspace({ baseUrl, accessToken })
+}
+
+function reasonOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => 'it was answered',
+    (reason: unknown) => reason,
+  )
 }
 
 async function failureOf(call: Promise<unknown>): Promise<unknown> {
