@@ -13,6 +13,9 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // Only what hangs should fail: a busy machine is slow, not wrong.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // These need an installed Chromium and a build: `npm run test:browser`.
     exclude: ['test/browser/**'],
   },

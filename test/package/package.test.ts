@@ -10,7 +10,7 @@ let project: Project
 
 beforeAll(async () => {
   project = await installPacked()
-}, 120_000)
+}, 300_000)
 
 afterAll(() => project?.remove())
 
@@ -120,6 +120,6 @@ describe('a project that uses the package compiles', () => {
     async (compiler, name, consumer) => {
       await compile(project, compiler, name.replaceAll(/\W+/g, '-'), consumer)
     },
-    60_000,
+    300_000,
   )
 })

@@ -44,7 +44,7 @@ test('every example of the README compiles under the strictest options', () => {
     .filter((diagnostic) => diagnostic.file?.fileName.startsWith(folder))
     .map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
   expect(problems).toEqual([])
-}, 60_000)
+}, 180_000)
 
 describe('every example of the README runs', () => {
   test.each(examples.map((example) => [example.title, example] as const))('%s', async (_, { file }) => {

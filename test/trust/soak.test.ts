@@ -68,7 +68,7 @@ it(
     expect(after.Timeout).toBeLessThanOrEqual(before.Timeout)
     expect(heapGrowth).toBeLessThan(8_000_000)
   },
-  seconds * 1_000 + 30_000,
+  seconds * 1_000 + 120_000,
 )
 
 interface Run {

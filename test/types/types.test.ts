@@ -27,7 +27,7 @@ beforeAll(() => {
     },
   })
   diagnostics = ts.getPreEmitDiagnostics(program).filter(({ file }) => file?.fileName.startsWith(folder))
-}, 60_000)
+}, 180_000)
 
 function print(problems: readonly ts.Diagnostic[]): string {
   return ts.formatDiagnostics(problems, {
