@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defaultExclude, defineConfig } from 'vitest/config'
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
 
@@ -17,6 +17,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // These need an installed Chromium and a build: `npm run test:browser`.
-    exclude: ['test/browser/**'],
+    exclude: [...defaultExclude, 'test/browser/**'],
   },
 })
