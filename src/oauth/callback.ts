@@ -130,7 +130,7 @@ function refusal(parameters: URLSearchParams, secrets: readonly string[]): Login
   const code = outsideText(parameters.get('error'), secrets)
   const description = outsideText(parameters.get('error_description'), secrets)
   if (code === 'access_denied') {
-    return new LoginError(`The admin or the service denied access${quote(undefined, description)}.`, {
+    return new LoginError(`Access was denied${quote(undefined, description)}.`, {
       reason: 'access_denied',
       code,
       description,

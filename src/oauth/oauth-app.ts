@@ -117,13 +117,13 @@ export class OAuthApp {
    * @throws TimeoutError when the answer was not there in time
    */
   async exchangeCode(grant: AuthorizationCodeGrant, options: ExchangeOptions = {}): Promise<AccessToken> {
-    const { code, codeVerifier } = checkGrant(grant, this.redirectUri)
+    const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
     // The state was compared where the login was started; what is left to check here is the code itself.
     const { server, client } = this.#settings
     const parameters = validateAuthResponse(server, client, new URLSearchParams({ code }), expectNoState)
     const secrets = everyForm([...this.#settings.credentials.secrets, code, codeVerifier])
     const answer = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
-    const requestedScope = typeof grant.scope === 'string' ? grant.scope : undefined
+    const requestedScope = typeof scope === 'string' ? scope : undefined
     return readTokenResponse(this.#settings, answer, { requestedScope, secrets })
   }
 
@@ -158,7 +158,7 @@ function checkSecret(options: OAuthAppOptions): string {
 
 /** A grant comes from outside, as JSON: nothing about it is taken for granted. The verifier by RFC 7636, section 4.1. */
 function checkGrant(grant: AuthorizationCodeGrant, redirectUri: string): AuthorizationCodeGrant {
-  const { code, codeVerifier } = grant
+  const { code, codeVerifier } = (grant as Partial<AuthorizationCodeGrant> | null | undefined) ?? {}
   if (typeof code !== 'string' || code === '') throw incomplete('`code`')
   if (typeof codeVerifier !== 'string' || !/^[\w.~-]{43,128}$/.test(codeVerifier)) throw incomplete('`codeVerifier`')
   if (grant.redirectUri === redirectUri) return grant

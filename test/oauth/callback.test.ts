@@ -285,6 +285,11 @@ describe('a login in two halves', () => {
     expect(() => read({})).toThrow(expect.objectContaining({ reason: 'transaction_used' }))
   })
 
+  test.each([null, undefined, 'text', 7])('is refused on the server when it is none: %s', async (grant) => {
+    await loginError(makeApp(endpoint.url).exchangeCode(grant as never), 'missing_parameter')
+    expect(endpoint.requests).toEqual([])
+  })
+
   test.each<[string, LoginErrorReason, Record<string, unknown>]>([
     ['another redirect URI', 'redirect_uri_mismatch', { redirectUri: 'https://evil.example/login/callback' }],
     ['no redirect URI', 'redirect_uri_mismatch', { redirectUri: undefined }],

@@ -55,6 +55,12 @@ describe('a fault with a status', () => {
     expect(noted(sandbox)).toBe(0)
   })
 
+  test('may bring a request id of its own', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ status: 503, headers: { 'x-request-id': 'r-1' } })
+    expect((await list(sandbox)).headers.get('x-request-id')).toBe('r-1')
+  })
+
   test('can come after the request took effect', async () => {
     const sandbox = await start()
     sandbox.failNext({ status: 502, effect: true })

@@ -50,7 +50,8 @@ export function createReception({ service, faults, requests, keptRequests, waits
     const outcome = await decide(exchange)
     if (!('response' in outcome)) return outcome
     const { headers, status } = outcome.response
-    headers.set('x-request-id', randomUUID())
+    // A fault may bring an id of its own, to compare with.
+    if (!headers.has('x-request-id')) headers.set('x-request-id', randomUUID())
     const cors = corsHeaders(settings.cors, exchange.headers.get('origin'))
     for (const [name, value] of Object.entries(cors)) headers.set(name, value)
     exchange.record.status = status
