@@ -7,5 +7,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    // A browser on a busy machine may fail by itself; what fails twice is ours.
+    retry: 1,
+    // In the order in which they stand: pages are asked and closed before the servers that they talk to.
+    sequence: { hooks: 'list' },
   },
 })

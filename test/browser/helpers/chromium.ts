@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll } from 'vitest'
+import { afterAll, afterEach, beforeAll, vi } from 'vitest'
 import { type Watch, watch } from './watch.ts'
 
 const launchArguments = [
@@ -58,9 +58,9 @@ export function useChromium(): (options?: BrowserContextOptions) => Promise<Visi
   }
 }
 
-/** Keeps a picture for people to look at. */
+/** Keeps a picture for people to look at. Right after a resize Chromium now and then cannot take one at once. */
 export async function picture(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: `artifacts/${name}.png`, fullPage: true })
+  await vi.waitFor(() => page.screenshot({ path: `artifacts/${name}.png`, fullPage: true }), { timeout: 10_000 })
 }
 
 /** The same in the dark, and at phone width. */
