@@ -91,7 +91,7 @@ The service stays up. Ctrl-C ends it.
   Consent page    ${url}
   A self token    ${sandbox.issueToken({ actor: 'self' })}
   An app token    ${sandbox.issueToken({ actor: 'app' })}
-  Try             curl -H "authorization: Bearer $TOKEN" ${baseUrl}/api/oauth/v1/conversations?limit=2
+  Try             curl -H "authorization: Bearer $TOKEN" "${baseUrl}/api/oauth/v1/conversations?limit=2"
 `)
   await new Promise<void>((resolve) => {
     process.once('SIGINT', resolve)
