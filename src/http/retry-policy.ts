@@ -30,5 +30,5 @@ export function mayRepeat(method: Method, failed: FailedAttempt): boolean {
 /** How long to wait before the next attempt, in ms: what the service asks for, else full jitter on a doubling delay. */
 export function delayBefore(repeat: number, failed: FailedAttempt): number {
   if (failed.retryAfter !== undefined) return failed.retryAfter
-  return Math.round(Math.random() * Math.min(longestDelay, firstDelay * 2 ** (repeat - 1)))
+  return Math.floor(Math.random() * Math.min(longestDelay, firstDelay * 2 ** (repeat - 1)))
 }
