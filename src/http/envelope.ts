@@ -1,4 +1,5 @@
 import type { Answer } from '../operation.ts'
+import { isObject } from './json-object.ts'
 
 /** The cursors of a page; null where there is no further page. */
 export interface PageCursors {
@@ -42,10 +43,6 @@ function readCursors(metadata: unknown): PageCursors | string {
     }
   }
   return { after: (metadata.after as string) || null, before: (metadata.before as string) || null }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The documented error body (reference, section 4) and nothing beside it. */

@@ -1,3 +1,5 @@
+import { isObject, parseObject } from './json-object.ts'
+
 /** What an error body says. */
 export interface ErrorBody {
   readonly code: string | undefined
@@ -12,10 +14,10 @@ export interface ErrorBody {
  * @param challenge the `WWW-Authenticate` header, which names the error where the body does not (RFC 6750, section 3).
  */
 export function readErrorBody(text: string, challenge: string | null = null): ErrorBody {
-  const challenged = challenge?.match(/\berror="([^"]+)"/)?.[1]
+  const challenged = challenge?.match(/\berror="?([^",\s]+)/)?.[1]
   const body = parseObject(text)
   if (body === undefined) return { code: challenged, description: undefined }
-  const inner = asObject(body.error) ?? asObject(Array.isArray(body.errors) ? body.errors[0] : undefined) ?? body
+  const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body
   return {
     code: firstString(inner.code, body.error, inner.error, challenged, inner.type),
     description: firstString(
@@ -27,20 +29,6 @@ export function readErrorBody(text: string, challenge: string | null = null): Er
       inner.title,
     ),
   }
-}
-
-type JsonObject = Readonly<Record<string, unknown>>
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
-
-function asObject(value: unknown): JsonObject | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
 }
 
 function firstString(...values: unknown[]): string | undefined {

@@ -1,6 +1,7 @@
 import { processAuthorizationCodeResponse } from 'oauth4webapi'
 import { LoginError, type LoginErrorReason } from '../errors/index.ts'
 import { readErrorBody } from '../http/error-body.ts'
+import { type JsonObject, parseObject } from '../http/json-object.ts'
 import { AccessToken } from './access-token.ts'
 import { outsideText, quote } from './outside-text.ts'
 import type { AppSettings } from './settings.ts'
@@ -58,8 +59,8 @@ async function validate(settings: AppSettings, status: number, body: JsonObject)
 }
 
 function refusal(answer: TokenAnswer, secrets: readonly string[]): LoginError {
-  const body = readErrorBody(answer.text)
-  const code = outsideText(body.code ?? challengeError(answer.headers), secrets)
+  const body = readErrorBody(answer.text, answer.headers.get('www-authenticate'))
+  const code = outsideText(body.code, secrets)
   const description = outsideText(body.description, secrets)
   const reason = reasonFor(answer.status, code)
   const { status } = answer
@@ -93,26 +94,10 @@ const hints: Readonly<Record<ExchangeReason, string>> = {
   exchange_failed: 'Check `baseUrl`, or try later; the code may be spent, so start the login again.',
 }
 
-/** The `error` of a `WWW-Authenticate` header (RFC 6750, section 3). */
-function challengeError(headers: Headers): string | undefined {
-  return headers.get('www-authenticate')?.match(/\berror="?([^",\s]+)/)?.[1]
-}
-
 function unusable(status: number, what: string): LoginError {
   return new LoginError(`The answer of the token endpoint ${what}.`, {
     reason: 'exchange_failed',
     status,
     hint: 'Check `baseUrl`: it is to be the address of the service itself. Then start the login again.',
   })
-}
-
-type JsonObject = Readonly<Record<string, unknown>>
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,6 @@
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
 import { safeCause } from '../../errors/redact.ts'
-import { parseObject } from './parse-object.ts'
+import { parseObject } from '../../http/json-object.ts'
 import { damagedEntry } from './record.ts'
 import type { ConnectionStorage } from './storage.ts'
 

@@ -1,8 +1,8 @@
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
+import { parseObject } from '../../http/json-object.ts'
 import type { Me } from '../../models/me.ts'
 import { createSealer, type Sealer, type SealSecret } from '../seal.ts'
 import { type Connection, connectionOf } from './connection.ts'
-import { parseObject } from './parse-object.ts'
 
 /** A connection with its token: what an entry holds. */
 export interface ConnectionRecord {
