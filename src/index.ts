@@ -3,7 +3,7 @@ export type { Actor } from './actor.ts'
 export { Call, type WithResponse } from './call.ts'
 export type { OptionsOf, ResultOf } from './call-operation.ts'
 export { type AnyWorkspace, type CallArguments, SupportWorkspace } from './client.ts'
-export type { CallOptions, ClientOptions } from './client-options.ts'
+export type { AppInfo, CallOptions, ClientOptions } from './client-options.ts'
 export {
   ActorSelfRequiredError,
   ApiError,
@@ -37,6 +37,7 @@ export type {
   OperationEndEvent,
   OperationEvent,
   RetryEvent,
+  WaitEvent,
 } from './http/hooks.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'
@@ -85,4 +86,13 @@ export { type ListOptions, type ListQuery, type Page, Paginated } from './pagina
 export type { OperationId } from './resources/operations.ts'
 export type { KnownScope, Scope } from './scopes.ts'
 export { toDate } from './time.ts'
-export type { WebAbortSignal, WebFetch, WebHeaders, WebRequest, WebResponse, WebURL } from './web-types.ts'
+export type {
+  FetchInit,
+  FetchResponse,
+  WebAbortSignal,
+  WebFetch,
+  WebHeaders,
+  WebRequest,
+  WebResponse,
+  WebURL,
+} from './web-types.ts'

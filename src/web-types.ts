@@ -44,8 +44,34 @@ export type WebResponse = Global<
   { readonly ok: boolean; readonly status: number; readonly headers: WebHeaders; text(): Promise<string> }
 >
 
-/** A function that sends a `Request` and gives its `Response`: the platform's `fetch`, or one that you wrap around it. */
-export type WebFetch = (request: WebRequest) => Promise<WebResponse>
+/** What a `fetch` function is called with beside the URL: plain data. */
+export interface FetchInit {
+  readonly method: string
+  /** Header names in lower case. Includes `authorization`. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body as text. Absent when the request has none. */
+  readonly body?: string
+  /** Aborted when the caller aborts or a timeout expires. */
+  readonly signal: WebAbortSignal
+  /** Always `manual`: the token must not follow a redirect. */
+  readonly redirect: 'manual'
+}
+
+/** The part of a `Response` that the client reads. `body`, when it is a stream, is read instead of `text()`. */
+export interface FetchResponse {
+  readonly status: number
+  readonly headers: {
+    get(name: string): string | null
+    forEach(callback: (value: string, name: string) => void): void
+  }
+  text(): Promise<string>
+}
+
+/**
+ * A function that sends a request and returns its response: the platform's `fetch`, that of undici or node-fetch, or
+ * your own wrapper. It is called with a URL string and plain data.
+ */
+export type WebFetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
 /** The type of the platform's own `fetch`. */
 export type PlatformFetch = typeof globalThis extends { fetch: infer Fetch extends (...parameters: never[]) => unknown }

@@ -15,6 +15,8 @@ export interface ApiErrorDetails extends RequestErrorDetails {
   readonly status: number
   readonly code: string | undefined
   readonly description: string | undefined
+  /** In seconds. */
+  readonly retryAfter?: number | undefined
   /** Absent when the SDK refused the call before sending it. */
   readonly response?: ResponseInfo | undefined
 }
@@ -36,7 +38,12 @@ export class ApiError extends RequestError {
   readonly description: string | undefined
   /** The service's id for the request, when it sends one. */
   readonly requestId: string | undefined
-  /** Status and headers of the answer. Not part of the JSON form. */
+  /**
+   * How long the service asks to wait before the next request, in seconds: from `Retry-After` (RFC 9110, section
+   * 10.2.3) or a rate limiter's reset header. Undefined when it does not say; usually there with 429 and 503.
+   */
+  readonly retryAfter: number | undefined
+  /** Status and headers of the response. Not part of the JSON form. */
   declare readonly response: ResponseInfo | undefined
 
   constructor(message: string, details: ApiErrorDetails) {
@@ -45,6 +52,7 @@ export class ApiError extends RequestError {
     this.code = details.code
     this.description = details.description
     this.requestId = details.response?.requestId
+    this.retryAfter = details.retryAfter
     Object.defineProperty(this, 'response', { value: details.response })
   }
 }
@@ -113,21 +121,14 @@ export class ActorSelfRequiredError extends UnprocessableError {
   static override readonly kind: string = 'ActorSelfRequiredError'
 }
 
-export interface RateLimitDetails extends ApiErrorDetails {
-  readonly retryAfter: number | undefined
-}
-
-/** 429: too many requests, and the retries of the call are spent or the wait is longer than it may be. */
+/**
+ * 429: too many requests, and no retry is left or the wait is longer than the call may take.
+ *
+ * Also thrown before anything is sent, while the service has asked the client to slow down and the call cannot wait:
+ * then `outcome` is `not-sent`, `response` is undefined, and `retryAfter` is the time left.
+ */
 export class RateLimitError extends ApiError {
   static override readonly kind: string = 'RateLimitError'
-
-  /** How long the service asks to wait, in seconds, as its `Retry-After` header says (RFC 9110, section 10.2.3). */
-  readonly retryAfter: number | undefined
-
-  constructor(message: string, details: RateLimitDetails) {
-    super(message, details)
-    this.retryAfter = details.retryAfter
-  }
 }
 
 /** 5xx: the service failed. Whether a write took effect is not known. */

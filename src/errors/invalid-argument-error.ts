@@ -6,6 +6,8 @@ export class InvalidArgumentError extends SupportWorkspaceError {
 
   /** The name of the option or argument. */
   readonly argument: string
+  /** Nothing was sent. */
+  readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(argument: string, message: string, hint: string) {
     super(message, { hint })

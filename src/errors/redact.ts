@@ -1,7 +1,10 @@
 const placeholder = '[redacted]'
 
-/** The service's token prefix (reference, section 5.3), and any bearer credential quoted in a text. */
-const tokenLike = /\bswot_[\w.~+/=-]+|(?<=\bBearer\s)[\w.~+/=-]+/g
+/**
+ * The service's token form (reference, section 5.3), and a bearer credential quoted in a text: long and with a digit, so
+ * that `The Bearer token expired` and `Bearer realm="api"` stay readable.
+ */
+const tokenLike = /swot_[\w.~+/=-]+|(?<=\bBearer\s+)(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 
 /** A shorter "secret" is a test's `token` or `t`: taken out of every word, it would garble codes and protect nothing. */
 const shortestSecret = 8

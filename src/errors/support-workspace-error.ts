@@ -23,22 +23,25 @@ export class SupportWorkspaceError extends Error {
   /** The class name, kept through minification. */
   static readonly kind: string = 'SupportWorkspaceError'
 
-  /** One sentence that names the next step. */
-  readonly hint: string
+  /** One sentence that names the next step. `message` ends with it, so a log of the error prints it once. */
+  declare readonly hint: string
 
   declare private readonly [brand]: readonly string[]
 
   constructor(message: string, details: ErrorDetails) {
     super(`${message} ${details.hint}`, details.cause === undefined ? undefined : { cause: details.cause })
-    this.hint = details.hint
+    Object.defineProperty(this, 'hint', { value: details.hint })
     Object.defineProperty(this, 'name', { value: new.target.kind, configurable: true, writable: true })
     Object.defineProperty(this, brand, { value: kindsOf(new.target) })
   }
 
-  /** What is safe and useful in a log line: name, message, hint and the facts that the class adds. No body, no headers. */
+  /** A plain form for logs: name, message, hint and the properties of the class. No body, no headers. */
   toJSON(): Record<string, unknown> {
-    const { name, message, cause } = this
-    const json: Record<string, unknown> = { name, message, ...(this as object) }
+    const { name, hint, cause } = this
+    const message = this.message.endsWith(hint)
+      ? this.message.slice(0, -hint.length || undefined).trimEnd()
+      : this.message
+    const json: Record<string, unknown> = { name, message, hint, ...(this as object) }
     if (cause instanceof Error) json.cause = { ...(cause as object), name: cause.name, message: cause.message }
     return json
   }

@@ -2,6 +2,7 @@ import ky from 'ky'
 import type { ResponseInfo } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
+import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import { untilAborted } from './abort.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { checkAccessToken } from './authorization.ts'
@@ -10,8 +11,8 @@ import { checkReply } from './check-reply.ts'
 import { unwrap } from './envelope.ts'
 import { readErrorBody } from './error-body.ts'
 import { apiFailure, connectionFailure, type Failure, timeoutFailure, unexpectedFailure, withCause } from './failure.ts'
-import { BodyNotText, BodyTooLarge, discardBody, isRedirect, readText, responseInfo } from './response.ts'
-import { parseRetryAfter } from './retry-after.ts'
+import { BadFetch, BodyNotText, BodyTooLarge, discardBody, isRedirect, readText, responseInfo } from './response.ts'
+import { retryAfterOf } from './retry-after.ts'
 import type { Settings } from './settings.ts'
 
 /** A request, kept as values so that each attempt builds its own. */
@@ -34,26 +35,30 @@ interface Context {
 const maxErrorBytes = 64 * 1024
 
 /**
- * Sends a request once, reads its answer to the end and checks it, within one time limit. Rejects only with the
- * caller's reason, or with what the token provider throws.
+ * Sends a request once, reads its response to the end and checks it, within one timeout. Rejects only with the caller's
+ * reason, or with what the token provider throws.
+ *
+ * @param onSend called once there is a token, right before the request is sent
  */
 export async function attempt(
   request: PreparedRequest,
   settings: Settings,
   clock: CallClock,
   timeout: number,
+  onSend: () => void,
 ): Promise<AttemptResult> {
   const { operation } = request
   const { signal, stop } = clock.startAttempt(timeout)
   let context: Context | undefined
   let sent = false
-  let sending: Promise<Response> | undefined
+  let sending: Promise<FetchResponse> | undefined
   let info: ResponseInfo | undefined
   try {
     const accessToken = checkAccessToken(await untilAborted(askToken(settings), signal))
     context = { request, settings, signal, accessToken }
     sending = send(context, () => {
       sent = true
+      onSend()
     })
     const response = await untilAborted(sending, signal)
     info = responseInfo(response, [accessToken])
@@ -61,14 +66,15 @@ export async function attempt(
     if ('failure' in result) return result
     return await untilAborted(checkReply(operation, result.success, settings), signal)
   } catch (thrown) {
-    // A fetch that does not listen to the signal may bring an answer yet, and with it a connection to let go.
+    // A fetch that ignores the signal may still bring a response, and with it a connection to release.
     sending?.then(discardBody).catch(() => {})
     if (signal.aborted) {
       if (signal.reason instanceof TimeLimit) return { failure: timeoutFailure(operation, signal.reason, sent, info) }
       throw signal.reason
     }
     if (context === undefined) throw thrown
-    return { failure: connectionFailure(operation, thrown, [context.accessToken], sent, info) }
+    const facts = { url: request.url, isPlatformFetch: isPlatformFetch(settings), sent, response: info }
+    return { failure: connectionFailure(operation, thrown, [context.accessToken], facts) }
   } finally {
     stop()
   }
@@ -79,29 +85,42 @@ async function askToken({ tokenSource }: Settings): Promise<string> {
   return tokenSource.getAccessToken()
 }
 
-/** One request. Retries, time limits and statuses are the caller's affair: they span the body, which ky's do not. */
-function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<Response> {
+/** One request. Retries, timeouts and statuses are handled by the caller: they span the body, which ky's do not. */
+function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<FetchResponse> {
   // Called as a plain function: a platform's own fetch refuses to be a method of something else.
-  const fetch = settings.fetch ?? globalThis.fetch
-  return ky(request.url, {
+  const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
+  const init = {
     method: request.operation.method,
     headers: { ...request.headers, authorization: `Bearer ${accessToken}` },
     ...(request.body !== undefined && { body: request.body }),
-    fetch: async (input) => {
+    redirect: 'manual',
+  } as const
+  return ky(request.url, {
+    ...init,
+    // ky would pass a Request, which only the platform's own fetch understands.
+    fetch: async () => {
       onSend()
-      const response: Response | undefined = await fetch(input as Request)
-      if (typeof response?.headers?.get !== 'function') throw new TypeError('the `fetch` option gave no Response')
-      return response
+      const response: FetchResponse | undefined = await fetch(request.url, {
+        ...init,
+        signal: signal as WebAbortSignal,
+      })
+      if (typeof response?.headers?.get === 'function' && typeof response.status === 'number')
+        return response as Response
+      throw new BadFetch('the `fetch` option returned no Response')
     },
     signal,
-    redirect: 'manual',
     retry: 0,
     timeout: false,
     throwHttpErrors: false,
   })
 }
 
-async function readAnswer(context: Context, response: Response, info: ResponseInfo): Promise<AttemptResult> {
+/** Only the errors of the platform's own fetch prove anything: a wrapper may have sent the request before it failed. */
+function isPlatformFetch({ fetch }: Settings): boolean {
+  return fetch === undefined || (fetch as unknown) === globalThis.fetch
+}
+
+async function readAnswer(context: Context, response: FetchResponse, info: ResponseInfo): Promise<AttemptResult> {
   const { settings, signal, accessToken } = context
   const { operation } = context.request
   const unexpected = (...details: ['redirect' | 'not-json' | 'envelope' | 'too-large', string]): AttemptResult => ({
@@ -111,7 +130,7 @@ async function readAnswer(context: Context, response: Response, info: ResponseIn
     discardBody(response)
     return unexpected('redirect', 'it redirects')
   }
-  if (!response.ok) return { failure: await readError(context, response, info) }
+  if (response.status < 200 || response.status > 299) return { failure: await readError(context, response, info) }
   let text: string
   try {
     text = await readText(response, settings.maxResponseBytes, signal)
@@ -134,13 +153,13 @@ async function readAnswer(context: Context, response: Response, info: ResponseIn
 }
 
 /** The status is the answer; a body that cannot be read takes nothing from it. */
-async function readError(context: Context, response: Response, info: ResponseInfo): Promise<Failure> {
+async function readError(context: Context, response: FetchResponse, info: ResponseInfo): Promise<Failure> {
   const { request, settings, signal, accessToken } = context
   const text = await readText(response, maxErrorBytes, signal).catch(() => '')
   const { code, description } = readErrorBody(text, response.headers.get('www-authenticate'))
   const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
   const body = { code: safe(code), description: safe(description) }
-  const retryAfter = parseRetryAfter(response.headers.get('retry-after'))
+  const retryAfter = retryAfterOf(response.headers)
   const failure = apiFailure(request.operation, info, body, retryAfter, settings.scopes)
   const cause = info.status === 401 && code === 'invalid_token' ? await reportInvalidToken(context) : undefined
   if (signal.aborted && !(signal.reason instanceof TimeLimit)) throw signal.reason

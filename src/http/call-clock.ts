@@ -16,7 +16,8 @@ export class TimeLimit {
 
 /**
  * The one clock of a call: the caller's signal and the total time limit, for every request, body and wait of it.
- * `signal` is aborted with the caller's reason, or with a `TimeLimit`.
+ * `signal` is aborted with the caller's reason, or with a `TimeLimit`. Time is monotonic: a wall clock that jumps
+ * neither ends a call nor holds it.
  */
 export class CallClock {
   readonly #controller = new AbortController()
@@ -25,7 +26,7 @@ export class CallClock {
   readonly #deadline: number
 
   constructor(signal: AbortSignal | undefined, totalTimeout: number) {
-    this.#deadline = Date.now() + totalTimeout
+    this.#deadline = performance.now() + totalTimeout
     this.#unfollow = follow(signal, this.#controller)
     this.#timer = startTimer(this.#controller, new TimeLimit('total', totalTimeout))
   }
@@ -36,7 +37,7 @@ export class CallClock {
 
   /** How much of the total time is left, in ms. */
   get remaining(): number {
-    return this.#deadline - Date.now()
+    return this.#deadline - performance.now()
   }
 
   /** A controller for one attempt: ends with the call, or when its own time is up. */

@@ -12,8 +12,8 @@ export class CallRecord {
   readonly attempts: Attempt[] = []
   readonly #hooks: Settings['hooks']
   readonly #event: OperationEvent
-  readonly #startedAt = Date.now()
-  #attemptStartedAt = 0
+  readonly #start = performance.now()
+  #attempt: { readonly startedAt: number; readonly start: number } | undefined
   #worst: Outcome = 'not-sent'
   #answer: ResponseInfo | undefined
 
@@ -24,24 +24,34 @@ export class CallRecord {
     emit(this.#hooks, 'onOperationStart', { ...this.#event })
   }
 
+  /** The call waits for the rate limit, in ms. */
+  wait(wait: number): void {
+    emit(this.#hooks, 'onWait', { ...this.#event, wait, reason: 'rate_limit' })
+  }
+
+  /** A request is about to be sent. What ends before that (no token, no time) is no attempt. */
   startAttempt(): void {
-    this.#attemptStartedAt = Date.now()
+    this.#attempt = { startedAt: Date.now(), start: performance.now() }
     emit(this.#hooks, 'onAttemptStart', { ...this.#event, attempt: this.attempts.length + 1 })
   }
 
+  /** Does nothing when no request was sent. */
   endAttempt(response: ResponseInfo | undefined, failure?: Pick<Failure, 'name' | 'outcome'>, wait?: number): void {
+    if (failure !== undefined) this.#worst = this.#worse(failure.outcome)
+    const started = this.#attempt
+    if (started === undefined) return
+    this.#attempt = undefined
     const attempt = this.attempts.length + 1
-    const duration = Date.now() - this.#attemptStartedAt
+    const duration = performance.now() - started.start
     const status = response?.status
     this.#answer = response
     this.attempts.push({
-      startedAt: this.#attemptStartedAt,
+      startedAt: started.startedAt,
       duration,
       ...(status !== undefined && { status }),
       ...(failure !== undefined && { error: failure.name }),
       ...(wait !== undefined && { wait }),
     })
-    if (failure !== undefined) this.#worst = this.#worse(failure.outcome)
     const event = { ...this.#event, attempt }
     emit(this.#hooks, 'onAttemptEnd', {
       ...event,
@@ -53,25 +63,26 @@ export class CallRecord {
     if (wait !== undefined) emit(this.#hooks, 'onRetry', { ...event, wait, reason: status ?? failure?.name ?? '' })
   }
 
-  /** The attempt ends because the caller aborted it, or because there is no token to send. */
+  /** The attempt ends because the caller aborted it. */
   abandonAttempt(thrown: unknown): void {
-    this.endAttempt(undefined, { name: nameOf(thrown), outcome: 'unknown' })
+    if (this.#attempt !== undefined) this.endAttempt(undefined, { name: nameOf(thrown, true), outcome: 'unknown' })
   }
 
   /** The error of the call, once no attempt follows. */
-  toError(failure: Failure): RequestError {
+  toError(failure: Pick<Failure, 'outcome' | 'toError'>): RequestError {
     return failure.toError({ outcome: this.#worse(failure.outcome), attempts: this.attempts })
   }
 
-  end(error?: unknown): void {
+  /** @param failed what the call rejects with, which may be anything, `undefined` too; absent when it succeeded. */
+  end(failed?: { readonly error: unknown; readonly aborted: boolean }): void {
     emit(this.#hooks, 'onOperationEnd', {
       ...this.#event,
-      duration: Date.now() - this.#startedAt,
+      duration: performance.now() - this.#start,
       attempts: this.attempts.length,
       status: this.#answer?.status,
       requestId: this.#answer?.requestId,
-      error: error === undefined ? undefined : nameOf(error),
-      outcome: isSupportWorkspaceError(error) ? (error as Partial<RequestError>).outcome : undefined,
+      error: failed && nameOf(failed.error, failed.aborted),
+      outcome: isSupportWorkspaceError(failed?.error) ? (failed.error as Partial<RequestError>).outcome : undefined,
     })
   }
 
@@ -84,7 +95,8 @@ export class CallRecord {
   }
 }
 
-/** The reason of an abort can be anything at all. */
-function nameOf(thrown: unknown): string {
-  return isError(thrown) ? thrown.name : 'AbortError'
+/** The reason of an abort, or what a token provider rejects with, can be any value. */
+function nameOf(thrown: unknown, aborted: boolean): string {
+  if (isError(thrown)) return thrown.name
+  return aborted ? 'AbortError' : 'Error'
 }

@@ -14,12 +14,16 @@ export interface ErrorBody {
  * @param challenge the `WWW-Authenticate` header, which names the error where the body does not (RFC 6750, section 3).
  */
 export function readErrorBody(text: string, challenge: string | null = null): ErrorBody {
-  const challenged = challenge?.match(/\berror="?([^",\s]+)/)?.[1]
+  const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
   const body = parseObject(text)
   if (body === undefined) return { code: challenged, description: undefined }
   const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body
   return {
-    code: firstString(inner.code, body.error, inner.error, challenged, inner.type),
+    // What the challenge says of the token counts, whatever a gateway wrote into the body.
+    code:
+      challenged === 'invalid_token'
+        ? challenged
+        : firstString(inner.code, body.error, inner.error, challenged, inner.type),
     description: firstString(
       body.error_description,
       inner.error_description,

@@ -26,7 +26,7 @@ export interface ErrorAnswer {
   readonly body: ErrorBody
   /** The scopes of the token, when the client knows them. */
   readonly grantedScopes: readonly string[] | undefined
-  /** What `Retry-After` asks for, in ms. */
+  /** How long the service asks to wait, in ms. */
   readonly retryAfter: number | undefined
 }
 
@@ -45,16 +45,13 @@ export function errorFromResponse(answer: ErrorAnswer): ApiError {
     status,
     code: body.code,
     description: body.description,
+    retryAfter: answer.retryAfter === undefined ? undefined : Math.ceil(answer.retryAfter / 1000),
     hint: hintFor(operation, outcome, nextStep(answer)),
   }
   const ErrorClass = errorClassFor(status, body.code)
   if (ErrorClass === InsufficientScopeError) {
     const required = operation.scope === undefined ? [] : [operation.scope]
     return new InsufficientScopeError(message, { ...details, required, granted: answer.grantedScopes })
-  }
-  if (ErrorClass === RateLimitError) {
-    const retryAfter = answer.retryAfter === undefined ? undefined : Math.ceil(answer.retryAfter / 1000)
-    return new RateLimitError(message, { ...details, retryAfter })
   }
   return new ErrorClass(message, details)
 }
@@ -78,7 +75,7 @@ const byStatus: Readonly<Record<number, typeof ApiError>> = {
   403: PermissionDeniedError,
   404: NotFoundError,
   422: UnprocessableError,
-  429: RateLimitError as typeof ApiError,
+  429: RateLimitError,
 }
 
 /** The error of an authoring call on an `actor=app` client: nothing was sent. */
@@ -100,18 +97,26 @@ function nextStep({ operation, response, body, retryAfter }: ErrorAnswer): strin
   if (body.code === 'actor_self_required') return actorHint
   if (body.code === 'insufficient_scope') {
     const scope = operation.scope === undefined ? 'the missing scope' : `"${operation.scope}"`
-    return `Log in again and ask for ${scope} beside the scopes you have; a role without admin rights may not get it.`
+    return `Log in again and ask for ${scope} in addition to the scopes you already have; a role without admin rights may not get it.`
   }
-  if ((status === 404 || status === 405) && operation.evidence === 'inferred') {
+  if ((status === 404 || status === 405) && operation.evidence === 'inferred' && !namesWhatIsMissing(body)) {
     return `The path ${operation.method} ${operation.path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
   }
   if (status === 429) {
     return retryAfter === undefined
       ? 'Call less often, or raise `maxRetries`.'
-      : 'Call again after `retryAfter` seconds.'
+      : 'Try again after `retryAfter` seconds.'
   }
   return (
-    hints[status] ?? (status >= 500 ? 'Try again later.' : 'Look the status up in the documentation of the service.')
+    hints[status] ?? (status >= 500 ? 'Try again later.' : 'Check the documentation of the service for this status.')
+  )
+}
+
+/** A sentence about a conversation comes from a service that knows the path. "Not Found" may be all that a router says. */
+function namesWhatIsMissing({ description }: ErrorBody): boolean {
+  return (
+    description !== undefined &&
+    !/^\W*(404\W+)?((page|path|route|resource|url)\W+)?(was )?not found\W*$/i.test(description)
   )
 }
 

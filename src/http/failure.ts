@@ -4,19 +4,20 @@ import {
   ConnectionError,
   type Outcome,
   RateLimitError,
-  type RequestError,
+  RequestError,
   type ResponseInfo,
   TimeoutError,
   UnexpectedResponseError,
   type UnexpectedResponseReason,
 } from '../errors/index.ts'
-import { safeCause } from '../errors/redact.ts'
+import { isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
 import type { ErrorBody } from './error-body.ts'
 import { errorClassFor, errorFromResponse } from './error-from-response.ts'
 import { hintFor } from './hint.ts'
 import { neverOpened } from './never-opened.ts'
+import { BadFetch } from './response.ts'
 import type { FailedAttempt } from './retry-policy.ts'
 
 /** How one attempt failed: what the retry policy reads, and how to make the error once no attempt follows. */
@@ -26,36 +27,55 @@ export interface Failure extends FailedAttempt {
   toError(context: { readonly outcome: Outcome; readonly attempts: readonly Attempt[] }): RequestError
 }
 
-/** `fetch` rejected, or the body broke off. `response` is there when an answer had begun. */
+/** How far a request got before it broke. */
+interface SendFacts {
+  readonly url: string
+  /** Whether the platform's own `fetch` sent it, not a function of the caller's. */
+  readonly isPlatformFetch: boolean
+  readonly sent: boolean
+  /** There when a response had begun. */
+  readonly response: ResponseInfo | undefined
+}
+
+/** `fetch` rejected, or the body broke off. */
 export function connectionFailure(
   operation: Operation,
   thrown: unknown,
   secrets: readonly string[],
-  sent: boolean,
-  response: ResponseInfo | undefined,
+  { url, isPlatformFetch, sent, response }: SendFacts,
 ): Failure {
-  // ky's own wrapper says nothing but the whole URL.
+  // ky's own wrapper adds only the whole URL.
   const cause = safeCause(thrown instanceof NetworkError ? thrown.cause : thrown, secrets)
-  const notSent = !sent || (response === undefined && neverOpened(thrown))
+  const isBug = !isPlatformFetch && response === undefined && isMistake(thrown)
+  const notSent = !sent || (isPlatformFetch && response === undefined && neverOpened(thrown, url))
+  const what = isBug
+    ? 'failed in the `fetch` option'
+    : response === undefined
+      ? 'received no response'
+      : 'failed because the response was cut off'
   return {
     name: ConnectionError.kind,
     outcome: notSent ? 'not-sent' : 'unknown',
-    fault: true,
+    fault: !isBug && !(thrown instanceof BadFetch),
     response,
     toError: (context) =>
-      new ConnectionError(
-        `${operation.id} got no ${response === undefined ? '' : 'whole '}answer: ${deepest(cause).message.replace(/\.$/, '')}.`,
-        {
-          operation: operation.id,
-          cause,
-          ...context,
-          hint:
-            context.outcome === 'not-sent'
-              ? 'Nothing was sent: check the network and `baseUrl`, then call again.'
-              : hintFor(operation, context.outcome, 'Check the network, then call again.'),
-        },
-      ),
+      new ConnectionError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
+        operation: operation.id,
+        cause,
+        ...context,
+        hint:
+          context.outcome === 'not-sent'
+            ? 'Nothing was sent: check the network and `baseUrl`, then try again.'
+            : hintFor(operation, context.outcome, isBug ? 'Fix that function.' : 'Check the network, then try again.'),
+      }),
   }
+}
+
+/** A mistake in a function fails the same way each time. Network errors are TypeErrors too, but ky knows those. */
+function isMistake(thrown: unknown): boolean {
+  if (thrown instanceof BadFetch) return true
+  if (!isError(thrown) || thrown instanceof NetworkError || thrown.cause !== undefined || 'code' in thrown) return false
+  return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
 }
 
 /** A time limit ran out. */
@@ -80,8 +100,8 @@ export function timeoutFailure(
           ...context,
           hint:
             context.outcome === 'not-sent'
-              ? 'Nothing was sent: look what the token provider waits for, or allow more time, then call again.'
-              : hintFor(operation, context.outcome, 'Call again, or allow more time.'),
+              ? 'Nothing was sent: check what the token provider is waiting for, or allow more time, then try again.'
+              : hintFor(operation, context.outcome, 'Try again, or allow more time.'),
         },
       ),
   }
@@ -116,14 +136,14 @@ export function rateLimitFailure(operation: Operation, wait: number): Failure {
     outcome: 'not-sent',
     fault: false,
     toError: (context) =>
-      new RateLimitError(`${operation.id} was held back: the service has asked this client to wait.`, {
+      new RateLimitError(`${operation.id} was not sent: the service has asked this client to slow down.`, {
         operation: operation.id,
         status: 429,
         code: undefined,
         description: undefined,
         retryAfter: Math.ceil(wait / 1000),
         ...context,
-        hint: 'Call again after `retryAfter` seconds, or give the call a longer `totalTimeout`.',
+        hint: 'Try again after `retryAfter` seconds, or allow the call to wait: see `totalTimeout` and `maxRetries`.',
       }),
   }
 }
@@ -164,6 +184,24 @@ const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
 export function withCause(failure: Failure, cause: unknown, secrets: readonly string[]): Failure {
   const safe = safeCause(cause, secrets)
   return { ...failure, toError: (context) => Object.defineProperty(failure.toError(context), 'cause', { value: safe }) }
+}
+
+/** There is no token for the retry of a request that was sent. What the provider threw becomes the cause. */
+export function noTokenFailure(operation: Operation, thrown: unknown): Pick<Failure, 'outcome' | 'toError'> {
+  const cause = safeCause(thrown)
+  return {
+    outcome: 'not-sent',
+    toError: (context) =>
+      new RequestError(
+        `${operation.id} failed and could not be retried, because there was no access token: ${cause.message.replace(/\.$/, '')}.`,
+        {
+          operation: operation.id,
+          cause,
+          ...context,
+          hint: hintFor(operation, context.outcome, 'Check the token provider, then try again.'),
+        },
+      ),
+  }
 }
 
 function deepest(error: Error): Error {

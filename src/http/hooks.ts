@@ -27,7 +27,7 @@ export interface OperationEndEvent extends OperationEvent {
   readonly outcome: Outcome | undefined
 }
 
-/** One request is about to be sent. */
+/** A request is about to be sent. */
 export interface AttemptStartEvent extends OperationEvent {
   /** The number of the attempt, from 1. */
   readonly attempt: number
@@ -51,13 +51,22 @@ export interface RetryEvent extends AttemptStartEvent {
   readonly reason: number | string
 }
 
-/** Functions that watch a client's calls, for logs, metrics and traces. One that throws never breaks a call. */
+/** A call waits before it is sent, because the service has asked the client to slow down. */
+export interface WaitEvent extends OperationEvent {
+  /** How long until the rate limit is over, in milliseconds. 0 when only the calls that waited before it go first. */
+  readonly wait: number
+  /** Why it waits. */
+  readonly reason: 'rate_limit'
+}
+
+/** Functions called as calls start, wait, retry and end, for logs, metrics and traces. One that throws never breaks a call. */
 export interface Hooks {
   onOperationStart?(event: OperationEvent): void
   onOperationEnd?(event: OperationEndEvent): void
   onAttemptStart?(event: AttemptStartEvent): void
   onAttemptEnd?(event: AttemptEndEvent): void
   onRetry?(event: RetryEvent): void
+  onWait?(event: WaitEvent): void
 }
 
 /** Calls one hook, if it is there. */

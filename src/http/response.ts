@@ -1,5 +1,6 @@
 import type { ResponseInfo } from '../errors/index.ts'
 import { withoutSecrets } from '../errors/redact.ts'
+import type { FetchResponse } from '../web-types.ts'
 import { untilAborted } from './abort.ts'
 
 /** Thrown by `readText` when a body is longer than it may be. */
@@ -8,27 +9,60 @@ export class BodyTooLarge extends Error {}
 /** Thrown by `readText` when a body is not UTF-8. */
 export class BodyNotText extends Error {}
 
+/** Thrown when the `fetch` option breaks its contract. Trying again would not help. */
+export class BadFetch extends Error {}
+
 /**
  * Reads a body to its end. The signal ends it at once, and so does a body longer than `maxBytes`; either way the
- * connection is let go.
+ * connection is released.
  */
-export async function readText(response: Response, maxBytes: number, signal: AbortSignal): Promise<string> {
-  if (response.body === null) return ''
-  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader()
+export async function readText(response: FetchResponse, maxBytes: number, signal: AbortSignal): Promise<string> {
+  const chunks = chunksOf(response)
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
   let bytes = 0
   try {
     for (;;) {
-      const { done, value } = await untilAborted(reader.read(), signal)
+      const { done, value } = await untilAborted(chunks.next(), signal)
       if (done) return text + decode(decoder)
       bytes += value.byteLength
       if (bytes > maxBytes) throw new BodyTooLarge()
       text += decode(decoder, value)
     }
   } catch (error) {
-    reader.cancel().catch(() => {})
+    chunks.cancel()
     throw error
+  }
+}
+
+interface Chunks {
+  next(): Promise<
+    { readonly done: true; readonly value?: unknown } | { readonly done?: false; readonly value: Uint8Array }
+  >
+  cancel(): void
+}
+
+/** The bytes of a body: a web stream, a Node stream (node-fetch), or no stream at all (React Native). */
+function chunksOf(response: FetchResponse): Chunks {
+  const { body, bodyUsed } = response as { body?: unknown; bodyUsed?: unknown }
+  if (bodyUsed === true) throw new BadFetch('the `fetch` option has already read the body of its response')
+  if (body === null) return { next: async () => ({ done: true }), cancel() {} }
+  if (typeof (body as ReadableStream | undefined)?.getReader === 'function') {
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    return { next: () => reader.read(), cancel: () => void reader.cancel().catch(() => {}) }
+  }
+  if (typeof (body as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === 'function') {
+    const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+    return { next: () => iterator.next(), cancel: () => discardBody(response) }
+  }
+  let isRead = false
+  return {
+    async next() {
+      if (isRead) return { done: true }
+      isRead = true
+      return { value: new TextEncoder().encode(await response.text()) }
+    },
+    cancel() {},
   }
 }
 
@@ -41,19 +75,21 @@ function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
 }
 
 /** Browsers hide a redirect that they do not follow behind status 0; a fetch of the caller's own may have followed one. */
-export function isRedirect(response: Response): boolean {
-  return response.redirected || response.type === 'opaqueredirect' || redirects.has(response.status)
+export function isRedirect(response: FetchResponse & { redirected?: boolean; type?: string }): boolean {
+  return response.redirected === true || response.type === 'opaqueredirect' || redirects.has(response.status)
 }
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** Lets go of a body that nobody will read, so that it does not hold its connection. */
-export function discardBody(response: Response): void {
-  response.body?.cancel().catch(() => {})
+/** Releases the connection of a body that will not be read. */
+export function discardBody(response: FetchResponse): void {
+  const { body } = response as { body?: Partial<ReadableStream> & { destroy?(): void } }
+  if (typeof body?.cancel === 'function') body.cancel().catch(() => {})
+  else body?.destroy?.()
 }
 
 /** Status, headers (without cookies, and without the token should the service echo it) and request id of an answer. */
-export function responseInfo(response: Response, secrets: readonly string[]): ResponseInfo {
+export function responseInfo(response: FetchResponse, secrets: readonly string[]): ResponseInfo {
   const headers = new Headers()
   response.headers.forEach((value, name) => {
     if (!name.startsWith('set-cookie')) headers.append(name, withoutSecrets(value, secrets))

@@ -9,7 +9,7 @@ export interface FailedAttempt {
   readonly outcome: Outcome
   /** The HTTP status, when an answer came. */
   readonly status?: number | undefined
-  /** What `Retry-After` asks for, in ms. */
+  /** How long the service asks to wait, in ms. */
   readonly retryAfter?: number | undefined
   /** The connection broke, or the attempt took too long. */
   readonly fault: boolean
@@ -27,8 +27,11 @@ export function mayRepeat(method: Method, failed: FailedAttempt): boolean {
   return failed.fault || failed.status === 408 || (failed.status !== undefined && failed.status >= 500)
 }
 
-/** How long to wait before the next attempt, in ms: what the service asks for, else full jitter on a doubling delay. */
+/**
+ * How long to wait before the next attempt, in ms: full jitter on a doubling delay, and at least what the service asks
+ * for. A `Retry-After: 0` does not switch the backoff off.
+ */
 export function delayBefore(repeat: number, failed: FailedAttempt): number {
-  if (failed.retryAfter !== undefined) return failed.retryAfter
-  return Math.floor(Math.random() * Math.min(longestDelay, firstDelay * 2 ** (repeat - 1)))
+  const backoff = Math.floor(Math.random() * Math.min(longestDelay, firstDelay * 2 ** (repeat - 1)))
+  return Math.max(backoff, failed.retryAfter ?? 0)
 }

@@ -1,10 +1,11 @@
 import type { Actor } from '../actor.ts'
-import type { CallOptions, ClientOptions } from '../client-options.ts'
+import type { CallOptions, ClientOptions, RequestHeaders } from '../client-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { WebFetch } from '../web-types.ts'
 import { type AccessTokenSource, toAccessTokenSource } from './authorization.ts'
 import { parseBaseUrl } from './base-url.ts'
 import type { Hooks } from './hooks.ts'
+import { userAgent } from './user-agent.ts'
 import type { Drift, ValidationMode } from './validation.ts'
 
 /** The options of one call, with the client's where the call has none. */
@@ -12,6 +13,7 @@ export interface CallSettings {
   readonly timeout: number
   readonly totalTimeout: number
   readonly maxRetries: number
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -29,26 +31,77 @@ export interface Settings extends CallSettings {
   readonly hooks: Hooks
 }
 
+/** Typed as a record so that an option cannot be added to the interface and forgotten here. */
+const callOptionNames: Readonly<Record<keyof CallOptions, true>> = {
+  signal: true,
+  timeout: true,
+  totalTimeout: true,
+  maxRetries: true,
+  headers: true,
+  extraQuery: true,
+  extraBody: true,
+}
+
+const clientOptionNames: Readonly<Record<keyof ClientOptions, true>> = {
+  baseUrl: true,
+  accessToken: true,
+  actor: true,
+  scopes: true,
+  fetch: true,
+  timeout: true,
+  totalTimeout: true,
+  maxRetries: true,
+  maxRetryAfter: true,
+  maxResponseBytes: true,
+  validation: true,
+  onDrift: true,
+  headers: true,
+  hooks: true,
+  appInfo: true,
+  allowInsecureHttp: true,
+}
+
+/** @throws InvalidArgumentError that names the option */
 export function readSettings(options: ClientOptions): Settings {
   if (typeof options !== 'object' || options === null) {
     throw new InvalidArgumentError('options', 'The client needs options.', 'Pass at least `baseUrl` and `accessToken`.')
   }
+  refuseUnknown(options, clientOptionNames, 'client')
   return {
     baseUrl: parseBaseUrl(options.baseUrl, options.allowInsecureHttp),
     tokenSource: toAccessTokenSource(options.accessToken),
     actor: oneOf('actor', options.actor, ['app', 'self']),
-    scopes: options.scopes === undefined ? undefined : [...options.scopes],
-    fetch: options.fetch,
+    scopes: readScopes(options.scopes),
+    fetch: optionalFunction('fetch', options.fetch),
     maxRetryAfter: duration('maxRetryAfter', options.maxRetryAfter ?? 60_000),
     maxResponseBytes: duration('maxResponseBytes', options.maxResponseBytes ?? 32 * 1024 * 1024),
     validation: oneOf('validation', options.validation, ['observe', 'strict', 'off']) ?? 'observe',
-    onDrift: options.onDrift,
-    hooks: options.hooks ?? {},
-    ...readCallSettings(options, { timeout: 30_000, totalTimeout: 120_000, maxRetries: 2, headers: {} }),
+    onDrift: optionalFunction('onDrift', options.onDrift),
+    hooks: readHooks(options.hooks),
+    ...readLimits(options, {
+      timeout: 30_000,
+      totalTimeout: 120_000,
+      maxRetries: 2,
+      headers: { accept: 'application/json', ...userAgent(options.appInfo) },
+    }),
   }
 }
 
+/** @throws InvalidArgumentError that names the option */
 export function readCallSettings(options: CallOptions, defaults: CallSettings): CallSettings {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidArgumentError(
+      'options',
+      'The options of a call must be an object.',
+      'Pass them after the ids and the body or query, for example `{ timeout: 5_000 }`.',
+    )
+  }
+  refuseUnknown(options, callOptionNames, 'call')
+  checkSignal(options.signal)
+  return readLimits(options, defaults)
+}
+
+function readLimits(options: CallOptions | ClientOptions, defaults: CallSettings): CallSettings {
   return {
     timeout: duration('timeout', options.timeout ?? defaults.timeout),
     totalTimeout: duration('totalTimeout', options.totalTimeout ?? defaults.totalTimeout),
@@ -58,22 +111,62 @@ export function readCallSettings(options: CallOptions, defaults: CallSettings): 
   }
 }
 
-function checkHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
+/** A misspelled option would otherwise be ignored without a word. */
+function refuseUnknown(options: object, names: Readonly<Record<string, true>>, of: 'client' | 'call'): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name))
+  if (unknown === undefined) return
+  throw new InvalidArgumentError(
+    unknown,
+    `\`${unknown.slice(0, 50)}\` is not an option of a ${of}.`,
+    `Use one of: ${Object.keys(names).join(', ')}.`,
+  )
+}
+
+function checkSignal(signal: unknown): void {
+  if (signal === undefined) return
+  const { aborted, addEventListener } = (signal ?? {}) as Partial<AbortSignal>
+  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return
+  throw new InvalidArgumentError('signal', '`signal` must be an AbortSignal.', 'Pass `controller.signal`.')
+}
+
+function readScopes(scopes: unknown): string[] | undefined {
+  if (scopes === undefined) return undefined
+  if (Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string')) return [...scopes]
+  throw new InvalidArgumentError(
+    'scopes',
+    '`scopes` must be an array of strings.',
+    'Pass, for example, `["conversations:read"]`; split a space-separated list first.',
+  )
+}
+
+function readHooks(hooks: unknown): Hooks {
+  if (hooks === undefined) return {}
+  if (typeof hooks === 'object' && hooks !== null) return hooks
+  throw new InvalidArgumentError('hooks', '`hooks` must be an object.', 'Pass, for example, `{ onRetry(event) {} }`.')
+}
+
+function optionalFunction<Type>(name: string, value: Type): Type {
+  if (value === undefined || typeof value === 'function') return value
+  throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, 'Leave it out for the default.')
+}
+
+function checkHeaders(given: RequestHeaders): Record<string, string> {
   const headers = toHeaders(given)
   if (headers !== undefined && !headers.has('authorization')) return Object.fromEntries(headers)
   throw new InvalidArgumentError(
     'headers',
     headers === undefined
-      ? '`headers` holds a name or value that no header can carry.'
+      ? '`headers` contains a name or value that HTTP does not allow.'
       : 'The `authorization` header is set by the client.',
     headers === undefined ? 'Pass ASCII names and values without line breaks.' : 'Pass the token as `accessToken`.',
   )
 }
 
 /** The platform's error quotes the value, which may be a secret. */
-function toHeaders(headers: Readonly<Record<string, string>>): Headers | undefined {
+function toHeaders(given: RequestHeaders): Headers | undefined {
   try {
-    return new Headers(headers)
+    const entries: [string, unknown][] = given instanceof Headers ? [...given] : Object.entries(given)
+    return new Headers(entries.filter((entry): entry is [string, string] => entry[1] !== undefined))
   } catch {
     return undefined
   }
@@ -81,19 +174,19 @@ function toHeaders(headers: Readonly<Record<string, string>>): Headers | undefin
 
 function duration(name: string, value: number): number {
   if (typeof value === 'number' && value > 0) return value
-  throw new InvalidArgumentError(
-    name,
-    `\`${name}\` is not a positive number.`,
-    'Pass a number, or `Infinity` for none.',
-  )
+  throw new InvalidArgumentError(name, `\`${name}\` must be a positive number.`, 'Pass `Infinity` for no limit.')
 }
 
 function count(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value
-  throw new InvalidArgumentError(name, `\`${name}\` is not a whole number from 0.`, 'Pass 0 to never try again.')
+  throw new InvalidArgumentError(name, `\`${name}\` must be an integer of at least 0.`, 'Pass 0 for no retries.')
 }
 
 function oneOf<Value extends string>(name: string, value: Value | undefined, values: Value[]): Value | undefined {
   if (value === undefined || values.includes(value)) return value
-  throw new InvalidArgumentError(name, `\`${name}\` is none of its values.`, `Pass one of: ${values.join(', ')}.`)
+  throw new InvalidArgumentError(
+    name,
+    `\`${name}\` is not one of the values it can have.`,
+    `Pass one of: ${values.join(', ')}.`,
+  )
 }

@@ -1,6 +1,6 @@
 import type { CallOptions } from '../client-options.ts'
 import type { ResponseInfo } from '../errors/index.ts'
-import type { Operation, OperationInput } from '../operation.ts'
+import type { Method, Operation, OperationInput } from '../operation.ts'
 import { untilAborted } from './abort.ts'
 import { attempt, type PreparedRequest } from './attempt.ts'
 import { CallClock, TimeLimit } from './call-clock.ts'
@@ -8,7 +8,7 @@ import { CallRecord } from './call-record.ts'
 import { encodeBody } from './encode-body.ts'
 import type { PageCursors } from './envelope.ts'
 import { actorSelfRequired } from './error-from-response.ts'
-import { type Failure, rateLimitFailure, timeoutFailure } from './failure.ts'
+import { type Failure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
 import { RateGate } from './rate-gate.ts'
 import { delayBefore, mayRepeat } from './retry-policy.ts'
 import { type CallSettings, readCallSettings, type Settings } from './settings.ts'
@@ -39,10 +39,11 @@ export class Transport {
 
   /** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or what the token provider threw. */
   async send(operation: Operation, input: OperationInput, options: SendOptions = {}): Promise<Reply> {
-    const call = new CallRecord(operation, this.settings, options.page)
+    const { page, ...callOptions } = options
+    const call = new CallRecord(operation, this.settings, page)
     let clock: CallClock | undefined
     try {
-      const limits = readCallSettings(options, this.settings)
+      const limits = readCallSettings(callOptions, this.settings)
       clock = new CallClock(options.signal as AbortSignal | undefined, limits.totalTimeout)
       clock.signal.throwIfAborted()
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
@@ -52,7 +53,7 @@ export class Transport {
       return reply
     } catch (thrown) {
       const error = thrown instanceof TimeLimit ? call.toError(timeoutFailure(operation, thrown, false)) : thrown
-      call.end(error)
+      call.end({ error, aborted: clock?.signal.aborted === true })
       throw error
     } finally {
       clock?.stop()
@@ -71,7 +72,6 @@ export class Transport {
       }),
       headers: {
         ...limits.headers,
-        accept: 'application/json',
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       body: encodeBody(operation, body),
@@ -79,41 +79,65 @@ export class Transport {
   }
 
   async #attempt(request: PreparedRequest, limits: CallSettings, clock: CallClock, call: CallRecord): Promise<Reply> {
-    for (;;) {
-      await this.#passGate(clock, call)
-      call.startAttempt()
-      const result = await attempt(request, this.settings, clock, limits.timeout).catch((thrown: unknown) => {
-        call.abandonAttempt(thrown)
-        throw thrown
-      })
-      if ('success' in result) {
-        call.endAttempt(result.success.response)
-        return result.success
+    // The wait after its own 429 has been announced as a retry.
+    let isAnnounced = false
+    for (let retries = 0; ; retries += 1) {
+      const endTurn = await this.#passGate(limits, clock, call, isAnnounced)
+      let wait: number | undefined
+      try {
+        const result = await attempt(request, this.settings, clock, limits.timeout, () => call.startAttempt()).catch(
+          (thrown: unknown) => {
+            call.abandonAttempt(thrown)
+            // Nothing was sent yet: the error of the token provider is the caller's own.
+            if (clock.signal.aborted || call.attempts.length === 0) throw thrown
+            throw call.toError(noTokenFailure(request.operation, thrown))
+          },
+        )
+        if ('success' in result) {
+          call.endAttempt(result.success.response)
+          return result.success
+        }
+        const { failure } = result
+        wait = this.#waitBeforeRetry(request.operation.method, failure, retries, limits, clock)
+        call.endAttempt(failure.response, failure, wait)
+        if (wait === undefined) throw call.toError(failure)
+        isAnnounced = failure.status === 429
+      } finally {
+        endTurn()
       }
-      const { failure } = result
-      const wait = this.#waitBeforeRepeat(failure, limits, clock, call)
-      call.endAttempt(failure.response, failure, wait)
-      if (wait === undefined) throw call.toError(failure)
       // After a 429 the gate is shut for as long, for this call as for the others.
-      if (failure.status !== 429) await clock.wait(wait)
+      if (!isAnnounced) await clock.wait(wait)
     }
   }
 
-  async #passGate(clock: CallClock, call: CallRecord): Promise<void> {
-    // Another call may shut the gate anew while this one waits.
-    for (let wait = this.#gate.remaining; wait > 0; wait = this.#gate.remaining) {
-      if (wait >= clock.remaining) throw call.toError(rateLimitFailure(call.operation, wait))
-      await clock.wait(wait)
+  /** Resolves when the call may be sent, to the function that ends its turn. */
+  async #passGate(limits: CallSettings, clock: CallClock, call: CallRecord, isAnnounced: boolean): Promise<() => void> {
+    const { operation } = call
+    // A call that must not wait does not queue either.
+    if (limits.maxRetries === 0) {
+      if (this.#gate.remaining > 0) throw call.toError(rateLimitFailure(operation, this.#gate.remaining))
+      return () => {}
     }
+    return this.#gate.pass(clock, (wait) => {
+      if (wait >= clock.remaining) throw call.toError(rateLimitFailure(operation, wait))
+      if (!isAnnounced) call.wait(wait)
+      isAnnounced = false
+    })
   }
 
   /** How long to wait before the request is sent again, in ms; undefined when it will not be. */
-  #waitBeforeRepeat(failure: Failure, limits: CallSettings, clock: CallClock, call: CallRecord): number | undefined {
-    const wait = delayBefore(call.attempts.length + 1, failure)
+  #waitBeforeRetry(
+    method: Method,
+    failure: Failure,
+    retries: number,
+    limits: CallSettings,
+    clock: CallClock,
+  ): number | undefined {
+    const wait = delayBefore(retries + 1, failure)
     const bearable = (failure.retryAfter ?? 0) <= this.settings.maxRetryAfter
     if (failure.status === 429 && bearable) this.#gate.shut(wait)
-    const repeats = mayRepeat(call.operation.method, failure) && call.attempts.length < limits.maxRetries
-    return repeats && bearable && wait < clock.remaining ? wait : undefined
+    const mayRetry = mayRepeat(method, failure) && retries < limits.maxRetries
+    return mayRetry && bearable && wait < clock.remaining ? wait : undefined
   }
 }
 

@@ -4,40 +4,50 @@ import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
 
 /**
- * What is done with an answer that differs from its schema:
+ * What to do with a response that does not match its schema:
  *
- * - `observe`: it comes back as it was sent, and `onDrift` hears of the difference.
- * - `strict`: the call throws `UnexpectedResponseError`.
- * - `off`: nothing is looked at. The envelope (`data`, `page_metadata`) is checked all the same.
+ * - `observe`: the data is returned as sent, and `onDrift` is called for each mismatch.
+ * - `strict`: the call rejects with `UnexpectedResponseError`.
+ * - `off`: the schema is not checked. The envelope (`data`, `page_metadata`) always is.
+ *
+ * The mode is about the built-in operations. One of your own with a `response` schema always returns what the schema
+ * returns, or rejects.
  */
 export type ValidationMode = 'observe' | 'strict' | 'off'
 
-/** One difference between an answer and its schema. Kinds only, never a value. */
+/** A mismatch between a response and its schema. Kinds only, never a value. */
 export interface Drift {
   /** The operation's id. */
   readonly operation: string
-  /** Where in the item: field names and indexes. */
-  readonly path: readonly (string | number)[]
+  /** The field within an item: field names, with `*` for an index. Empty for the item itself. */
+  readonly path: readonly string[]
   /** The kind that the schema expects, for example `string`; `unknown` when the schema does not say. */
   readonly expected: string
-  /** The kind that came: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. */
+  /** The kind found: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. The first, where they differ. */
   readonly received: string
+  /** How often the field mismatched in this response: on a list, usually once per item. */
+  readonly count: number
 }
 
-/** The value as its schema gives it, or the differences. */
+/** One place where a value does not match its schema. */
+export interface Mismatch extends Omit<Drift, 'path' | 'count'> {
+  readonly path: readonly (string | number)[]
+}
+
+/** The value as its schema returns it, or the mismatches. */
 export async function validate(
   schema: StandardSchemaV1,
   value: unknown,
   operation: string,
-): Promise<{ readonly value: unknown } | { readonly drifts: readonly Drift[] }> {
+): Promise<{ readonly value: unknown } | { readonly mismatches: readonly Mismatch[] }> {
   try {
     const validated = schema['~standard'].validate(value)
     const result = validated instanceof Promise ? await validated : validated
     if (result.issues === undefined) return { value: result.value }
-    return { drifts: result.issues.map((issue) => toDrift(issue, value, operation)) }
+    return { mismatches: result.issues.map((issue) => toMismatch(issue, value, operation)) }
   } catch {
-    // A schema of the caller's own met what it was not made for.
-    return { drifts: [toDrift({ message: '' }, value, operation)] }
+    // A schema of the caller's own that cannot cope with the value.
+    return { mismatches: [toMismatch({ message: '' }, value, operation)] }
   }
 }
 
@@ -50,16 +60,16 @@ export async function validateInput(
 ): Promise<unknown> {
   const result = await validate(schema, value, operation.id)
   if ('value' in result) return result.value
-  const [drift] = result.drifts
-  const field = [argument, ...(drift?.path ?? [])].join('.')
+  const [mismatch] = result.mismatches
+  const field = [argument, ...(mismatch?.path ?? [])].join('.')
   throw new InvalidArgumentError(
     field,
-    `\`${field}\` of ${operation.id} does not fit: expected ${drift?.expected}, got ${drift?.received}.`,
+    `\`${field}\` of ${operation.id} is invalid: expected ${mismatch?.expected}, received ${mismatch?.received}.`,
     `Pass the ${argument} as the operation documents it.`,
   )
 }
 
-function toDrift(issue: StandardSchemaV1.Issue, root: unknown, operation: string): Drift {
+function toMismatch(issue: StandardSchemaV1.Issue, root: unknown, operation: string): Mismatch {
   const path = (issue.path ?? []).map((segment) => {
     const key = typeof segment === 'object' ? segment.key : segment
     return typeof key === 'symbol' ? String(key) : key
@@ -69,8 +79,13 @@ function toDrift(issue: StandardSchemaV1.Issue, root: unknown, operation: string
   return { operation, path, expected: expectedKind(issue), received: kindOf(value) }
 }
 
-/** Schema libraries put the expected kind on the issue. Anything but one plain word could quote the payload. */
+/** Schema libraries put the expected kind on the issue. Anything but a known kind could quote the payload. */
 function expectedKind(issue: StandardSchemaV1.Issue): string {
   const { expected } = issue as { expected?: unknown }
-  return typeof expected === 'string' && /^[a-z]+$/i.test(expected) ? expected.toLowerCase() : 'unknown'
+  const kind = typeof expected === 'string' ? expected.toLowerCase() : ''
+  return kinds.has(kind) ? kind : 'unknown'
 }
+
+const kinds = new Set(
+  'string number int integer bigint boolean object record array tuple set map date null undefined'.split(' '),
+)

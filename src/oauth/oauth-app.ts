@@ -26,7 +26,7 @@ export interface OAuthAppOptions extends CommonAppOptions {
    */
   readonly clientAuthentication?: ClientAuthentication | undefined
   /**
-   * Sends the code exchange: your own `fetch`, for a proxy or a test. It gets a `Request` and must not follow redirects.
+   * Sends the code exchange; called as `fetch(url, init)`. For a proxy or a test double. It must not follow redirects.
    * @default the platform's `fetch`
    */
   readonly fetch?: WebFetch | undefined
@@ -70,7 +70,7 @@ export class OAuthApp {
     this.#settings = {
       ...settings,
       credentials: clientCredentials(clientAuthentication, settings.client.client_id, clientSecret),
-      fetch: customFetch === undefined ? (request) => fetch(request) : (request) => customFetch(request),
+      fetch: customFetch,
       timeout: checkMilliseconds('timeout', timeout),
     }
     this.baseUrl = settings.baseUrl

@@ -5,14 +5,14 @@ import { untilAborted } from '../http/abort.ts'
 import { CallClock, TimeLimit } from '../http/call-clock.ts'
 import { neverOpened } from '../http/never-opened.ts'
 import { BodyNotText, BodyTooLarge, discardBody, readText } from '../http/response.ts'
-import type { WebFetch } from '../web-types.ts'
+import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { ClientCredentials } from './client-authentication.ts'
 import type { AppSettings } from './settings.ts'
 
 /** What the code exchange needs beside the app's settings. */
 export interface ExchangeSettings extends AppSettings {
   readonly credentials: ClientCredentials
-  readonly fetch: WebFetch
+  readonly fetch: WebFetch | undefined
   readonly timeout: number
 }
 
@@ -46,6 +46,7 @@ export async function requestToken(
   signal?.throwIfAborted()
   const clock = new CallClock(signal, settings.timeout)
   const startedAt = Date.now()
+  const start = performance.now()
   try {
     const response = await untilAborted(send(settings, grant, clock.signal), clock.signal)
     if (isRedirect(response)) {
@@ -60,8 +61,8 @@ export async function requestToken(
     return { status: response.status, headers: response.headers, text }
   } catch (error) {
     if (error instanceof LoginError) throw error
-    const attempts = [{ startedAt, duration: Date.now() - startedAt, error: nameOf(error) }]
-    if (!clock.signal.aborted) throw broken(error, grant.secrets, attempts)
+    const attempts = [{ startedAt, duration: performance.now() - start, error: nameOf(error) }]
+    if (!clock.signal.aborted) throw broken(settings, error, grant.secrets, attempts)
     const reason: unknown = clock.signal.reason
     if (!(reason instanceof TimeLimit)) throw reason
     throw new TimeoutError(`The token endpoint did not answer within ${reason.timeout} ms.`, {
@@ -79,6 +80,7 @@ export async function requestToken(
 
 async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortSignal): Promise<Response> {
   const { server, client, credentials, redirectUri } = settings
+  const fetch = settings.fetch ?? ((url, init) => globalThis.fetch(url, init as RequestInit))
   return await authorizationCodeGrantRequest(
     server,
     client,
@@ -89,8 +91,16 @@ async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortS
     {
       signal,
       [allowInsecureRequests]: server.token_endpoint.startsWith('http:'),
-      [customFetch]: (url, { body, headers, method }) =>
-        settings.fetch(new Request(url, { body, headers, method, redirect: 'manual', signal })),
+      [customFetch]: async (url, { body, headers, method }) => {
+        const init = {
+          method,
+          headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' },
+          body: body.toString(),
+          redirect: 'manual',
+          signal: signal as WebAbortSignal,
+        } as const
+        return (await fetch(url, init)) as Response
+      },
     },
   )
 }
@@ -104,12 +114,19 @@ function unreadable(status: number, what: string): LoginError {
   return new LoginError(`The token endpoint ${what}.`, {
     reason: 'exchange_failed',
     status,
-    hint: 'Check `baseUrl`: it is to be the address of the service itself. Then start the login again.',
+    hint: 'Check `baseUrl`: it must be the address of the service itself. Then start the login again.',
   })
 }
 
-function broken(error: unknown, secrets: readonly string[], attempts: ConnectionError['attempts']): ConnectionError {
-  const outcome: Outcome = neverOpened(error) ? 'not-sent' : 'unknown'
+function broken(
+  { fetch, server }: ExchangeSettings,
+  error: unknown,
+  secrets: readonly string[],
+  attempts: ConnectionError['attempts'],
+): ConnectionError {
+  // A function of the caller's may have sent the code before it failed: only the platform's own errors prove anything.
+  const notSent = fetch === undefined && neverOpened(error, server.token_endpoint)
+  const outcome: Outcome = notSent ? 'not-sent' : 'unknown'
   return new ConnectionError('The connection to the token endpoint failed.', {
     operation,
     outcome,

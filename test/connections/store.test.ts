@@ -120,9 +120,9 @@ describe('a client from the store', () => {
     const operations: string[] = []
     const store = makeStore(sandbox, {
       client: {
-        fetch: (request) => {
-          urls.push(new URL(request.url).pathname)
-          return fetch(request)
+        fetch: (url, init) => {
+          urls.push(new URL(url).pathname)
+          return fetch(url, init)
         },
         hooks: { onOperationStart: ({ operation }) => void operations.push(operation) },
       },

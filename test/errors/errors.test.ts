@@ -1,6 +1,6 @@
 import * as sdk from 'support-workspace-sdk'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+import { json, makeClient, refusal, rejection, scripted, scriptedPlatform } from '../helpers/client.ts'
 
 let copy: typeof sdk
 
@@ -98,7 +98,7 @@ describe('an error', () => {
     expect(JSON.parse(JSON.stringify(error))).toMatchObject({ cause: { name: 'TypeError', message: 'fetch failed' } })
     expect(error.cause).toMatchObject({ cause: { message: 'read ECONNRESET', code: 'ECONNRESET' } })
     expect(error.cause).not.toBe(cause)
-    expect(error.message).toBe('me got no answer: read ECONNRESET. Check the network, then call again.')
+    expect(error.message).toBe('me received no response: read ECONNRESET. Check the network, then try again.')
   })
 
   it('names itself, its cause and its next step', async () => {
@@ -114,30 +114,31 @@ describe('an error', () => {
       throw new TypeError('fetch failed')
     })
     const clone = structuredClone(await rejection(makeClient({ fetch, maxRetries: 0 }).me())) as Error
-    expect(clone.message).toContain('me got no answer: fetch failed')
+    expect(clone.message).toContain('me failed in the `fetch` option: fetch failed')
     expect(clone.cause).toMatchObject({ message: 'fetch failed' })
   })
 
   it('tells of each address where a host has several', async () => {
-    const errors = [new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')]
-    const fetch = scripted(() => {
+    const refused = { code: 'ECONNREFUSED', syscall: 'connect' }
+    const errors = ['::1:1', '127.0.0.1:1'].map((at) => Object.assign(new Error(`connect ECONNREFUSED ${at}`), refused))
+    scriptedPlatform(() => {
       throw new TypeError('fetch failed', {
         cause: Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' }),
       })
     })
-    const error = await rejection(makeClient({ fetch, maxRetries: 0 }).me())
+    const error = await rejection(makeClient({ maxRetries: 0 }).me())
     expect(error).toMatchObject({ outcome: 'not-sent' })
     expect(String(error)).toContain('connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1')
   })
 
   it('of another realm is read like one of this', async () => {
     const { runInNewContext } = await import('node:vm')
-    const fetch = scripted(() => {
+    scriptedPlatform(() => {
       throw runInNewContext(
         'new TypeError("fetch failed", { cause: Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }) })',
       )
     })
-    const error = await rejection(makeClient({ fetch, maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
+    const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'not-sent', cause: { message: 'fetch failed' } })
   })
 })

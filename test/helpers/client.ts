@@ -1,4 +1,5 @@
 import { type Actor, type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
+import { vi } from 'vitest'
 
 /** The token of the clients under test. Long and unlike anything else, so that it can be searched for. */
 export const token = 'swot_Zx81mQ7-secret_9rT4vB2nK6'
@@ -18,24 +19,36 @@ export function makeClient<const A extends Actor = 'self'>(
 /** One step of a scripted fetch: an answer, something to throw, or a function of the request. */
 export type Step = Response | Error | ((request: Request) => Response | Promise<Response>)
 
-/** A fetch that goes through its steps, the last one for ever, and keeps what it was asked. */
+/** A fetch that goes through its steps, repeating the last one, and keeps the requests. */
 export interface ScriptedFetch extends WebFetch {
   readonly requests: Request[]
 }
 
+/** A `fetch` made of a function of a whole `Request`. */
+export function fromRequest(handle: (request: Request) => Promise<Response>): WebFetch {
+  return (url, init) => handle(new Request(url, init as RequestInit))
+}
+
 export function scripted(...steps: Step[]): ScriptedFetch {
   const requests: Request[] = []
-  const fetch = async (request: Request): Promise<Response> => {
+  const fetch = fromRequest(async (request) => {
     const step = steps[Math.min(requests.length, steps.length - 1)]
     requests.push(request.clone())
     if (step === undefined) throw new TypeError('nothing scripted')
     if (step instanceof Error) throw step
     return typeof step === 'function' ? step(request) : step.clone()
-  }
+  })
   return Object.assign(fetch, { requests })
 }
 
-/** An answer with a JSON body. */
+/** The same in place of the platform's own `fetch`, whose errors prove whether a connection opened. Undone after the test. */
+export function scriptedPlatform(...steps: Step[]): ScriptedFetch {
+  const fetch = scripted(...steps)
+  vi.stubGlobal('fetch', fetch)
+  return fetch
+}
+
+/** A response with a JSON body. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return Response.json(value, { status, headers })
 }

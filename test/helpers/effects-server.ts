@@ -25,8 +25,8 @@ export type Fault = (typeof faults)[number] | 'none'
 /** A server that counts what took effect, and spoils each attempt as its plan says. */
 export interface EffectsServer extends AsyncDisposable {
   readonly server: RawServer
-  /** Reaches the server, or a closed port where the plan says so. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /** The platform's fetch, except that it meets a closed port where the plan says so. */
+  readonly fetch: typeof globalThis.fetch
   /** How many effects there were since the plan was set. */
   readonly effects: number
   /** How many attempts there were since the plan was set. */
@@ -36,6 +36,8 @@ export interface EffectsServer extends AsyncDisposable {
 }
 
 const created = { data: { id: 'm1', body_html: '<p>Hello, this is a message of some length.</p>' } }
+
+const platformFetch = globalThis.fetch
 
 export async function startEffectsServer(): Promise<EffectsServer> {
   const nowhere = `http://127.0.0.1:${await closedPort()}`
@@ -52,11 +54,14 @@ export async function startEffectsServer(): Promise<EffectsServer> {
   })
   return {
     server,
-    fetch(request) {
+    async fetch(url, init) {
       counts.attempts += 1
       fault = planned.shift() ?? 'none'
-      if (fault !== 'refused connection') return globalThis.fetch(request)
-      return globalThis.fetch(new Request(request.url.replace(server.url, nowhere), request))
+      if (fault !== 'refused connection') return platformFetch(url, init)
+      return platformFetch(String(url).replace(server.url, nowhere), init).catch((error: Error) => {
+        // As if the server's own port had been closed.
+        throw new TypeError(error.message, { cause: Object.assign(error.cause as Error, { port: server.port }) })
+      })
     },
     get effects() {
       return counts.effects

@@ -68,7 +68,7 @@ describe('a fetch of your own', () => {
     const client = makeClient({ fetch: (async () => junk) as never, maxRetries: 0 })
     const error = await rejection(client.me())
     expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
-    expect(String(error)).toContain('the `fetch` option gave no Response')
+    expect(String(error)).toContain('the `fetch` option returned no Response')
   })
 })
 

@@ -188,7 +188,7 @@ describe('the hint', () => {
     ['a broken connection', new TypeError('fetch failed')],
   ])('of a write whose outcome is unknown says so after %s', async (_, step) => {
     const error = await rejection(makeClient({ fetch: scripted(step) }).messages.create('c1', { body_html: 'x' }))
-    expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringContaining('may have taken effect') })
+    expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringContaining('may have been applied') })
   })
 })
 

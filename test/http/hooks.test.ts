@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 })
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: 1_700_000_000_000 })
   vi.spyOn(Math, 'random').mockReturnValue(0)
 })
 

@@ -282,7 +282,7 @@ describe('the body', () => {
   it('is checked by the schema of the operation, whose error names the field and never its value', async () => {
     const fetch = scripted(json(item))
     const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
-    expect(String(error)).toContain('`body.body_html` of messages.create does not fit: expected string, got number.')
+    expect(String(error)).toContain('`body.body_html` of messages.create is invalid: expected string, received number.')
     expect(String(error)).not.toContain('12345')
     expect(fetch.requests).toHaveLength(0)
   })

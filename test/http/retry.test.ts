@@ -17,10 +17,11 @@ import {
   rejection,
   type Step,
   scripted,
+  scriptedPlatform,
 } from '../helpers/client.ts'
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: 1_700_000_000_000 })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], now: 1_700_000_000_000 })
 })
 
 afterEach(() => {
@@ -46,8 +47,8 @@ const ok = json({ data: { id: '1' } })
 const methods: Method[] = ['GET', 'DELETE', 'POST', 'PATCH', 'PUT']
 
 function call(method: Method, step: Step, options: Parameters<typeof makeClient>[0] = {}) {
-  const fetch = scripted(step, ok)
-  const client = makeClient({ fetch, ...options })
+  const fetch = scriptedPlatform(step, ok)
+  const client = makeClient(options)
   return { fetch, result: client.request(method, '/x') }
 }
 
@@ -96,8 +97,8 @@ describe('what is sent again', () => {
   })
 
   it('is the body too, whole, at each attempt', async () => {
-    const fetch = scripted(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
-    await settle(makeClient({ fetch }).messages.create('c1', { body_html: '<p>Hi</p>' }))
+    const fetch = scriptedPlatform(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
+    await settle(makeClient().messages.create('c1', { body_html: '<p>Hi</p>' }))
     expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual(
       Array.from({ length: 3 }, () => ({ body_html: '<p>Hi</p>' })),
     )
@@ -158,11 +159,37 @@ describe('the wait between attempts', () => {
     ['a date in the older form', () => rfc850(Date.now() + 5_000), 5_000],
     ['a date in the oldest form', () => asctime(Date.now() + 6_000), 6_000],
   ])('is what Retry-After asks for as %s', async (_, value, expected) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
     const header = typeof value === 'string' ? value : value()
     expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))).toEqual([
       expected,
       undefined,
     ])
+  })
+
+  it('is the backoff where Retry-After asks for less: six attempts never go out in a burst', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    const down = refusal(503, 'down', { 'retry-after': '0' })
+    expect(await waitsOf({ maxRetries: 5 }, down)).toEqual([250, 500, 1_000, 2_000, 4_000, undefined])
+  })
+
+  it.each([
+    ['ratelimit-reset', '3', 3_000],
+    ['ratelimit-reset', () => String(Date.now() / 1_000 + 4), 4_000],
+    ['x-ratelimit-retry-after', '5', 5_000],
+    ['x-ratelimit-reset', () => String(Date.now() / 1_000 + 6), 6_000],
+    ['x-rate-limit-reset', '7', 7_000],
+  ])('is what %s asks for as %s', async (name, value, expected) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    vi.setSystemTime(1_760_000_000_000)
+    const header = typeof value === 'string' ? value : value()
+    expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', { [name]: header }))).toEqual([expected, undefined])
+  })
+
+  it('is what Retry-After asks for where a reset header is there too', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const headers = { 'retry-after': '2', 'x-ratelimit-reset': '50' }
+    expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', headers))).toEqual([2_000, undefined])
   })
 
   it.each(['', 'soon', '-5', '2030', '1e3', '0x10', 'NaN', '5, 7', 'Infinity', '5s', ' '])(
@@ -208,7 +235,9 @@ describe('a Retry-After that is too long', () => {
 
   it('ends a call that the service failed to serve too', async () => {
     const fetch = scripted(refusal(503, 'down', { 'retry-after': '3600' }))
-    expect(await rejection(makeClient({ fetch }).me())).toBeInstanceOf(ServerError)
+    const error = await rejection(makeClient({ fetch }).me())
+    expect(error).toBeInstanceOf(ServerError)
+    expect(error).toMatchObject({ retryAfter: 3_600 })
     expect(fetch.requests).toHaveLength(1)
   })
 
@@ -226,6 +255,41 @@ describe('a Retry-After that is too long', () => {
   it('gives the seconds rounded up', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '61.2' }))
     expect(await rejection(makeClient({ fetch }).me())).toMatchObject({ retryAfter: 62 })
+  })
+})
+
+describe('a Retry-After equal to the cap', () => {
+  it('is waited for', async () => {
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '5' }), json({}))
+    await settle(makeClient({ fetch, maxRetryAfter: 5_000 }).me())
+    expect(fetch.requests).toHaveLength(2)
+  })
+})
+
+describe('a wall clock that jumps', () => {
+  it.each([-3_600_000, 3_600_000])('by %i ms neither holds a retry nor drops it', async (jump) => {
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), () => json({}))
+    const client = makeClient({ fetch })
+    const first = client.me()
+    await vi.advanceTimersByTimeAsync(1_000)
+    vi.setSystemTime(Date.now() + jump)
+    const second = client.me()
+    await vi.advanceTimersByTimeAsync(8_999)
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await Promise.all([first, second])
+    expect(fetch.requests).toHaveLength(3)
+  })
+})
+
+describe('an abort inside onRetry', () => {
+  it.each([429, 503])('after a %i ends the call at once', async (status) => {
+    const controller = new AbortController()
+    const fetch = scripted(refusal(status, 'x', { 'retry-after': '10' }))
+    const client = makeClient({ fetch, hooks: { onRetry: () => controller.abort('enough') } })
+    expect(await rejection(client.me({ signal: controller.signal }))).toBe('enough')
+    expect(fetch.requests).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })
 
@@ -289,16 +353,16 @@ describe('the outcome over several attempts', () => {
     ['a GET that failed and then is not there is refused', 'GET', [refusal(500, 'x'), refusal(404, 'x')], 'refused'],
     ['a GET that failed and then never arrived is unknown', 'GET', [refusal(500, 'x'), refusedConnection()], 'unknown'],
   ] as [string, Method, Step[], string][])('%s', async (_, method, steps, outcome) => {
-    const fetch = scripted(...steps)
-    const error = await settle(rejection(makeClient({ fetch }).request(method, '/x')))
+    scriptedPlatform(...steps)
+    const error = await settle(rejection(makeClient().request(method, '/x')))
     expect(error).toMatchObject({ outcome })
   })
 
-  it('says in the hint of a repeated DELETE that it may have taken effect', async () => {
+  it('says in the hint of a repeated DELETE that it may have been applied', async () => {
     const fetch = scripted(brokenConnection(), refusal(404, 'not_found'))
     const error = await settle(rejection(makeClient({ fetch }).messages.delete('c1', 'm1')))
     expect(error).toMatchObject({ name: 'NotFoundError', outcome: 'unknown' })
-    expect((error as RequestError).hint).toContain('may have taken effect')
+    expect((error as RequestError).hint).toContain('may have been applied')
   })
 })
 

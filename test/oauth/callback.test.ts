@@ -203,7 +203,7 @@ describe('a transaction', () => {
 
   describe('with a fake clock', () => {
     beforeEach(() => {
-      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
     })
     afterEach(() => {
       vi.useRealTimers()

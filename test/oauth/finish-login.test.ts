@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { WebFetch } from 'support-workspace-sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ConnectionError, serializeTransaction, TimeoutError } from '../../src/oauth/index.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, rejection, scope } from './helpers/login.ts'
@@ -99,13 +100,13 @@ describe('a login that ends well', () => {
     }
   })
 
-  test('calls a custom fetch unbound, with a Request', async () => {
+  test('calls a custom fetch unbound, with a URL and plain data', async () => {
     const seen: string[] = []
     const token = await finish({
-      fetch(this: unknown, request) {
+      fetch(this: unknown, url, init) {
         expect(this).toBeUndefined()
-        seen.push(`${request.method} ${new URL(request.url).pathname}`)
-        return fetch(request)
+        seen.push(`${init.method} ${new URL(url).pathname}`)
+        return fetch(url, init)
       },
     })
     expect(token.accessToken).toBe(accessToken)
@@ -252,7 +253,7 @@ describe('refusals of the token endpoint', () => {
       request.path.endsWith('/moved')
         ? goodAnswer(response, request)
         : json('', 307, { location: '/moved' })(response, request)
-    const following = (request: Request) => fetch(new Request(request, { redirect: 'follow' }))
+    const following: WebFetch = (url, init) => fetch(url, { ...init, redirect: 'follow' })
     await loginError(finish({ fetch: following }), 'exchange_failed')
   })
 })
@@ -287,7 +288,7 @@ describe('faults on the way', () => {
 
   describe('with a fake clock', () => {
     beforeEach(() => {
-      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
     })
     afterEach(() => {
       vi.useRealTimers()

@@ -10,6 +10,7 @@ import {
   sealTransaction,
   serializeTransaction,
 } from '../../src/oauth/index.ts'
+import { fromRequest } from '../helpers/client.ts'
 import { callbackOf, clientSecret, code, makeApp, redirectUri, rejection, scope, stateOf } from './helpers/login.ts'
 import {
   type Answer,
@@ -175,8 +176,8 @@ describe('no error of a login holds a secret', () => {
   })
 
   const faults: [string, Partial<OAuthAppOptions>][] = [
-    ['a fetch that quotes its request', { fetch: async (request) => quoteAndThrow(request) }],
-    ['a fetch that throws its request', { fetch: (request) => Promise.reject(request) }],
+    ['a fetch that quotes its request', { fetch: fromRequest(quoteAndThrow) }],
+    ['a fetch that throws its request', { fetch: fromRequest((request) => Promise.reject(request)) }],
     ['a fetch that gives no response', { fetch: async () => undefined as never }],
   ]
 
@@ -192,7 +193,7 @@ describe('no error of a login holds a secret', () => {
   })
 
   test('after a timeout', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
     const app = makeApp(endpoint.url, { fetch: () => new Promise(() => {}) })
     const login = await app.startLogin({ scope })
     const secrets = secretsOf(login)

@@ -14,7 +14,11 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const client = ({ server, fetch }: EffectsServer) => makeClient({ baseUrl: server.url, fetch })
+/** The platform's fetch fails: only its errors can prove that nothing was sent. */
+function client({ server, fetch }: EffectsServer) {
+  vi.stubGlobal('fetch', fetch)
+  return makeClient({ baseUrl: server.url })
+}
 
 describe('a write', () => {
   it.each([

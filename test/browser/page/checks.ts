@@ -41,8 +41,8 @@ const checks = {
     const controller = new AbortController()
     const workspace = new SupportWorkspace({
       ...facts,
-      fetch: async (request) => {
-        const response = await fetch(request as Request)
+      fetch: async (url, init) => {
+        const response = await fetch(url, init)
         setTimeout(() => controller.abort('enough'))
         return response
       },

@@ -12,9 +12,9 @@ export function heldFetch() {
       waiting.add(resolve)
       for (const watcher of watchers) if (arrived >= watcher.count) watcher.resolve()
     })
-  const send: WebFetch = async (request) => {
+  const send: WebFetch = async (url, init) => {
     if (held === 'requests') await arrive()
-    const response = await fetch(request)
+    const response = await fetch(url, init)
     if (held === 'answers') await arrive()
     return response
   }

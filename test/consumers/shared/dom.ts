@@ -5,7 +5,7 @@ const controller = new AbortController()
 const workspace = new SupportWorkspace({
   baseUrl: 'https://api.supportwire.app',
   accessToken: 't',
-  fetch: (request: Request): Promise<Response> => fetch(request),
+  fetch: (url, init): Promise<Response> => fetch(url, init),
 })
 
 export const me = workspace.me({ signal: controller.signal })
