@@ -81,9 +81,12 @@ describe('a hundred calls and one revocation', () => {
 
   test('leave a connection alone that onRevoked itself saved', async () => {
     const successor = sandbox.issueToken({ actor: 'self' })
-    let save: () => Promise<unknown> = async () => undefined
+    let save: () => Promise<Connection> = () => expect.unreachable()
+    let saved: Connection | undefined
     const { revoked, gate, store, token, workspace, connection } = await connected({
-      onRevoked: async () => void (await save()),
+      onRevoked: async () => {
+        saved = await save()
+      },
     })
     save = () => store.save(successor)
     gate.hold('requests')
@@ -91,9 +94,10 @@ describe('a hundred calls and one revocation', () => {
     await gate.held(100)
     sandbox.revoke(token)
     gate.release()
-    await calls
-    expect(revoked).toHaveLength(1)
-    expect(await store.get(connection.key)).toBeDefined()
+    for (const error of await calls) expect(error).toBeInstanceOf(AuthenticationError)
+    expect(revoked).toEqual([connection])
+    expect(saved?.key).toBe(connection.key)
+    expect(await store.get(connection.key)).toEqual(saved)
     expect((await workspace.me()).actor).toBe('self')
   })
 })
