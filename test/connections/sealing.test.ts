@@ -113,7 +113,10 @@ describe('a damaged entry', () => {
     ['of another service', (value) => value.replace('"http.', '"https.')],
   ]
   const sealedDamages: typeof damages = [
-    ['with another tag', (value) => value.replace(/(?<=\.)[\w-](?=[\w-]*"\})/, (letter) => (letter === 'A' ? 'B' : 'A'))],
+    [
+      'with another tag',
+      (value) => value.replace(/(?<=\.)[\w-](?=[\w-]*"\})/, (letter) => (letter === 'A' ? 'B' : 'A')),
+    ],
     ['that is no sealed text', () => '{"version":1,"sealed":"spoiled"}'],
   ]
   test.each<[string, ...(typeof damages)[number]]>([
