@@ -4,11 +4,10 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/browser/**/*.test.ts'],
-    testTimeout: 60_000,
+    // Each step of a test has its own limit: a slow machine only adds them up.
+    testTimeout: 180_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
-    // A browser on a busy machine may fail by itself; what fails twice is ours.
-    retry: 1,
     // In the order in which they stand: pages are asked and closed before the servers that they talk to.
     sequence: { hooks: 'list' },
   },

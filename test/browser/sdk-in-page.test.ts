@@ -2,6 +2,7 @@ import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { useChromium, type Visitor } from './helpers/chromium.ts'
 import { type PageSite, startPageSite } from './helpers/page-site.ts'
+import { patience } from './helpers/patience.ts'
 import { silence } from './helpers/watch.ts'
 import type { CheckName } from './page/checks.ts'
 import type { PageApi } from './page/page.ts'
@@ -109,7 +110,7 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
   test('ends a call at once with the reason of its signal, before the answer', async () => {
     sandbox.failNext({ latency: 600_000 })
     const answer = run('interrupted')
-    await vi.waitFor(() => expect(sandbox.requests.map(({ method }) => method)).toContain('GET'))
+    await vi.waitFor(() => expect(sandbox.requests.map(({ method }) => method)).toContain('GET'), patience)
     await order({ interrupt: 'enough' })
     expect(await answer).toBe('enough')
   })

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type AnyWorkspace, AuthenticationError, type OperationEndEvent } from '../../src/index.ts'
 import type { Connection, ConnectionStoreOptions } from '../../src/oauth/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
+import { settled } from '../helpers/settled.ts'
 import { heldFetch } from './helpers/held-fetch.ts'
 import { watched } from './helpers/storages.ts'
 import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
@@ -10,6 +11,10 @@ const newSandbox = useSandbox()
 let sandbox: Sandbox
 beforeEach(async () => {
   sandbox = await newSandbox()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
 })
 
 async function connected(options: Partial<ConnectionStoreOptions> = {}) {
@@ -81,9 +86,12 @@ describe('a hundred calls and one revocation', () => {
 
   test('leave a connection alone that onRevoked itself saved', async () => {
     const successor = sandbox.issueToken({ actor: 'self' })
-    let save: () => Promise<unknown> = async () => undefined
+    let save: () => Promise<Connection> = () => expect.unreachable()
+    let saved: Connection | undefined
     const { revoked, gate, store, token, workspace, connection } = await connected({
-      onRevoked: async () => void (await save()),
+      onRevoked: async () => {
+        saved = await save()
+      },
     })
     save = () => store.save(successor)
     gate.hold('requests')
@@ -91,9 +99,10 @@ describe('a hundred calls and one revocation', () => {
     await gate.held(100)
     sandbox.revoke(token)
     gate.release()
-    await calls
-    expect(revoked).toHaveLength(1)
-    expect(await store.get(connection.key)).toBeDefined()
+    for (const error of await calls) expect(error).toBeInstanceOf(AuthenticationError)
+    expect(revoked).toEqual([connection])
+    expect(saved?.key).toBe(connection.key)
+    expect(await store.get(connection.key)).toEqual(saved)
     expect((await workspace.me()).actor).toBe('self')
   })
 })
@@ -125,9 +134,10 @@ describe('after a revocation', () => {
       return removed
     }
     const first = rejection(workspace.me())
-    await removing
+    await Promise.race([removing, first])
+    expect(watch.count('removeItem')).toBe(1)
     sandbox.clearRequests()
-    expect((await storeError(workspace.me())).reason).toBe('not_connected')
+    expect((await settled(storeError(workspace.me()))).reason).toBe('not_connected')
     expect(sandbox.requests).toEqual([])
     letRemove()
     expect(await first).toBeInstanceOf(AuthenticationError)
@@ -246,7 +256,10 @@ describe('a storage that fails', () => {
   test('when it does not answer at all ends with the time limit of the call', async () => {
     const { watch, workspace } = await connected()
     watch.before = () => new Promise(() => {})
-    const error = await rejection(workspace.me({ timeout: 20, totalTimeout: 50 }))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+    const call = rejection(workspace.me({ timeout: 20_000, totalTimeout: 50_000 }))
+    await vi.advanceTimersByTimeAsync(50_000)
+    const error = await settled(call)
     expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
     expect(sandbox.requests).toEqual([])
   })

@@ -121,7 +121,8 @@ describe('a /me that fails while a login is saved', () => {
     expect(error).toMatchObject({ reason: 'me_failed', key: undefined })
     expect(error.cause).toBeInstanceOf(ServerError)
     expect(printed(error)).not.toContain(token)
-    expect(await store.get((await error.retry()).key)).toBeDefined()
+    const saved = await error.retry()
+    expect(await store.get(saved.key)).toEqual(saved)
     expect(meRequests()).toBe(2)
   })
 

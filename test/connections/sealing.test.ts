@@ -34,12 +34,13 @@ describe('with a secret', () => {
     const rotated = store([newer, secret])
     expect(await rotated.get(saved.key)).toEqual(saved)
     await (await rotated.workspace(saved.key)).me()
-    await rotated.save(sandbox.issueToken())
-    expect(await store(newer).get(saved.key)).toBeDefined()
+    const later = await rotated.save(sandbox.issueToken())
+    expect(await store(newer).get(saved.key)).toEqual(later)
   })
 
   test('an entry sealed with a secret that is not known is an error that names it, and stays where it is', async () => {
-    const { key } = await store(secret).save(sandbox.issueToken())
+    const saved = await store(secret).save(sandbox.issueToken())
+    const { key } = saved
     const before = text()
     for (const other of [store(newer), store()]) {
       const error = await storeError(other.get(key))
@@ -49,7 +50,7 @@ describe('with a secret', () => {
       expect(await other.list()).toMatchObject({ connections: [], unreadable: [{ reason: 'secret_unknown', key }] })
     }
     expect(text()).toBe(before)
-    expect(await store(secret).get(key)).toBeDefined()
+    expect(await store(secret).get(key)).toEqual(saved)
   })
 
   test('an entry that is not sealed is refused: who can write to the storage could have put it there', async () => {
@@ -112,7 +113,10 @@ describe('a damaged entry', () => {
     ['of another service', (value) => value.replace('"http.', '"https.')],
   ]
   const sealedDamages: typeof damages = [
-    ['with another tag', (value) => value.replace(/(?<=\.)\w(?=[\w-]*"\})/, (letter) => (letter === 'A' ? 'B' : 'A'))],
+    [
+      'with another tag',
+      (value) => value.replace(/(?<=\.)[\w-](?=[\w-]*"\})/, (letter) => (letter === 'A' ? 'B' : 'A')),
+    ],
     ['that is no sealed text', () => '{"version":1,"sealed":"spoiled"}'],
   ]
   test.each<[string, ...(typeof damages)[number]]>([
@@ -144,9 +148,10 @@ describe('a damaged entry', () => {
       const { key } = await store(secret).save(sandbox.issueToken())
       storage.items.set(place(key, 'pointer'), value)
       expect(await storeError(store(secret).get(key))).toMatchObject({ reason: 'entry_damaged', key })
-      expect((await store(secret).list()).unreadable).toHaveLength(1)
-      await store(secret).save(sandbox.issueToken())
-      expect(await store(secret).get(key)).toBeDefined()
+      const { unreadable } = await store(secret).list()
+      expect(unreadable).toEqual([expect.objectContaining({ reason: 'entry_damaged', key })])
+      const saved = await store(secret).save(sandbox.issueToken())
+      expect(await store(secret).get(key)).toEqual(saved)
       await store(secret).remove(key)
       expect(storage.items.size).toBe(0)
     },

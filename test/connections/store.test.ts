@@ -187,7 +187,8 @@ describe('what is not there', () => {
 describe('one storage for several stores', () => {
   test('a store for another address of the service neither sees nor sends the tokens of this one', async () => {
     const storage = mapStorage()
-    const { key } = await makeStore(sandbox, { storage }).save(sandbox.issueToken())
+    const saved = await makeStore(sandbox, { storage }).save(sandbox.issueToken())
+    const { key } = saved
     const elsewhere = await newSandbox()
     const other = makeStore(elsewhere, { storage })
     expect(await other.get(key)).toBeUndefined()
@@ -195,7 +196,7 @@ describe('one storage for several stores', () => {
     await storeError(other.workspace(key))
     expect(elsewhere.requests).toEqual([])
     // The same service, spelled differently.
-    expect(await makeStore({ url: `${sandbox.url}/` }, { storage }).get(key)).toBeDefined()
+    expect(await makeStore({ url: `${sandbox.url}/` }, { storage }).get(key)).toEqual(saved)
   })
 
   test('prefixes keep stores apart, also where one is the beginning of the other', async () => {

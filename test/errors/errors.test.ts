@@ -77,7 +77,7 @@ describe('an error', () => {
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: 'RateLimitError',
       message: 'me failed with 429 slow_down: Slow. Call again after `retryAfter` seconds.',
-      hint: 'Call again after `retryAfter` seconds.',
+      hint: 'Try again after `retryAfter` seconds.',
       operation: 'me',
       outcome: 'refused',
       attempts: [{ startedAt: expect.any(Number), duration: expect.any(Number), status: 429, error: 'RateLimitError' }],
@@ -114,7 +114,7 @@ describe('an error', () => {
       throw new TypeError('fetch failed')
     })
     const clone = structuredClone(await rejection(makeClient({ fetch, maxRetries: 0 }).me())) as Error
-    expect(clone.message).toContain('me failed in the `fetch` option: fetch failed')
+    expect(clone.message).toContain('me received no response: fetch failed')
     expect(clone.cause).toMatchObject({ message: 'fetch failed' })
   })
 

@@ -62,10 +62,11 @@ describe('in observe mode, the default', () => {
         reports += drifts.length
         expect(JSON.stringify(drifts)).not.toMatch(/MARKED|987654321/)
         for (const drift of drifts) {
-          expect(Object.keys(drift).sort()).toEqual(['expected', 'operation', 'path', 'received'])
+          expect(Object.keys(drift).sort()).toEqual(['count', 'expected', 'operation', 'path', 'received'])
           expect(drift.operation).toBe('conversations.list')
           expect(kinds).toContain(drift.received)
           expect([...kinds, 'int', 'record', 'unknown']).toContain(drift.expected)
+          expect(drift.count).toBeGreaterThan(0)
         }
       }),
       { numRuns: 300 },
@@ -94,11 +95,23 @@ describe('in observe mode, the default', () => {
     expect(member).toEqual(data)
   })
 
-  it('says which item of a list it was', async () => {
+  it('is called once for a field of a list, with a count, not once for each item', async () => {
     const drifts: Drift[] = []
-    const fetch = scripted(json(page([{ id: '1' }, { id: 2 }])))
+    const items = Array.from({ length: 50 }, (_, index) => ({ id: index, archived: index < 3 ? 'no' : false }))
+    const fetch = scripted(json(page(items)))
     await makeClient({ fetch, onDrift: (drift) => drifts.push(drift) }).members.list()
-    expect(drifts).toMatchObject([{ operation: 'members.list', path: [1, 'id'] }])
+    expect(drifts).toEqual([
+      { operation: 'members.list', path: ['id'], expected: 'string', received: 'number', count: 50 },
+      { operation: 'members.list', path: ['archived'], expected: 'boolean', received: 'string', count: 3 },
+    ])
+  })
+
+  it('is called once for a field of the elements of an array', async () => {
+    const drifts: Drift[] = []
+    const attachments = [{ id: 'a', file_size: '1' }, { id: 'b', file_size: '2' }]
+    const fetch = scripted(json(page([{ id: '1', attachments }, { id: '2', attachments }])))
+    await makeClient({ fetch, onDrift: (drift) => drifts.push(drift) }).messages.list('c1')
+    expect(drifts).toMatchObject([{ path: ['attachments', '*', 'file_size'], count: 4 }])
   })
 
   it.each([
@@ -191,21 +204,24 @@ describe('a schema of your own', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('MARKED'))],
-  ])(
-    'that %s is a drift like another: the data comes as sent, or the call fails in strict mode',
-    async (_, validate) => {
-      const response = { '~standard': { version: 1, vendor: 'own', validate } } as const
-      const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', response })
-      const drifts: Drift[] = []
+  ])('that %s fails the call in every mode: its type promises what the schema returns', async (_, validate) => {
+    const response = { '~standard': { version: 1, vendor: 'own', validate } } as const
+    const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', response })
+    for (const validation of ['observe', 'strict', 'off'] as const) {
       const fetch = scripted(json({ data: { name: 'MARKED' } }))
-      expect(await makeClient({ fetch, onDrift: (drift) => drifts.push(drift) }).call(operation)).toEqual({
-        name: 'MARKED',
-      })
-      expect(drifts).toEqual([{ operation: 'x', path: [], expected: 'unknown', received: 'object' }])
-      const error = await rejection(makeClient({ fetch, validation: 'strict' }).call(operation))
+      const error = await rejection(makeClient({ fetch, validation }).call(operation))
       expect(error).toMatchObject({ reason: 'schema', outcome: 'unknown' })
       expect(String(error)).toContain('the body should be unknown and is object')
       expect(String(error)).not.toContain('MARKED')
-    },
-  )
+    }
+  })
+
+  it('whose issues quote the payload as the expected kind is reported as unknown', async () => {
+    const validate = () => ({ issues: [{ message: 'x', expected: 'MARKED' }] })
+    const response = { '~standard': { version: 1, vendor: 'own', validate } } as const
+    const operation = defineOperation({ id: 'x', method: 'GET', path: '/x', response })
+    const error = await rejection(makeClient({ fetch: scripted(json({ data: { name: 'MARKED' } })) }).call(operation))
+    expect(String(error)).toContain('should be unknown')
+    expect(String(error)).not.toContain('MARKED')
+  })
 })

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const names = ['onOperationStart', 'onOperationEnd', 'onAttemptStart', 'onAttemptEnd', 'onRetry'] as const
+const names = ['onOperationStart', 'onOperationEnd', 'onAttemptStart', 'onAttemptEnd', 'onRetry', 'onWait'] as const
 
 /** Hooks that keep what they hear. */
 function listen() {
@@ -98,11 +98,12 @@ describe('hooks', () => {
     [
       'there is no token',
       'VaultError',
-      1,
+      0,
       () => ({
         accessToken: () => Promise.reject(Object.assign(new Error('shut'), { name: 'VaultError' })),
       }),
     ],
+    ['the token provider rejects with undefined', 'Error', 0, () => ({ accessToken: () => Promise.reject(undefined) })],
     ['an option is wrong', 'InvalidArgumentError', 0, () => ({ timeout: -1 })],
   ] as const)('hear an end for each start when %s', async (_, error, attempts, options) => {
     const { hooks, of, order } = listen()

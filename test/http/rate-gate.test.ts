@@ -1,4 +1,4 @@
-import { RateLimitError, type RequestError } from 'support-workspace-sdk'
+import { RateLimitError, type RequestError, type WaitEvent } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 
@@ -42,8 +42,9 @@ describe('after a 429', () => {
   })
 
   it('holds the others back also when the call itself is not tried again', async () => {
-    const { client, fetch, first } = await held({ maxRetries: 0 })
-    expect(await rejection(first)).toBeInstanceOf(RateLimitError)
+    const fetch = scripted(slowDown, () => json({}))
+    const client = makeClient({ fetch })
+    expect(await rejection(client.me({ maxRetries: 0 }))).toBeInstanceOf(RateLimitError)
     const second = client.me()
     await vi.advanceTimersByTimeAsync(9_999)
     expect(fetch.requests).toHaveLength(1)
@@ -119,6 +120,80 @@ describe('after a 429', () => {
     await vi.advanceTimersByTimeAsync(10_000)
     await first
     expect(await waiting).toMatchObject({ attempts: [{ status: 404 }] })
+  })
+})
+
+describe('a call with maxRetries 0', () => {
+  it('rejects at once instead of waiting, with the time left, and is sent once the wait is over', async () => {
+    const { client, fetch, first } = await held()
+    await vi.advanceTimersByTimeAsync(4_000)
+    const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, attempts: [] })
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(6_000)
+    await first
+    await client.me({ maxRetries: 0 })
+    expect(fetch.requests).toHaveLength(3)
+  })
+})
+
+describe('onWait', () => {
+  it('is called when a call waits, with operation, wait and reason, but not for the retry of the 429 itself', async () => {
+    const events: WaitEvent[] = []
+    const { client, first } = await held({ hooks: { onWait: (event) => void events.push(event) } })
+    await vi.advanceTimersByTimeAsync(4_000)
+    const second = client.members.get('1').catch(() => {})
+    await vi.advanceTimersByTimeAsync(6_000)
+    await Promise.all([first, second])
+    expect(events).toEqual([
+      { operation: 'members.get', actor: 'self', page: undefined, wait: 6_000, reason: 'rate_limit' },
+    ])
+  })
+})
+
+describe('when the wait is over', () => {
+  it('the calls that waited are sent one after another, each after the response of the one before', async () => {
+    let inFlight = 0
+    let most = 0
+    const slow = async () => {
+      inFlight += 1
+      most = Math.max(most, inFlight)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      inFlight -= 1
+      return json({})
+    }
+    const fetch = scripted(slowDown, slow)
+    const client = makeClient({ fetch })
+    const calls = [client.me()]
+    await vi.advanceTimersByTimeAsync(0)
+    for (let count = 0; count < 20; count += 1) calls.push(client.me())
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(fetch.requests).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(100 * 21)
+    await Promise.all(calls)
+    expect(most).toBe(1)
+    expect(fetch.requests).toHaveLength(22)
+    // The queue is gone: calls are free again.
+    const more = [client.me(), client.me()]
+    await vi.advanceTimersByTimeAsync(100)
+    await Promise.all(more)
+    expect(most).toBe(2)
+  })
+
+  it('one that fails or is aborted while it waits does not hold the others', async () => {
+    const { client, fetch, first } = await held()
+    const controller = new AbortController()
+    const aborted = rejection(client.me({ signal: controller.signal }))
+    const patient = client.me({ totalTimeout: 10_050 })
+    const last = client.me()
+    await vi.advanceTimersByTimeAsync(1_000)
+    controller.abort('enough')
+    expect(await aborted).toBe('enough')
+    await vi.advanceTimersByTimeAsync(9_000)
+    await Promise.all([first, patient, last])
+    expect(fetch.requests).toHaveLength(4)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })
 

@@ -43,7 +43,8 @@ describe.each(names)('the schema of %s', (name) => {
   })
 
   test.each([[null], ['text'], [[]], [7]])('refuses %j', async (value) => {
-    expect((await validate(name, value)).issues).toBeDefined()
+    const { issues } = await validate(name, value)
+    expect(issues).toEqual([expect.objectContaining({ expected: 'object', path: [] })])
   })
 })
 

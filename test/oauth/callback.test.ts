@@ -221,7 +221,7 @@ describe('a transaction', () => {
       const app = makeApp(endpoint.url)
       const login = await app.startLogin({ scope })
       vi.setSystemTime(Date.now() + 599_999)
-      await app.finishLogin(callbackOf(login), login.transaction)
+      expect((await app.finishLogin(callbackOf(login), login.transaction)).accessToken).toBe(accessToken)
     })
   })
 })

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { WebFetch } from 'support-workspace-sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ConnectionError, serializeTransaction, TimeoutError } from '../../src/oauth/index.ts'
+import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, rejection, scope } from './helpers/login.ts'
 import { accessToken, goodAnswer, json, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
 
@@ -294,33 +295,38 @@ describe('faults on the way', () => {
       vi.useRealTimers()
     })
 
-    /** Resolves when the endpoint has received the request. */
-    function whenAsked(answer: (response: ServerResponse) => void = () => {}): Promise<void> {
-      return new Promise((resolve) => {
-        endpoint.answer = (response) => {
-          answer(response)
-          resolve()
-        }
+    /** Resolves when the endpoint has received the request, and rejects when the login ends before that. */
+    async function whenAsked(login: Promise<unknown>, answer: (response: ServerResponse) => void = () => {}) {
+      const { promise: asked, resolve } = Promise.withResolvers<void>()
+      endpoint.answer = (response) => {
+        answer(response)
+        resolve()
+      }
+      const ended = login.then((error) => {
+        throw new Error('The login ended before the endpoint received a request.', { cause: error })
       })
+      await Promise.race([asked, ended])
     }
 
     test('no answer in time is a TimeoutError', async () => {
-      const asked = whenAsked()
-      const outcome = rejection(finish({ timeout: 5_000 }))
-      await asked
+      let ended = false
+      const outcome = rejection(finish({ timeout: 5_000 })).finally(() => {
+        ended = true
+      })
+      await whenAsked(outcome)
       await vi.advanceTimersByTimeAsync(4_999)
+      expect(ended).toBe(false)
       await vi.advanceTimersByTimeAsync(1)
-      const error = await outcome
+      const error = await settled(outcome)
       expect(error).toBeInstanceOf(TimeoutError)
       expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'unknown', timeout: 5_000, limit: 'attempt' })
     })
 
     test('the limit is 30 seconds unless told otherwise, and covers the body', async () => {
-      const asked = whenAsked((response) => response.writeHead(200).write('{'))
       const outcome = rejection(finish())
-      await asked
+      await whenAsked(outcome, (response) => response.writeHead(200).write('{'))
       await vi.advanceTimersByTimeAsync(30_000)
-      expect(await outcome).toMatchObject({ name: 'TimeoutError', timeout: 30_000 })
+      expect(await settled(outcome)).toMatchObject({ name: 'TimeoutError', timeout: 30_000 })
     })
 
     test('the limit holds for a custom fetch that ignores its signal', async () => {
@@ -330,19 +336,18 @@ describe('faults on the way', () => {
         return new Promise<never>(() => {})
       }
       const outcome = rejection(finish({ timeout: 10, fetch }))
-      await asked
+      await Promise.race([asked, outcome])
       await vi.advanceTimersByTimeAsync(10)
-      expect(await outcome).toBeInstanceOf(TimeoutError)
+      expect(await settled(outcome)).toBeInstanceOf(TimeoutError)
     })
 
     test("the caller's abort rejects with the caller's reason", async () => {
-      const asked = whenAsked()
       const controller = new AbortController()
       const outcome = rejection(finish({}, controller.signal))
-      await asked
+      await whenAsked(outcome)
       const reason = new Error('the user closed the tab')
       controller.abort(reason)
-      expect(await outcome).toBe(reason)
+      expect(await settled(outcome)).toBe(reason)
     })
   })
 

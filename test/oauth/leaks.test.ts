@@ -11,6 +11,7 @@ import {
   serializeTransaction,
 } from '../../src/oauth/index.ts'
 import { fromRequest } from '../helpers/client.ts'
+import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, makeApp, redirectUri, rejection, scope, stateOf } from './helpers/login.ts'
 import {
   type Answer,
@@ -199,7 +200,9 @@ describe('no error of a login holds a secret', () => {
     const secrets = secretsOf(login)
     const outcome = rejection(app.finishLogin(callbackOf(login), login.transaction))
     await vi.advanceTimersByTimeAsync(30_000)
-    expectNoLeak(await outcome, secrets)
+    const error = await settled(outcome)
+    expect(error).toMatchObject({ name: 'TimeoutError' })
+    expectNoLeak(error, secrets)
   })
 
   test('when a transaction cannot be read', async () => {

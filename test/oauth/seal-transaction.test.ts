@@ -62,7 +62,7 @@ describe('a sealed transaction', () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const sealed = await sealTransaction(login.transaction, { secret })
     vi.setSystemTime(login.transaction.expiresAt - 1)
-    await openTransaction(sealed, { secret })
+    expect(await openTransaction(sealed, { secret })).toEqual(login.transaction)
     vi.setSystemTime(login.transaction.expiresAt)
     await loginError(openTransaction(sealed, { secret }), 'transaction_expired')
   })

@@ -54,7 +54,7 @@ describe('timeout', () => {
       limit: 'attempt',
       timeout: 1_000,
       outcome: sent ? 'unknown' : 'not-sent',
-      attempts: [{ duration: 1_000, error: 'TimeoutError' }],
+      attempts: sent ? [{ duration: 1_000, error: 'TimeoutError' }] : [],
     })
   })
 

@@ -1,5 +1,6 @@
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, vi } from 'vitest'
+import { patience } from './patience.ts'
 import { type Watch, watch } from './watch.ts'
 
 const launchArguments = [
@@ -49,7 +50,7 @@ export function useChromium(): (options?: BrowserContextOptions) => Promise<Visi
 
   return async (options = {}) => {
     const context = await browser.newContext({ ...desktop, ...options })
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(patience.timeout)
     const watcher = await watch(context)
     const page = await context.newPage()
     const visitor = { context, page, watch: watcher, openTab: () => context.newPage() }
@@ -60,7 +61,7 @@ export function useChromium(): (options?: BrowserContextOptions) => Promise<Visi
 
 /** Keeps a picture for people to look at. Right after a resize Chromium now and then cannot take one at once. */
 export async function picture(page: Page, name: string): Promise<void> {
-  await vi.waitFor(() => page.screenshot({ path: `artifacts/${name}.png`, fullPage: true }), { timeout: 10_000 })
+  await vi.waitFor(() => page.screenshot({ path: `artifacts/${name}.png`, fullPage: true }), patience)
 }
 
 /** The same in the dark, and at phone width. */

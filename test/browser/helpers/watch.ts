@@ -1,5 +1,6 @@
 import type { BrowserContext, ConsoleMessage } from 'playwright-core'
 import { expect, vi } from 'vitest'
+import { patience } from './patience.ts'
 
 /** Hears everything that the pages of a profile complain of. */
 export interface Watch {
@@ -27,7 +28,7 @@ export async function watch(context: BrowserContext): Promise<Watch> {
       const index = complaints.indexOf(text)
       if (index === -1) throw new Error(`No "${text}" among the complaints ${JSON.stringify(complaints)}.`)
       complaints.splice(index, 1)
-    })
+    }, patience)
   // Chromium logs violations of a Content-Security-Policy by itself, except for an `eval` whose error is caught.
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => console.error(`violation: ${event.violatedDirective}`))

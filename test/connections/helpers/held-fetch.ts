@@ -1,3 +1,4 @@
+import { expect, vi } from 'vitest'
 import type { WebFetch } from '../../../src/index.ts'
 
 /** A `fetch` that can hold calls back, before they are sent or before their answer is given. */
@@ -5,12 +6,10 @@ export function heldFetch() {
   let held: 'nothing' | 'requests' | 'answers' = 'nothing'
   let arrived = 0
   const waiting = new Set<() => void>()
-  const watchers: { count: number; resolve: () => void }[] = []
   const arrive = () =>
     new Promise<void>((resolve) => {
       arrived += 1
       waiting.add(resolve)
-      for (const watcher of watchers) if (arrived >= watcher.count) watcher.resolve()
     })
   const send: WebFetch = async (url, init) => {
     if (held === 'requests') await arrive()
@@ -24,9 +23,9 @@ export function heldFetch() {
       held = what
       arrived = 0
     },
-    /** Resolves when so many are held. */
+    /** Resolves when exactly this many calls are held. Rejects when they are not after 10 seconds. */
     held: (count: number) =>
-      arrived >= count ? Promise.resolve() : new Promise<void>((resolve) => void watchers.push({ count, resolve })),
+      vi.waitFor(() => expect(arrived, 'calls held').toBe(count), { timeout: 10_000, interval: 5 }),
     release: () => {
       held = 'nothing'
       for (const resolve of waiting) resolve()

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ConnectionStorage } from '../../../src/oauth/index.ts'
+import { settled } from '../../helpers/settled.ts'
 import { type Method, mapStorage } from './storages.ts'
 
 /** A storage whose operations take effect one by one, when a schedule lets them. */
@@ -65,7 +66,7 @@ async function run(prepare: (storage: SteppedStorage) => Promise<Scenario>, sche
   }
   try {
     storage.stepping = false
-    for (const outcome of await outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    for (const outcome of await settled(outcomes)) if (outcome.status === 'rejected') throw outcome.reason
     await check()
   } catch (error) {
     throw new Error(`It went wrong in this order:\n${trace.join('\n')}`, { cause: error })
