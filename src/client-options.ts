@@ -2,6 +2,7 @@ import type { Actor } from './actor.ts'
 import type { AccessTokenOption } from './http/authorization.ts'
 import type { Hooks } from './http/hooks.ts'
 import type { Drift, ValidationMode } from './http/validation.ts'
+import type { QueryValue } from './operation.ts'
 import type { WebAbortSignal, WebFetch } from './web-types.ts'
 
 /** What can be set for one call. */
@@ -16,6 +17,10 @@ export interface CallOptions {
   readonly maxRetries?: number | undefined
   /** Further request headers. `authorization` is the client's own and refused here. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Query parameters that the SDK does not document, added to the request. */
+  readonly extraQuery?: Readonly<Record<string, QueryValue>> | undefined
+  /** Body fields that the SDK does not document, added to the JSON body. */
+  readonly extraBody?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** The options of a client. */

@@ -107,7 +107,7 @@ describe('a list', () => {
 
   it('keeps its other parameters on each page', async () => {
     const { list, queries } = open(threePages)
-    await all(list.list({ status: 'open' }))
+    await all(list.list({}, { extraQuery: { status: 'open' } }))
     expect(queries.map(({ status }) => status)).toEqual(['open', 'open', 'open'])
   })
 
@@ -331,12 +331,13 @@ describe('maxItems', () => {
     expect(await list.list().toArray()).toHaveLength(7)
   })
 
-  it.each([-1, 1.5, Number.NaN, '5'])('of %j is refused', (maxItems) => {
-    expect(() => open(book).list.list({}, { maxItems: maxItems as number })).toThrow(InvalidArgumentError)
+  it.each([-1, 1.5, Number.NaN, '5', null])('of %j is refused', async (maxItems) => {
+    const list = open(book).list.list({}, { maxItems: maxItems as number })
+    expect(await rejection(list)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it.each([0, -1, 1.5, Number.NaN, '5'])('has no say over a limit of %j, which is refused', (limit) => {
-    expect(() => open(book).list.list({ limit: limit as number })).toThrow(InvalidArgumentError)
+  it.each([0, -1, 1.5, Number.NaN, '5'])('does not stand in for a limit of %j, which is refused', async (limit) => {
+    expect(await rejection(open(book).list.list({ limit: limit as number }))).toBeInstanceOf(InvalidArgumentError)
   })
 })
 

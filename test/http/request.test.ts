@@ -101,7 +101,9 @@ describe('the query', () => {
     ['a bigint', 1n],
   ])('with %s is refused before anything is sent', async (_, value) => {
     const fetch = scripted(json(page([])))
-    const error = await rejection(makeClient({ fetch }).conversations.list({ field: value as string }))
+    const error = await rejection(
+      makeClient({ fetch }).conversations.list({}, { extraQuery: { field: value as string } }),
+    )
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'field' })
     expect(fetch.requests).toHaveLength(0)
   })
