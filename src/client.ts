@@ -116,7 +116,12 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    */
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
     return Call.started(async () => {
-      const operation: Operation = defineOperation({ id: `${method} ${path}`, method, path, answer: 'any' })
+      const operation: Operation = defineOperation({
+        id: `${String(method)} ${String(path)}`,
+        method,
+        path,
+        answer: 'any',
+      })
       return this.#transport.send(operation, input, options)
     })
   }

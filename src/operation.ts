@@ -37,11 +37,14 @@ export interface Operation {
   readonly evidence?: Evidence
   /** How a successful answer is wrapped. Default: `item`. */
   readonly answer?: Answer
-  /** Checks the request body before it is sent: any Standard Schema. */
+  /** Checks the request body before it is sent: any Standard Schema. What the schema returns is sent. */
   readonly body?: StandardSchemaV1
-  /** Checks the query before it is sent: any Standard Schema. */
+  /** Checks the query before it is sent: any Standard Schema. What the schema returns is sent. */
   readonly query?: StandardSchemaV1
-  /** Describes the answer, or one item of a list: any Standard Schema. */
+  /**
+   * Describes the response, or one item of a list: any Standard Schema. On an operation of your own, a call returns what
+   * the schema returns, or rejects with an `UnexpectedResponseError`, whatever the client's `validation` mode.
+   */
   readonly response?: StandardSchemaV1
 }
 
@@ -140,7 +143,7 @@ type QueryPart<Definition extends Operation> = Definition extends {
 /** The input of one operation: its path parameters by name, its body and its query. */
 export type InputOf<Definition extends Operation> = PathPart<Definition> & BodyPart<Definition> & QueryPart<Definition>
 
-/** What one operation answers: its item, or one item of its list. */
+/** What a call of one operation returns: its item, or one item of its list, as its `response` schema returns it. */
 export type OutputOf<Definition extends Operation> = Definition extends { readonly answer: 'none' }
   ? undefined
   : Definition extends { readonly response: infer Schema extends StandardSchemaV1 }

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from './json-object.ts'
 import { isPlainObject, takeJson } from './take-json.ts'
 import { validateInput } from './validation.ts'
 
-type Extras = Pick<CallOptions, 'extraQuery' | 'extraBody'>
+type Options = Pick<CallOptions, 'signal' | 'extraQuery' | 'extraBody'>
 
 /** The arguments of a call as they were when it was made: copies that the caller cannot change. */
 export interface TakenInput {
@@ -29,9 +29,10 @@ export interface CheckedInput {
  *
  * @throws InvalidArgumentError when an argument cannot be sent.
  */
-export function takeInput(operation: Operation, input: OperationInput, options: Extras = {}): TakenInput {
+export function takeInput(operation: Operation, input: OperationInput, options: Options = {}): TakenInput {
   checkObject('input', input)
   checkObject('options', options)
+  checkSignal(options.signal)
   const body = takeJson(input.body, ['body'])
   const extraBody = options.extraBody === undefined ? undefined : takeExtraBody(options.extraBody)
   if (operation.method === 'GET' && (body !== undefined || extraBody !== undefined)) {
@@ -115,6 +116,16 @@ function takeFields(argument: string, fields: unknown = {}): JsonObject {
       name,
       typeof value === 'object' ? takeJson(value, [argument, name]) : value,
     ]),
+  )
+}
+
+function checkSignal(signal: unknown): void {
+  if (signal === undefined || signal === null) return
+  if (isObject(signal) && typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function') return
+  throw new InvalidArgumentError(
+    'signal',
+    '`signal` must be an AbortSignal.',
+    'Pass the `signal` of an AbortController, not the controller.',
   )
 }
 

@@ -107,8 +107,7 @@ function nameOf(path: Path): string {
 }
 
 function kindOf(value: object): string {
-  const { constructor } = classOf(value) ?? {}
-  const name =
-    (typeof constructor === 'function' && constructor.name) || Object.prototype.toString.call(value).slice(8, -1)
+  const made = classOf(value)?.constructor
+  const name = (typeof made === 'function' && made.name) || Object.prototype.toString.call(value).slice(8, -1)
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
