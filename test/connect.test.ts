@@ -58,5 +58,5 @@ test('a client is printed under its name', () => {
   expect(inspect(makeClient())).toMatch(/^SupportWorkspace \{/)
   expect(String(makeClient())).toBe('[object SupportWorkspace]')
   // A bundler renames a class that refers to itself, and the client would be printed as `_SupportWorkspace`.
-  expect(String(SupportWorkspace)).not.toMatch(/\{[^]*new SupportWorkspace\(/)
+  expect(String(SupportWorkspace)).not.toContain('new SupportWorkspace(')
 })

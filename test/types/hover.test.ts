@@ -49,7 +49,7 @@ test.each([
   ['any.members.invite', 'body: InviteMemberBody'],
   ['app.conversations.list', 'query?: ListQuery'],
   ['self.call', 'operation:'],
-  ['any.tasks.create', 'body: object'],
+  ['any.tasks.create', 'body: CreateTaskBody'],
 ])('an editor shows %s without a this that means nothing, and as one signature', (call, parameters) => {
   const shown = hover(call)
   expect(shown).toContain(parameters)
