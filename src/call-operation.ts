@@ -1,8 +1,12 @@
 import { Call } from './call.ts'
 import type { CallOptions } from './client-options.ts'
+import { InvalidArgumentError } from './errors/index.ts'
+import type { JsonObject } from './http/json-object.ts'
+import { takeInput } from './http/take-input.ts'
 import type { Reply, SendOptions } from './http/transport.ts'
-import type { InputOf, Operation, OperationInput, OutputOf } from './operation.ts'
-import { type ListOptions, type ListQuery, Paginated } from './pagination.ts'
+import { listOptionNames, takeListOptions } from './list-options.ts'
+import { checkOperation, type InputOf, type Operation, type OperationInput, type OutputOf } from './operation.ts'
+import { type ListOptions, Paginated } from './pagination.ts'
 
 /** What calling an operation gives: pages for a list, one answer for anything else. */
 export type ResultOf<Definition extends Operation> = Definition extends { readonly answer: 'list' }
@@ -19,17 +23,21 @@ export interface Sender {
   send(operation: Operation, input: OperationInput, options?: SendOptions): Promise<Reply>
 }
 
-/** Calls an operation through a transport: the one way from a resource to the wire. */
+/** Calls an operation through a transport: the one way from a resource to the wire. Never throws synchronously. */
 export function callOperation<Definition extends Operation>(
   transport: Sender,
   operation: Definition,
   input: InputOf<Definition>,
   options: OptionsOf<Definition> | undefined,
 ): ResultOf<Definition> {
-  const result =
-    operation.answer === 'list'
-      ? callList(transport, operation, input, options)
-      : Call.started(() => transport.send(operation, input, options))
+  // JavaScript may pass anything, `undefined` included.
+  const isList = (operation as Definition | undefined)?.answer === 'list'
+  const result = isList
+    ? callList(transport, operation, input, options)
+    : Call.started(async () => {
+        checkOperation(operation)
+        return transport.send(operation, input, options)
+      })
   return result as ResultOf<Definition>
 }
 
@@ -39,9 +47,38 @@ function callList(
   input: OperationInput,
   options: ListOptions | undefined,
 ): Paginated<unknown> {
-  const fetchPage = async (query: ListQuery, pageOptions: CallOptions) => {
-    const { data, ...rest } = await transport.send(operation, { ...input, query }, pageOptions)
-    return { data: data as unknown[], ...rest }
+  return new Paginated(() => {
+    checkOperation(operation)
+    const { path, query, body, ...extras } = takeInput(operation, input, options)
+    checkListQuery(operation, query, extras.extraQuery)
+    return {
+      operation,
+      query,
+      options: { ...takeListOptions(options), ...extras },
+      fetchPage: async (pageQuery, { direction, maxItems, prefetch, ...pageOptions }) => {
+        const { data, ...rest } = await transport.send(operation, { path, body, query: pageQuery }, pageOptions)
+        return { data: data as unknown[], ...rest }
+      },
+    }
+  })
+}
+
+/** Refuses an option of the list that was put into its query, where it would have no effect. */
+function checkListQuery(operation: Operation, query: JsonObject, extraQuery: JsonObject): void {
+  // A schema of the caller's own says which parameters there are.
+  const misplaced = operation.query === undefined && listOptionNames.find((name) => query[name] !== undefined)
+  if (misplaced) {
+    throw new InvalidArgumentError(
+      misplaced,
+      `\`${misplaced}\` is an option of the list, not a query parameter.`,
+      'Pass it in the options, after the query. A query parameter of this name goes into `extraQuery`.',
+    )
   }
-  return new Paginated(operation.id, fetchPage, input.query as ListQuery | undefined, options)
+  const cursor = ['after', 'before'].find((name) => Object.hasOwn(extraQuery, name))
+  if (cursor === undefined) return
+  throw new InvalidArgumentError(
+    `extraQuery.${cursor}`,
+    `\`${cursor}\` cannot be in \`extraQuery\`.`,
+    'Pass the cursor in the query of the list.',
+  )
 }

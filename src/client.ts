@@ -18,14 +18,8 @@ import type { SelfOnly } from './resources/resource.ts'
 import { Segments } from './resources/segments.ts'
 import { Tasks } from './resources/tasks.ts'
 
-/** The actor that a client knows of itself: undefined where it may be either. */
-type KnownActor<A extends Actor> = [Actor] extends [A] ? A | undefined : A
-
-/**
- * A client of any actor. Take this in a function that only reads: calls that need `actor=self` do not compile on it
- * before `workspace.actor === 'self'` has been looked at.
- */
-export type AnyWorkspace = SupportWorkspace<'app'> | SupportWorkspace<'self'> | SupportWorkspace
+/** A client that `SupportWorkspace.connect` returned. It knows what `/me` said of its token. */
+export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & { readonly identity: Me }
 
 /** What `workspace.call` takes after the operation: its input, where it has one, and the options. */
 export type CallArguments<Definition extends Operation> =
@@ -34,15 +28,18 @@ export type CallArguments<Definition extends Operation> =
     : [input: InputOf<Definition>, options?: OptionsOf<Definition>]
 
 /**
- * A client of a support workspace.
+ * A client of a support workspace. `SupportWorkspace` accepts every client; a function that authors content asks for
+ * `SupportWorkspace<'self'>`.
  *
  * @example
  * const workspace = new SupportWorkspace({ baseUrl, accessToken, actor: 'self' })
  * for await (const conversation of workspace.conversations.list()) console.log(conversation.id)
  */
-export class SupportWorkspace<A extends Actor = Actor> {
-  /** The actor mode that the client was made with; undefined when it is not known. */
-  readonly actor: KnownActor<A>
+export class SupportWorkspace<out A extends Actor = Actor> {
+  /** The actor mode of the token; undefined when it is not known. */
+  readonly actor: A | undefined
+  /** What `/me` returned when the client was made with `connect`; otherwise undefined. */
+  readonly identity: Me | undefined
   readonly conversations: Conversations<A>
   readonly messages: Messages<A>
   readonly notes: Notes<A>
@@ -57,7 +54,8 @@ export class SupportWorkspace<A extends Actor = Actor> {
   constructor(options: ClientOptions<A>) {
     const transport = new Transport(readSettings(options))
     this.#transport = transport
-    this.actor = options.actor as KnownActor<A>
+    this.actor = options.actor
+    this.identity = undefined
     this.conversations = new Conversations(transport)
     this.messages = new Messages(transport)
     this.notes = new Notes(transport)
@@ -69,7 +67,8 @@ export class SupportWorkspace<A extends Actor = Actor> {
   }
 
   /**
-   * Asks the service once (`/me`) what the token is, and gives a client that knows its actor and scopes.
+   * Asks the service once (`/me`) what the token is and returns a client that knows its actor, its scopes and its
+   * `identity`.
    *
    * @example
    * const workspace = await SupportWorkspace.connect({ baseUrl, accessToken })
@@ -80,18 +79,8 @@ export class SupportWorkspace<A extends Actor = Actor> {
   static async connect(
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
-  ): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
-    const { data: me, response } = await new SupportWorkspace(options).me(callOptions).withResponse()
-    const known = { ...options, ...(Array.isArray(me.scopes) && { scopes: me.scopes }) }
-    if (me.actor === 'app') return new SupportWorkspace({ ...known, actor: 'app' })
-    if (me.actor === 'self') return new SupportWorkspace({ ...known, actor: 'self' })
-    throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
-      operation: meOperation.id,
-      outcome: 'refused',
-      reason: 'envelope',
-      response,
-      hint: 'Make the client with `new SupportWorkspace` and pass the `actor` you know.',
-    })
+  ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
+    return connect(options, callOptions)
   }
 
   /** What the service says of the token: app, organization, actor, scopes, user (specification, section 4). */
@@ -105,7 +94,7 @@ export class SupportWorkspace<A extends Actor = Actor> {
    * @param args its input (`path`, `query`, `body`) and the options of the call.
    */
   call<const Definition extends Operation>(
-    this: Definition extends { readonly actor: 'self' } ? SelfOnly<A> : unknown,
+    this: Definition extends { readonly actor: 'self' } ? SelfOnly<A, SupportWorkspace> : SupportWorkspace,
     operation: Definition,
     ...args: CallArguments<Definition>
   ): ResultOf<Definition>
@@ -126,7 +115,36 @@ export class SupportWorkspace<A extends Actor = Actor> {
    * @throws InvalidArgumentError when the path is not a plain path below the base URL.
    */
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
-    const operation: Operation = defineOperation({ id: `${method} ${path}`, method, path, answer: 'any' })
-    return Call.started(() => this.#transport.send(operation, input, options))
+    return Call.started(async () => {
+      const operation: Operation = defineOperation({
+        id: `${String(method)} ${String(path)}`,
+        method,
+        path,
+        answer: 'any',
+      })
+      return this.#transport.send(operation, input, options)
+    })
   }
+
+  get [Symbol.toStringTag](): string {
+    return 'SupportWorkspace'
+  }
+}
+
+// Outside the class: a class that refers to itself is renamed when it is bundled, and printed under that name.
+async function connect(
+  options: Omit<ClientOptions, 'actor' | 'scopes'>,
+  callOptions: CallOptions | undefined,
+): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
+  const { data: identity, response } = await new SupportWorkspace(options).me(callOptions).withResponse()
+  const known = { ...options, ...(Array.isArray(identity.scopes) && { scopes: identity.scopes }) }
+  if (identity.actor === 'app') return Object.assign(new SupportWorkspace({ ...known, actor: 'app' }), { identity })
+  if (identity.actor === 'self') return Object.assign(new SupportWorkspace({ ...known, actor: 'self' }), { identity })
+  throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
+    operation: meOperation.id,
+    outcome: 'refused',
+    reason: 'envelope',
+    response,
+    hint: 'Create the client with `new SupportWorkspace` and pass the `actor` that you know.',
+  })
 }

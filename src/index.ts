@@ -2,7 +2,7 @@ export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
 export { Call, type WithResponse } from './call.ts'
 export type { OptionsOf, ResultOf } from './call-operation.ts'
-export { type AnyWorkspace, type CallArguments, SupportWorkspace } from './client.ts'
+export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export type { AppInfo, CallOptions, ClientOptions } from './client-options.ts'
 export {
   ActorSelfRequiredError,

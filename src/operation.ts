@@ -1,12 +1,15 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from './errors/index.ts'
+import type { ListQuery } from './pagination.ts'
 import type { Scope } from './scopes.ts'
 
 /** Where the knowledge of an operation comes from, best first. `inferred` ones are guesses by analogy. */
 export type Evidence = 'specification' | 'reference' | 'inferred'
 
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
 /** The HTTP methods that an operation may have. */
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type Method = (typeof methods)[number]
 
 /**
  * How a successful answer is wrapped:
@@ -34,11 +37,14 @@ export interface Operation {
   readonly evidence?: Evidence
   /** How a successful answer is wrapped. Default: `item`. */
   readonly answer?: Answer
-  /** Checks the request body before it is sent: any Standard Schema. */
+  /** Checks the request body before it is sent: any Standard Schema. What the schema returns is sent. */
   readonly body?: StandardSchemaV1
-  /** Checks the query before it is sent: any Standard Schema. */
+  /** Checks the query before it is sent: any Standard Schema. What the schema returns is sent. */
   readonly query?: StandardSchemaV1
-  /** Describes the answer, or one item of a list: any Standard Schema. */
+  /**
+   * Describes the response, or one item of a list: any Standard Schema. On an operation of your own, a call returns what
+   * the schema returns, or rejects with an `UnexpectedResponseError`, whatever the client's `validation` mode.
+   */
   readonly response?: StandardSchemaV1
 }
 
@@ -50,12 +56,12 @@ export interface Operation {
  * const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags', answer: 'list' })
  * for await (const tag of workspace.call(listTags)) console.log(tag)
  *
- * @throws InvalidArgumentError when the path is not a plain path below the base URL.
+ * @throws InvalidArgumentError when `id` or `method` cannot be used, or the path is not a plain path below the base URL.
  */
 export function defineOperation<const Definition extends Omit<Operation, 'evidence'>>(
   definition: Definition & NothingElse<Definition>,
 ): Definition {
-  checkPath(definition)
+  checkOperation(definition)
   return Object.freeze({ ...definition })
 }
 
@@ -65,6 +71,26 @@ type NothingElse<Definition> = {
 }
 interface NoSuchProperty {
   readonly 'no such property': true
+}
+
+/** Refuses what is no operation. */
+export function checkOperation(operation: unknown): asserts operation is Operation {
+  const { id, method, path } = (operation ?? {}) as Operation
+  if (typeof id !== 'string' || id === '') {
+    throw new InvalidArgumentError(
+      'operation',
+      'The operation has no `id`.',
+      'Pass an operation that was made with `defineOperation`.',
+    )
+  }
+  if (!methods.includes(method)) {
+    throw new InvalidArgumentError(
+      'method',
+      `The method of operation "${id}" is not supported.`,
+      `Use one of: ${methods.join(', ')}.`,
+    )
+  }
+  checkPath({ id, path })
 }
 
 /** Refuses a path that could lead away from the base URL, or out of its prefix. */
@@ -90,7 +116,7 @@ export type QueryValue = string | number | boolean | null | undefined | readonly
 /** What a call of an operation takes, beside its options. */
 export interface OperationInput {
   readonly path?: Readonly<Record<string, string>> | undefined
-  readonly query?: Readonly<Record<string, unknown>> | undefined
+  readonly query?: object | undefined
   readonly body?: unknown
 }
 
@@ -112,12 +138,12 @@ type QueryPart<Definition extends Operation> = Definition extends {
   ? Record<never, never> extends StandardSchemaV1.InferInput<Schema>
     ? { readonly query?: StandardSchemaV1.InferInput<Schema> | undefined }
     : { readonly query: StandardSchemaV1.InferInput<Schema> }
-  : { readonly query?: Readonly<Record<string, QueryValue>> | undefined }
+  : { readonly query?: ListQuery | Readonly<Record<string, QueryValue>> | undefined }
 
 /** The input of one operation: its path parameters by name, its body and its query. */
 export type InputOf<Definition extends Operation> = PathPart<Definition> & BodyPart<Definition> & QueryPart<Definition>
 
-/** What one operation answers: its item, or one item of its list. */
+/** What a call of one operation returns: its item, or one item of its list, as its `response` schema returns it. */
 export type OutputOf<Definition extends Operation> = Definition extends { readonly answer: 'none' }
   ? undefined
   : Definition extends { readonly response: infer Schema extends StandardSchemaV1 }

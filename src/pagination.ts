@@ -3,7 +3,10 @@ import type { CallOptions } from './client-options.ts'
 import { InvalidArgumentError, PaginationError } from './errors/index.ts'
 import { follow } from './http/abort.ts'
 import type { PageCursors } from './http/envelope.ts'
-import type { QueryValue } from './operation.ts'
+import type { JsonObject } from './http/json-object.ts'
+import { isRepeatable } from './http/repeatable-error.ts'
+import { checkInteger, takeListOptions } from './list-options.ts'
+import type { Operation } from './operation.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -15,39 +18,53 @@ export interface Page<Item> {
   readonly before: string | null
 }
 
-/** The query of a list (specification, section 4). Other parameters go out as they are given. */
+/** The query of a list (specification, section 4). A field that is null or undefined is left out. */
 export interface ListQuery {
-  /** Items per page. The service's default and maximum are not documented. For a cap on the whole, see `maxItems`. */
-  readonly limit?: number | undefined
-  /** Start after this point: a cursor from a page's `after`. */
+  /**
+   * Number of items per page, at least 1. The service's default and maximum are not documented. To limit the total, use
+   * `maxItems`.
+   */
+  readonly limit?: number | null | undefined
+  /** Cursor of a page's `after`: starts after this point. Cannot be combined with `before`. */
   readonly after?: string | null | undefined
-  /** Start before this point: a cursor from a page's `before`. */
+  /** Cursor of a page's `before`: starts before this point and, unless `direction` is set, walks backward. */
   readonly before?: string | null | undefined
-  readonly [parameter: string]: QueryValue
 }
 
-/** The options of a list call. Time limits and retries count for each page. */
+/** The options of a list call. Timeouts and retries apply to each page. They are read when the list is called. */
 export interface ListOptions extends CallOptions {
-  /** Which cursor leads on: `forward` follows `after`, `backward` follows `before`. Default: `forward`. */
+  /**
+   * Which cursor leads to the next page: `forward` follows `after`, `backward` follows `before`. The query's cursor only
+   * says where to start: the first page sends it, whatever the direction. Defaults to `backward` when the query has
+   * `before`, otherwise to `forward`.
+   */
   readonly direction?: 'forward' | 'backward' | undefined
-  /** Stop after this many items. Default: no cap. */
+  /** Maximum number of items in total. Defaults to no maximum. */
   readonly maxItems?: number | undefined
   /**
-   * Ask for the next page while the caller works on this one, from the second page on; never more than one ahead.
-   * Default: true.
+   * Whether to fetch the next page while you work on this one, from the second page on and never more than one ahead. A
+   * page that could not be fetched ahead is fetched again when the loop reaches it. Defaults to true.
    */
   readonly prefetch?: boolean | undefined
 }
 
 /** Fetches one page. */
 export type FetchPage<Item> = (
-  query: ListQuery,
-  options: CallOptions & { readonly page: number },
+  query: JsonObject,
+  options: ListOptions & { readonly page: number },
 ) => Promise<{ readonly data: Item[]; readonly cursors: PageCursors } & Pick<WithResponse<unknown>, 'response'>>
+
+/** What a list needs to fetch its pages: copies of the arguments that it was called with. */
+export interface ListPlan<Item> {
+  readonly operation: Pick<Operation, 'id' | 'method'>
+  readonly query: JsonObject
+  readonly options: ListOptions
+  readonly fetchPage: FetchPage<Item>
+}
 
 /**
  * A list call: awaited, it is the first page; iterated, it is every item, page after page. Nothing is sent before one
- * or the other, and each iteration starts anew.
+ * or the other, and each iteration starts anew. Bad arguments reject with an `InvalidArgumentError` then.
  *
  * Only the cursor decides when the end is reached: an empty page with a cursor goes on; a cursor that is null, absent
  * or empty ends (specification, section 4). A cursor that comes again is a `PaginationError`.
@@ -57,27 +74,27 @@ export type FetchPage<Item> = (
  * const firstPage = await workspace.conversations.list()
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
-  readonly #operation: string
-  readonly #fetchPage: FetchPage<Item>
-  readonly #query: ListQuery
-  readonly #options: ListOptions
+  /** Returns the plan, or throws what is wrong with the arguments. */
+  readonly #plan: () => ListPlan<Item>
 
-  constructor(operation: string, fetchPage: FetchPage<Item>, query: ListQuery = {}, options: ListOptions = {}) {
-    checkWhole('limit', query.limit, 1)
-    checkWhole('maxItems', options.maxItems, 0)
+  /** Runs `readPlan` at once. What it throws is kept until the list is awaited or iterated. */
+  constructor(readPlan: () => ListPlan<Item>) {
+    const plan = takeNow(() => {
+      const read = readPlan()
+      checkQuery(read.query)
+      return read
+    })
     super(async () => {
+      const { fetchPage, query, options } = plan()
       const { data, cursors, response } = await fetchPage(query, { ...options, page: 1 })
       return { data: { data, ...cursors }, response }
     })
-    this.#operation = operation
-    this.#fetchPage = fetchPage
-    this.#query = query
-    this.#options = options
+    this.#plan = plan
   }
 
   /** Every item, page after page. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    const { signal, maxItems = Number.POSITIVE_INFINITY } = this.#options
+    const { signal, maxItems = Number.POSITIVE_INFINITY } = this.#plan().options
     let left = maxItems
     for await (const page of this.pages()) {
       for (const item of page.data) {
@@ -91,21 +108,23 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
 
   /**
    * Page after page, each with the cursors to resume from. Pages are never cut, so that their cursors stay true: with
-   * `maxItems`, the last one is the page that reaches the cap.
+   * `maxItems`, the last one is the page that reaches the maximum.
    *
-   * @throws PaginationError when the service gives a cursor that it had given before.
+   * @throws PaginationError when the service returns the same cursor twice.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const { signal, direction = 'forward', maxItems = Number.POSITIVE_INFINITY, prefetch = true } = this.#options
-    const cursorName = direction === 'forward' ? 'after' : 'before'
-    const seen = new Set<unknown>([this.#query[cursorName]])
-    let query = this.#query
+    const plan = this.#plan()
+    const { fetchPage, options } = plan
+    const { signal, maxItems = Number.POSITIVE_INFINITY, prefetch = true } = options
+    const cursorName = followedCursor(plan)
+    const seen = new Set<unknown>([plan.query[cursorName]])
+    let query = plan.query
     let left = maxItems
     let ahead: PageAhead<Item> | undefined
     try {
       for (let number = 1; left > 0; number += 1) {
-        const { data, cursors } = await (ahead?.page ?? this.#fetchPage(query, { ...this.#options, page: number }))
-        ahead?.release()
+        const fetchNow = () => fetchPage(query, { ...options, page: number })
+        const { data, cursors } = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
         ahead = undefined
         // A page that was fetched ahead may have come before the caller's abort.
         if (signal?.aborted) throw signal.reason
@@ -115,13 +134,13 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         const goesOn = cursor !== null && left > 0
         if (goesOn && !isRepeated) {
           seen.add(cursor)
-          query = { ...this.#query, after: undefined, before: undefined, [cursorName]: cursor }
+          query = { ...plan.query, after: undefined, before: undefined, [cursorName]: cursor }
           // The first page is often all that a caller looks at: it costs one request.
-          if (prefetch && number > 1) ahead = this.#fetchAhead(query, number + 1)
+          if (prefetch && number > 1) ahead = fetchAhead(plan, query, number + 1)
         }
         yield { data, ...cursors }
         if (!goesOn) return
-        if (isRepeated) throw this.#repeatedCursor(number)
+        if (isRepeated) throw repeatedCursor(plan, number)
       }
     } finally {
       ahead?.abandon()
@@ -131,49 +150,79 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   /**
    * All items in one array.
    *
-   * @param options `maxItems`: stop after this many. Default: the list's own `maxItems`.
+   * @param options `maxItems`: maximum number of items. Defaults to the list's own `maxItems`.
    */
-  async toArray(options: { readonly maxItems?: number | undefined } = {}): Promise<Item[]> {
-    const maxItems = options.maxItems ?? this.#options.maxItems
+  async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
+    const { maxItems } = takeListOptions(options)
+    const plan = this.#plan()
+    const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
     const items: Item[] = []
-    const capped = new Paginated(this.#operation, this.#fetchPage, this.#query, { ...this.#options, maxItems })
-    for await (const item of capped) items.push(item)
+    for await (const item of new Paginated(() => capped)) items.push(item)
     return items
   }
+}
 
-  #fetchAhead(query: ListQuery, number: number): PageAhead<Item> {
-    const controller = new AbortController()
-    const release = follow(this.#options.signal as AbortSignal | undefined, controller)
-    const page = this.#fetchPage(query, { ...this.#options, signal: controller.signal, page: number })
-    // What went wrong is told when the page is reached; until then nobody listens.
-    page.catch(() => {})
-    return {
-      page,
-      release,
-      abandon: () => {
-        release()
-        controller.abort()
-      },
+/** Runs the function now, and returns what it returned, or throws what it threw, each time it is asked. */
+function takeNow<Value>(run: () => Value): () => Value {
+  try {
+    const value = run()
+    return () => value
+  } catch (error) {
+    return () => {
+      throw error
     }
   }
+}
 
-  #repeatedCursor(page: number): PaginationError {
-    return new PaginationError(`${this.#operation} gave page ${page} a cursor that it had given before.`, {
-      operation: this.#operation,
-      outcome: 'refused',
-      hint: 'The items so far are whole; the list cannot be followed further. Report it to the service.',
-    })
-  }
+function checkQuery({ limit, after, before }: ListQuery): void {
+  checkInteger('limit', limit ?? undefined, 1)
+  if ((after ?? undefined) === undefined || (before ?? undefined) === undefined) return
+  throw new InvalidArgumentError(
+    'before',
+    '`after` and `before` cannot be combined.',
+    'Pass the cursor to start from, and `direction` in the options to say which way to go on.',
+  )
+}
+
+function followedCursor({ query, options }: ListPlan<unknown>): 'after' | 'before' {
+  const { direction = (query.before ?? undefined) === undefined ? 'forward' : 'backward' } = options
+  return direction === 'forward' ? 'after' : 'before'
 }
 
 /** A page that was asked for before it was needed. */
 interface PageAhead<Item> {
   readonly page: ReturnType<FetchPage<Item>>
-  readonly release: () => void
   readonly abandon: () => void
 }
 
-function checkWhole(name: string, value: unknown, least: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= least)) return
-  throw new InvalidArgumentError(name, `\`${name}\` is not a whole number from ${least}.`, 'Leave it out for no limit.')
+function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
+  const controller = new AbortController()
+  const release = follow(options.signal as AbortSignal | undefined, controller)
+  const page = fetchPage(query, { ...options, signal: controller.signal, page: number })
+  // What went wrong is told when the page is reached; until then nobody listens. A caller may never come back for it,
+  // so that the listener on their signal must not wait for that.
+  page.then(release, release)
+  return { page, abandon: () => controller.abort() }
+}
+
+/** The page ahead, or the page fetched anew when fetching it ahead failed in a way that may pass. */
+async function takeAhead<Item>(
+  { operation, options }: ListPlan<Item>,
+  { page }: PageAhead<Item>,
+  fetchNow: () => ReturnType<FetchPage<Item>>,
+): ReturnType<FetchPage<Item>> {
+  try {
+    return await page
+  } catch (error) {
+    if (options.signal?.aborted || !isRepeatable(operation.method, error)) throw error
+    return fetchNow()
+  }
+}
+
+function repeatedCursor({ operation: { id } }: ListPlan<unknown>, page: number): PaginationError {
+  return new PaginationError(`${id} returned the same cursor twice (page ${page}).`, {
+    operation: id,
+    outcome: 'refused',
+    hint: 'The items so far are complete; the list cannot be followed further. Report it to the service.',
+  })
 }

@@ -1,6 +1,7 @@
-import { SupportWorkspace, UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
-import { json, refusal, rejection, scripted, token } from './helpers/client.ts'
+import { inspect } from 'node:util'
+import { InvalidArgumentError, SupportWorkspace, UnexpectedResponseError } from 'support-workspace-sdk'
+import { describe, expect, it, test } from 'vitest'
+import { json, makeClient, refusal, rejection, scripted, token } from './helpers/client.ts'
 
 const connect = (...steps: Parameters<typeof scripted>) => {
   const fetch = scripted(...steps)
@@ -32,9 +33,30 @@ describe('connect', () => {
     expect(error).toMatchObject({ operation: 'me', reason: 'envelope', hint: expect.stringContaining('actor') })
   })
 
+  it('keeps what /me returned, so that nobody has to ask twice', async () => {
+    const me = { actor: 'self', user: { id: 'u1', name: 'Ada' }, scopes: [], brand_new: true }
+    const { fetch, workspace } = connect(json(me))
+    expect((await workspace).identity).toEqual(me)
+    expect((await workspace).identity.user?.name).toBe('Ada')
+    expect(fetch.requests).toHaveLength(1)
+    expect(makeClient().identity).toBeUndefined()
+  })
+
+  it.each([undefined, null, 'x', {}])('rejects with options of %j, and never throws', async (options) => {
+    const connecting = SupportWorkspace.connect(options as never)
+    expect(await rejection(connecting)).toBeInstanceOf(InvalidArgumentError)
+  })
+
   it('fails as the call fails', async () => {
     expect(await rejection(connect(refusal(401, 'invalid_token')).workspace)).toMatchObject({
       name: 'AuthenticationError',
     })
   })
+})
+
+test('a client is printed under its name', () => {
+  expect(inspect(makeClient())).toMatch(/^SupportWorkspace \{/)
+  expect(String(makeClient())).toBe('[object SupportWorkspace]')
+  // A bundler renames a class that refers to itself, and the client would be printed as `_SupportWorkspace`.
+  expect(String(SupportWorkspace)).not.toContain('new SupportWorkspace(')
 })

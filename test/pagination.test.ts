@@ -16,6 +16,8 @@ function open(book: Book, cursor: 'after' | 'before' = 'after') {
   const fetch = scripted((request) => {
     const query = Object.fromEntries(new URL(request.url).searchParams)
     queries.push(query)
+    // A list that is followed without end fails instead of filling the memory.
+    if (queries.length > 1_000) throw new Error('too many requests')
     const found = book[query[cursor] ?? '']
     return found === undefined ? refusal(400, 'invalid_request') : json(page(found.data, found.after, found.before))
   })
@@ -107,7 +109,7 @@ describe('a list', () => {
 
   it('keeps its other parameters on each page', async () => {
     const { list, queries } = open(threePages)
-    await all(list.list({ status: 'open' }))
+    await all(list.list({}, { extraQuery: { status: 'open' } }))
     expect(queries.map(({ status }) => status)).toEqual(['open', 'open', 'open'])
   })
 
@@ -126,6 +128,43 @@ describe('a list', () => {
       ['y', undefined],
       ['x', undefined],
     ])
+  })
+
+  it('follows `before` backwards when it starts there, unless told otherwise', async () => {
+    const book: Book = {
+      z: { data: items(5, 6), after: 'q', before: 'y' },
+      y: { data: items(3), after: 'z', before: null },
+      q: { data: items(9), after: null, before: 'z' },
+    }
+    const fetch = scripted(({ url }) => {
+      const { after, before } = Object.fromEntries(new URL(url).searchParams)
+      const { data, ...cursors } = book[after ?? before ?? ''] ?? { data: [] }
+      return json(page(data, cursors.after, cursors.before))
+    })
+    const { conversations } = makeClient({ fetch })
+    expect(await ids(conversations.list({ before: 'z' }))).toEqual(['5', '6', '3'])
+    expect(await ids(conversations.list({ before: 'z', after: null }))).toEqual(['5', '6', '3'])
+    expect(await ids(conversations.list({ before: 'z' }, { direction: 'forward' }))).toEqual(['5', '6', '9'])
+    expect(await ids(conversations.list({ after: 'z' }, { direction: 'backward' }))).toEqual(['5', '6', '3'])
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual([
+      '?before=z',
+      '?before=y',
+      '?before=z',
+      '?before=y',
+      '?before=z',
+      '?after=q',
+      '?after=z',
+      '?before=y',
+    ])
+  })
+
+  it('refuses `after` and `before` together, in either direction', async () => {
+    for (const direction of ['forward', 'backward', undefined] as const) {
+      const { list, fetch } = open(threePages)
+      const error = await rejection(all(list.list({ after: 'a', before: 'b' }, { direction })))
+      expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'before' })
+      expect(fetch.requests).toHaveLength(0)
+    }
   })
 
   it('never changes the query and options it was given', async () => {
@@ -259,9 +298,12 @@ describe('a cursor', () => {
     },
   )
 
-  it('that is the one the caller started from is a PaginationError too', async () => {
-    const { list } = open({ a: { data: items(1), after: 'a' } })
-    expect(await rejection(all(list.list({ after: 'a' })))).toBeInstanceOf(PaginationError)
+  it('that is the one the caller started from is a PaginationError too, after one request', async () => {
+    for (const cursor of ['after', 'before'] as const) {
+      const { list, fetch } = open({ a: { data: items(1), [cursor]: 'a' } }, cursor)
+      expect(await rejection(all(list.list({ [cursor]: 'a' })))).toBeInstanceOf(PaginationError)
+      expect(fetch.requests).toHaveLength(1)
+    }
   })
 
   it('that comes again does no harm where it is not followed', async () => {
@@ -331,12 +373,13 @@ describe('maxItems', () => {
     expect(await list.list().toArray()).toHaveLength(7)
   })
 
-  it.each([-1, 1.5, Number.NaN, '5'])('of %j is refused', (maxItems) => {
-    expect(() => open(book).list.list({}, { maxItems: maxItems as number })).toThrow(InvalidArgumentError)
+  it.each([-1, 1.5, Number.NaN, '5', null])('of %j is refused', async (maxItems) => {
+    const list = open(book).list.list({}, { maxItems: maxItems as number })
+    expect(await rejection(list)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it.each([0, -1, 1.5, Number.NaN, '5'])('has no say over a limit of %j, which is refused', (limit) => {
-    expect(() => open(book).list.list({ limit: limit as number })).toThrow(InvalidArgumentError)
+  it.each([0, -1, 1.5, Number.NaN, '5'])('does not stand in for a limit of %j, which is refused', async (limit) => {
+    expect(await rejection(open(book).list.list({ limit: limit as number }))).toBeInstanceOf(InvalidArgumentError)
   })
 })
 

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
 import { secureHeaders } from 'hono/secure-headers'
-import { type AnyWorkspace, AuthenticationError, SupportWorkspaceError } from 'support-workspace-sdk'
+import { AuthenticationError, type SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
 import {
   type AccessToken,
   type Connection,
@@ -28,7 +28,7 @@ export interface SiteOptions {
 /** What every route below `/conversations` finds in its context. */
 export interface SiteVariables {
   connection: Connection
-  workspace: AnyWorkspace
+  workspace: SupportWorkspace
 }
 
 const styles = readFileSync(new URL('style.css', import.meta.url))

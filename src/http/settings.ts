@@ -89,15 +89,7 @@ export function readSettings(options: ClientOptions): Settings {
 
 /** @throws InvalidArgumentError that names the option */
 export function readCallSettings(options: CallOptions, defaults: CallSettings): CallSettings {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidArgumentError(
-      'options',
-      'The options of a call must be an object.',
-      'Pass them after the ids and the body or query, for example `{ timeout: 5_000 }`.',
-    )
-  }
   refuseUnknown(options, callOptionNames, 'call')
-  checkSignal(options.signal)
   return readLimits(options, defaults)
 }
 
@@ -120,13 +112,6 @@ function refuseUnknown(options: object, names: Readonly<Record<string, true>>, o
     `\`${unknown.slice(0, 50)}\` is not an option of a ${of}.`,
     `Use one of: ${Object.keys(names).join(', ')}.`,
   )
-}
-
-function checkSignal(signal: unknown): void {
-  if (signal === undefined) return
-  const { aborted, addEventListener } = (signal ?? {}) as Partial<AbortSignal>
-  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return
-  throw new InvalidArgumentError('signal', '`signal` must be an AbortSignal.', 'Pass `controller.signal`.')
 }
 
 function readScopes(scopes: unknown): string[] | undefined {

@@ -5,15 +5,14 @@ import { untilAborted } from './abort.ts'
 import { attempt, type PreparedRequest } from './attempt.ts'
 import { CallClock, TimeLimit } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
-import { encodeBody } from './encode-body.ts'
 import type { PageCursors } from './envelope.ts'
 import { actorSelfRequired } from './error-from-response.ts'
 import { type Failure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
 import { RateGate } from './rate-gate.ts'
 import { delayBefore, mayRepeat } from './retry-policy.ts'
 import { type CallSettings, readCallSettings, type Settings } from './settings.ts'
+import { checkInput, type TakenInput, takeInput } from './take-input.ts'
 import { buildUrl } from './url.ts'
-import { validateInput } from './validation.ts'
 
 /** What a call came to: the data, the cursors of a list, and the facts of the answer. */
 export interface Reply {
@@ -39,15 +38,16 @@ export class Transport {
 
   /** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or what the token provider threw. */
   async send(operation: Operation, input: OperationInput, options: SendOptions = {}): Promise<Reply> {
-    const { page, ...callOptions } = options
-    const call = new CallRecord(operation, this.settings, page)
+    const call = new CallRecord(operation, this.settings, options?.page)
     let clock: CallClock | undefined
     try {
+      const taken = takeInput(operation, input, options)
+      const { page: _, ...callOptions } = options
       const limits = readCallSettings(callOptions, this.settings)
       clock = new CallClock(options.signal as AbortSignal | undefined, limits.totalTimeout)
       clock.signal.throwIfAborted()
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
-      const request = await untilAborted(this.#prepare(operation, input, limits), clock.signal)
+      const request = await untilAborted(this.#prepare(operation, taken, limits), clock.signal)
       const reply = await this.#attempt(request, limits, clock, call)
       call.end()
       return reply
@@ -60,21 +60,16 @@ export class Transport {
     }
   }
 
-  async #prepare(operation: Operation, input: OperationInput, limits: CallSettings): Promise<PreparedRequest> {
-    const query = await checkQuery(operation, input.query)
-    const body =
-      operation.body === undefined ? input.body : await validateInput(operation.body, input.body, operation, 'body')
+  async #prepare(operation: Operation, taken: TakenInput, limits: CallSettings): Promise<PreparedRequest> {
+    const { path, query, body } = await checkInput(operation, taken)
     return {
       operation,
-      url: buildUrl(this.settings.baseUrl, operation, {
-        path: input.path,
-        query,
-      }),
+      url: buildUrl(this.settings.baseUrl, operation, { path, query }),
       headers: {
         ...limits.headers,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      body: encodeBody(operation, body),
+      body,
     }
   }
 
@@ -139,13 +134,4 @@ export class Transport {
     const mayRetry = mayRepeat(method, failure) && retries < limits.maxRetries
     return mayRetry && bearable && wait < clock.remaining ? wait : undefined
   }
-}
-
-/** The query as its schema gives it. The cursors are the SDK's own affair, which a caller's schema need not know. */
-async function checkQuery(operation: Operation, query: OperationInput['query'] = {}): Promise<OperationInput['query']> {
-  if (operation.query === undefined) return query
-  const { after, before, ...parameters } = query
-  const isList = operation.answer === 'list'
-  const checked = await validateInput(operation.query, isList ? parameters : query, operation, 'query')
-  return { ...(checked as OperationInput['query']), ...(isList && { after, before }) }
 }

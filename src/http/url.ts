@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { checkPath, type Operation, type OperationInput } from '../operation.ts'
+import { checkPath, type Operation } from '../operation.ts'
+import type { CheckedInput } from './take-input.ts'
 
 /** The address of a call: base URL, path with its parameters encoded, query. */
-export function buildUrl(baseUrl: URL, operation: Operation, input: OperationInput): string {
+export function buildUrl(baseUrl: URL, operation: Operation, input: Pick<CheckedInput, 'path' | 'query'>): string {
   checkPath(operation)
-  return baseUrl.href.replace(/\/$/, '') + fillPath(operation.path, input.path ?? {}) + encodeQuery(input.query ?? {})
+  return baseUrl.href.replace(/\/$/, '') + fillPath(operation.path, input.path) + encodeQuery(input.query)
 }
 
 function fillPath(path: string, parameters: Readonly<Record<string, string>>): string {

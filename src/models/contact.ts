@@ -30,22 +30,18 @@ export interface Contact {
   active_at?: number | null
 }
 
-/** The body of `contacts.create` (reference, section 3.2). Further fields go out as they are given. */
+/** The body of `contacts.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
 export interface CreateContactBody {
   /** The person's email address. */
   email: string
   /** The person's name. Probable, not documented. */
   name?: string | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 /** The body of `contacts.update`. That it takes `blocked` is probable, not documented (reference, section 3.2). */
 export interface UpdateContactBody {
   /** Whether the contact is blocked. */
   blocked?: boolean | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 export const contactSchema = documents<Contact>()(

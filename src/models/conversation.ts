@@ -64,17 +64,15 @@ export interface ConversationAssignee {
   assigned_at?: number | null
 }
 
-/** The body of `conversations.create` (reference, section 3.2). Further fields go out as they are given. */
+/** The body of `conversations.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
 export interface CreateConversationBody {
   /** The customer's email address. */
   customer_email: string
   /** The text that begins the conversation. */
   initial_message: string
-  /** Any further field. */
-  [field: string]: unknown
 }
 
-/** The body of `conversations.update`. Its fields are inferred (reference, section 3.2). Further fields go out as they are given. */
+/** The body of `conversations.update`. Its fields are inferred (reference, section 3.2). Put undocumented fields into `extraBody`. */
 export interface UpdateConversationBody {
   /** The new status. The spellings are not documented. */
   status?: string | undefined
@@ -82,16 +80,12 @@ export interface UpdateConversationBody {
   is_spam?: boolean | undefined
   /** Whether it is pinned. */
   pinned?: boolean | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
-/** The body of `conversations.assign` (reference, section 3.2). Further fields go out as they are given. */
+/** The body of `conversations.assign` (reference, section 3.2). Put undocumented fields into `extraBody`. */
 export interface AssignConversationBody {
   /** The team member. Whether a user id or a membership id is meant is not documented. */
   user_id: string
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 const groupShape = z.looseObject({

@@ -17,7 +17,7 @@ export interface Member {
   user?: User | null
 }
 
-/** The body of `members.invite` (reference, section 3.2). Further fields go out as they are given. */
+/** The body of `members.invite` (reference, section 3.2). Put undocumented fields into `extraBody`. */
 export interface InviteMemberBody {
   /** The person's email address. */
   email: string
@@ -25,8 +25,6 @@ export interface InviteMemberBody {
   name?: string | undefined
   /** What the person may do. Probable, not documented. */
   role?: Role | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 /** The body of `members.update`. Its fields are probable, not documented (reference, section 3.2). */
@@ -35,8 +33,6 @@ export interface UpdateMemberBody {
   role?: Role | undefined
   /** Whether the membership is archived. */
   archived?: boolean | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 export const memberSchema = documents<Member>()(

@@ -58,28 +58,22 @@ export interface Attachment {
   resource_id?: string | null
 }
 
-/** The body of `messages.create` (reference, section 3.2). Further fields go out as they are given. */
+/** The body of `messages.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
 export interface CreateMessageBody {
   /** The text, as HTML. */
   body_html: string
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 /** The body of `messages.update`. That it takes `body_html` is probable, not documented (reference, section 3.2). */
 export interface UpdateMessageBody {
   /** The text, as HTML. */
   body_html?: string | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
-/** The body of `notes.create` (reference, section 3.2). Further fields go out as they are given. */
+/** The body of `notes.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
 export interface CreateNoteBody {
   /** The text, as HTML. */
   body_html: string
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 const attachmentShape = z.looseObject({

@@ -31,8 +31,6 @@ export interface OrganizationSettings {
 export interface UpdateOrganizationBody {
   /** The new display name. */
   display_name?: string | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 /** The body of `organization.updateSettings`. Its fields are probable, not documented (reference, section 3.2). */
@@ -45,8 +43,6 @@ export interface UpdateOrganizationSettingsBody {
   bot_configuration?: FreeForm | undefined
   /** The language. */
   locale?: string | undefined
-  /** Any further field. */
-  [field: string]: unknown
 }
 
 export const organizationShape = z.looseObject({

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents } from './schema.ts'
+import { documents, freeForm, type Schema } from './schema.ts'
 
 /** A segment. No page of the reference shows its fields: those that the service sends come through as they are. */
 export interface Segment {
@@ -9,18 +9,12 @@ export interface Segment {
   [field: string]: unknown
 }
 
-/** The body of `segments.create`. Its fields are not documented. */
-export interface CreateSegmentBody {
-  /** Any field. Their names and kinds are not documented. */
-  [field: string]: unknown
-}
+/** The body of `segments.create`. Its fields are not documented: any object is accepted. */
+export type CreateSegmentBody = object
 
-/** The body of `segments.update`. Its fields are not documented. */
-export interface UpdateSegmentBody {
-  /** Any field. Their names and kinds are not documented. */
-  [field: string]: unknown
-}
+/** The body of `segments.update`. Its fields are not documented: any object is accepted. */
+export type UpdateSegmentBody = object
 
 export const segmentSchema = documents<Segment>()(z.looseObject({ id: z.string() }))
-export const createSegmentBodySchema = documents<CreateSegmentBody>()(z.looseObject({}))
-export const updateSegmentBodySchema = documents<UpdateSegmentBody>()(z.looseObject({}))
+export const createSegmentBodySchema: Schema<CreateSegmentBody> = freeForm
+export const updateSegmentBodySchema: Schema<UpdateSegmentBody> = freeForm

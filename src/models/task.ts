@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents } from './schema.ts'
+import { documents, freeForm, type Schema } from './schema.ts'
 
 /** A task. No page of the reference shows its fields: those that the service sends come through as they are. */
 export interface Task {
@@ -9,18 +9,12 @@ export interface Task {
   [field: string]: unknown
 }
 
-/** The body of `tasks.create`. Its fields are not documented. */
-export interface CreateTaskBody {
-  /** Any field. Their names and kinds are not documented. */
-  [field: string]: unknown
-}
+/** The body of `tasks.create`. Its fields are not documented: any object is accepted. */
+export type CreateTaskBody = object
 
-/** The body of `tasks.update`. Its fields are not documented. */
-export interface UpdateTaskBody {
-  /** Any field. Their names and kinds are not documented. */
-  [field: string]: unknown
-}
+/** The body of `tasks.update`. Its fields are not documented: any object is accepted. */
+export type UpdateTaskBody = object
 
 export const taskSchema = documents<Task>()(z.looseObject({ id: z.string() }))
-export const createTaskBodySchema = documents<CreateTaskBody>()(z.looseObject({}))
-export const updateTaskBodySchema = documents<UpdateTaskBody>()(z.looseObject({}))
+export const createTaskBodySchema: Schema<CreateTaskBody> = freeForm
+export const updateTaskBodySchema: Schema<UpdateTaskBody> = freeForm

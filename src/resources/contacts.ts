@@ -52,7 +52,7 @@ export const contactOperations = {
 } as const satisfies Operations
 
 /** The contacts of the organization: its customers. */
-export class Contacts<A extends Actor = Actor> extends Resource<A> {
+export class Contacts<out A extends Actor = Actor> extends Resource<A> {
   /** Lists the contacts. Scope `contacts:read` (reference, row 12). */
   list(query?: ListQuery, options?: ListOptions): Paginated<Contact> {
     return this.call(contactOperations.list, { query }, options)
@@ -68,7 +68,7 @@ export class Contacts<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Creates a contact. Scope `contacts:write`, `actor=self` only (reference, row 13). */
-  create(this: SelfOnly<A>, body: CreateContactBody, options?: CallOptions): Call<Contact>
+  create(this: SelfOnly<A, Contacts>, body: CreateContactBody, options?: CallOptions): Call<Contact>
   create(body: CreateContactBody, options?: CallOptions): Call<Contact> {
     return this.call(contactOperations.create, { body }, options)
   }

@@ -74,7 +74,7 @@ export const conversationOperations = {
 } as const satisfies Operations
 
 /** The conversations of the organization. */
-export class Conversations<A extends Actor = Actor> extends Resource<A> {
+export class Conversations<out A extends Actor = Actor> extends Resource<A> {
   /** Lists the conversations. Scope `conversations:read` (specification, section 4). */
   list(query?: ListQuery, options?: ListOptions): Paginated<Conversation> {
     return this.call(conversationOperations.list, { query }, options)
@@ -90,7 +90,7 @@ export class Conversations<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Starts a conversation with a customer. Scope `conversations:write`, `actor=self` only (reference, row 5). */
-  create(this: SelfOnly<A>, body: CreateConversationBody, options?: CallOptions): Call<Conversation>
+  create(this: SelfOnly<A, Conversations>, body: CreateConversationBody, options?: CallOptions): Call<Conversation>
   create(body: CreateConversationBody, options?: CallOptions): Call<Conversation> {
     return this.call(conversationOperations.create, { body }, options)
   }
@@ -106,7 +106,7 @@ export class Conversations<A extends Actor = Actor> extends Resource<A> {
 
   /** Assigns a conversation to a team member. Scope `conversations:write`, `actor=self` only (reference, row 6). */
   assign(
-    this: SelfOnly<A>,
+    this: SelfOnly<A, Conversations>,
     conversationId: string,
     body: AssignConversationBody,
     options?: CallOptions,

@@ -53,14 +53,19 @@ export const messageOperations = {
 } as const satisfies Operations
 
 /** The messages of a conversation. */
-export class Messages<A extends Actor = Actor> extends Resource<A> {
+export class Messages<out A extends Actor = Actor> extends Resource<A> {
   /** Lists the messages of a conversation. Scope `messages:read` (reference, row 7). */
   list(conversationId: string, query?: ListQuery, options?: ListOptions): Paginated<Message> {
     return this.call(messageOperations.list, { path: { conversation_id: conversationId }, query }, options)
   }
 
   /** Sends a message. Scope `messages:write`, `actor=self` only (reference, row 8). */
-  create(this: SelfOnly<A>, conversationId: string, body: CreateMessageBody, options?: CallOptions): Call<Message>
+  create(
+    this: SelfOnly<A, Messages>,
+    conversationId: string,
+    body: CreateMessageBody,
+    options?: CallOptions,
+  ): Call<Message>
   create(conversationId: string, body: CreateMessageBody, options?: CallOptions): Call<Message> {
     return this.call(messageOperations.create, { path: { conversation_id: conversationId }, body }, options)
   }
@@ -71,7 +76,7 @@ export class Messages<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Deletes a message of one's own. Scope `messages:write`, `actor=self` only (reference, row 10). */
-  delete(this: SelfOnly<A>, conversationId: string, id: string, options?: CallOptions): Call<undefined>
+  delete(this: SelfOnly<A, Messages>, conversationId: string, id: string, options?: CallOptions): Call<undefined>
   delete(conversationId: string, id: string, options?: CallOptions): Call<undefined> {
     return this.call(messageOperations.delete, { path: { conversation_id: conversationId, id } }, options)
   }

@@ -28,7 +28,7 @@ export const noteOperations = {
 } as const satisfies Operations
 
 /** The internal notes of a conversation. A note has the shape of a message. */
-export class Notes<A extends Actor = Actor> extends Resource<A> {
+export class Notes<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the notes of a conversation. Scope `notes:read`.
    *
@@ -39,7 +39,7 @@ export class Notes<A extends Actor = Actor> extends Resource<A> {
   }
 
   /** Adds a note. Scope `notes:write`, `actor=self` only (reference, row 11). */
-  create(this: SelfOnly<A>, conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message>
+  create(this: SelfOnly<A, Notes>, conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message>
   create(conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message> {
     return this.call(noteOperations.create, { path: { conversation_id: conversationId }, body }, options)
   }

@@ -52,7 +52,7 @@ export const organizationOperations = {
 } as const satisfies Operations
 
 /** The organization of the token. */
-export class OrganizationResource<A extends Actor = Actor> extends Resource<A> {
+export class OrganizationResource<out A extends Actor = Actor> extends Resource<A> {
   /** Gets the organization. Scope `organization:read` (reference, row 19). */
   get(options?: CallOptions): Call<Organization> {
     return this.call(organizationOperations.get, {}, options)
@@ -62,7 +62,11 @@ export class OrganizationResource<A extends Actor = Actor> extends Resource<A> {
    * Changes the display name. Scope `organization:write`, `actor=self` only, token held by the owner of the
    * organization (reference, row 20).
    */
-  update(this: SelfOnly<A>, body: UpdateOrganizationBody, options?: CallOptions): Call<Organization>
+  update(
+    this: SelfOnly<A, OrganizationResource>,
+    body: UpdateOrganizationBody,
+    options?: CallOptions,
+  ): Call<Organization>
   update(body: UpdateOrganizationBody, options?: CallOptions): Call<Organization> {
     return this.call(organizationOperations.update, { body }, options)
   }

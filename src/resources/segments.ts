@@ -59,7 +59,7 @@ export const segmentOperations = {
 } as const satisfies Operations
 
 /** The segments of the organization. That they exist is documented; their paths and fields are not. */
-export class Segments<A extends Actor = Actor> extends Resource<A> {
+export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the segments. Scope `segments:read`.
    *

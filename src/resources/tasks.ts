@@ -59,7 +59,7 @@ export const taskOperations = {
 } as const satisfies Operations
 
 /** The tasks of the organization. That they exist is documented; their paths and fields are not. */
-export class Tasks<A extends Actor = Actor> extends Resource<A> {
+export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the tasks. Scope `tasks:read`.
    *

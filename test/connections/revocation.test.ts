@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type AnyWorkspace, AuthenticationError, type OperationEndEvent } from '../../src/index.ts'
+import { AuthenticationError, type OperationEndEvent, type SupportWorkspace } from '../../src/index.ts'
 import type { Connection, ConnectionStoreOptions } from '../../src/oauth/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import { settled } from '../helpers/settled.ts'
@@ -39,7 +39,7 @@ async function connected(options: Partial<ConnectionStoreOptions> = {}) {
   return { gate, watch, revoked, store, token, connection, workspace }
 }
 
-function callMany(clients: readonly AnyWorkspace[], times: number): Promise<unknown[]> {
+function callMany(clients: readonly SupportWorkspace[], times: number): Promise<unknown[]> {
   const calls = Array.from({ length: times }, (_, index) => clients[index % clients.length]?.me())
   return Promise.all(calls.map((call) => rejection(call as PromiseLike<unknown>)))
 }

@@ -108,8 +108,18 @@ describe('in observe mode, the default', () => {
 
   it('is called once for a field of the elements of an array', async () => {
     const drifts: Drift[] = []
-    const attachments = [{ id: 'a', file_size: '1' }, { id: 'b', file_size: '2' }]
-    const fetch = scripted(json(page([{ id: '1', attachments }, { id: '2', attachments }])))
+    const attachments = [
+      { id: 'a', file_size: '1' },
+      { id: 'b', file_size: '2' },
+    ]
+    const fetch = scripted(
+      json(
+        page([
+          { id: '1', attachments },
+          { id: '2', attachments },
+        ]),
+      ),
+    )
     await makeClient({ fetch, onDrift: (drift) => drifts.push(drift) }).messages.list('c1')
     expect(drifts).toMatchObject([{ path: ['attachments', '*', 'file_size'], count: 4 }])
   })

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { makeClient, page } from '../helpers/client.ts'
+import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
+import { countingSignal } from '../helpers/counting-signal.ts'
 import { answer, answerJson, type RawRequest, type RawServer, startRawServer } from '../helpers/raw-server.ts'
 
 /** Which page a request asks for, from 1. */
@@ -162,5 +163,62 @@ describe('the page ahead', () => {
       }
     }
     await expect(loop()).rejects.toBe(reason)
+  })
+
+  /** A list of five pages. The first request of page 3 fails. */
+  function bookThatFailsOnce(failure: Response | Error) {
+    let failed = false
+    return scripted(({ url }) => {
+      const number = Number(new URL(url).searchParams.get('after') ?? 1)
+      if (number === 3 && !failed) {
+        failed = true
+        if (failure instanceof Error) throw failure
+        return failure
+      }
+      return json(page([{ id: `${number}a` }], number < 5 ? String(number + 1) : null))
+    })
+  }
+
+  it.each([
+    ['a 503', refusal(503, 'busy')],
+    ['a 408', refusal(408, 'slow')],
+    ['a broken connection', brokenConnection()],
+  ])('is fetched again when the loop reaches it after %s', async (_, failure) => {
+    const fetch = bookThatFailsOnce(failure)
+    const seen: string[] = []
+    for await (const { id } of makeClient({ fetch, maxRetries: 0 }).conversations.list()) {
+      await manyTurns()
+      seen.push(id)
+    }
+    expect(seen).toEqual(['1a', '2a', '3a', '4a', '5a'])
+    expect(fetch.requests).toHaveLength(6)
+  })
+
+  it('is not fetched again after a failure that would come again, nor without prefetch', async () => {
+    for (const [failure, prefetch] of [
+      [refusal(403, 'forbidden'), true],
+      [refusal(503, 'busy'), false],
+    ] as const) {
+      const fetch = bookThatFailsOnce(failure)
+      const list = makeClient({ fetch, maxRetries: 0 }).conversations.list({}, { prefetch })
+      await expect(list.toArray()).rejects.toMatchObject({ status: failure.status })
+      expect(fetch.requests).toHaveLength(3)
+    }
+  })
+
+  it('leaves no listener on the signal once it has come, also when the loop is never resumed', async () => {
+    const { server, requests, release } = await startBook((number) => number === 3)
+    await using _ = server
+    const counting = countingSignal()
+    const pages = client(server).conversations.list({}, { signal: counting.signal }).pages()
+    await pages.next()
+    expect(counting.listeners).toBe(0)
+    await pages.next()
+    await requests(3)
+    expect(counting.listeners).toBe(1)
+    release(3)
+    // The generator is neither resumed nor closed.
+    for (let count = 0; counting.listeners > 0 && count < 5_000; count += 1) await turn()
+    expect(counting.listeners).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import { type AnyWorkspace, SupportWorkspace } from 'support-workspace-sdk'
+import { type ConnectedWorkspace, type Me, SupportWorkspace } from 'support-workspace-sdk'
 import type { Equal, Expect } from './assert.ts'
 
 declare const app: SupportWorkspace<'app'>
@@ -21,7 +21,7 @@ export type ConstructorTests = [
   Expect<Equal<typeof made.self, SupportWorkspace<'self'>>>,
   Expect<Equal<typeof made.unknown, SupportWorkspace>>,
   Expect<Equal<typeof made.either, SupportWorkspace>>,
-  Expect<Equal<typeof made.app.actor, 'app'>>,
+  Expect<Equal<typeof made.app.actor, 'app' | undefined>>,
   Expect<Equal<typeof made.unknown.actor, 'app' | 'self' | undefined>>,
 ]
 
@@ -36,21 +36,25 @@ export async function connecting(): Promise<void> {
   if (workspace.actor === 'self') {
     await workspace.messages.create('c', message)
   } else {
-    const { actor }: { actor: 'app' } = workspace
     // @ts-expect-error: it is an app client
-    workspace.messages.create(actor, message)
+    workspace.messages.create('c', message)
   }
+  // `connect` asked the service who the token is.
+  const identity: Me = workspace.identity
+  countConversations(workspace)
+  // @ts-expect-error: it may be an app client
+  greet(workspace)
+  if (workspace.actor === 'self') await greet(workspace)
+  void identity
   // @ts-expect-error: connecting is how it learns the actor
   await SupportWorkspace.connect({ ...options, actor: 'self' })
 }
 
-/** A function that only reads takes every kind of client. */
-export async function countConversations(workspace: AnyWorkspace): Promise<number> {
+/** A plain `SupportWorkspace` is any client. */
+export async function countConversations(workspace: SupportWorkspace): Promise<number> {
   const { data } = await workspace.conversations.list()
   for await (const member of workspace.members.list()) void member.role
   const found: unknown = await workspace.request('GET', '/api/oauth/v1/tags')
-  // @ts-expect-error: it may be an app client
-  workspace.messages.create('c', message)
   // What no document restricts to a person is allowed.
   await workspace.contacts.update('k', { blocked: true })
   if (workspace.actor === 'self') await workspace.messages.create('c', message)
@@ -76,6 +80,21 @@ export async function reply(messages: SupportWorkspace<'self'>['messages']): Pro
   await messages.create('c', message)
 }
 reply(self.messages)
+// @ts-expect-error: these may be the messages of an app client
 reply(unknown.messages)
 // @ts-expect-error: these are the messages of an app client
 reply(app.messages)
+
+/** And so is one of a resource. */
+export async function countMessages(messages: SupportWorkspace['messages']): Promise<number> {
+  return (await messages.list('c')).data.length
+}
+countMessages(app.messages)
+countMessages(self.messages)
+
+// A variable, too, may hold any client.
+export const kept: SupportWorkspace[] = [app, self, unknown]
+export type IdentityTests = [
+  Expect<Equal<SupportWorkspace['identity'], Me | undefined>>,
+  Expect<Equal<ConnectedWorkspace<'app'>['identity'], Me>>,
+]

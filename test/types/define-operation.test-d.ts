@@ -1,5 +1,4 @@
 import {
-  type AnyWorkspace,
   type Call,
   type Conversation,
   defineOperation,
@@ -15,7 +14,7 @@ import type { Equal, Expect } from './assert.ts'
 declare const app: SupportWorkspace<'app'>
 declare const self: SupportWorkspace<'self'>
 declare const unknown: SupportWorkspace
-declare const any: AnyWorkspace
+declare const either: SupportWorkspace<'app'> | SupportWorkspace<'self'>
 
 // Path parameters come from the path.
 const getReaction = defineOperation({
@@ -114,10 +113,10 @@ unknown.call(shout, { body: {} })
 // @ts-expect-error: this call needs an actor=self token
 app.call(shout, { body: {} })
 // @ts-expect-error: it may be an app client
-any.call(shout, { body: {} })
+either.call(shout, { body: {} })
 app.call(createTag, { body: { name: 'urgent' } })
-any.call(createTag, { body: { name: 'urgent' } })
-any.call(listTags)
+either.call(createTag, { body: { name: 'urgent' } })
+either.call(listTags)
 
 // An operation that is only known to be one goes through, and is checked when it is called.
 declare const some: Operation

@@ -25,8 +25,46 @@ const { id, status } = conversation
 // Enums are open, and still suggest what is known.
 const role: Role = 'a role of tomorrow'
 
-// Bodies take what this package does not know, and `undefined` for what is left out.
-self.contacts.create({ email: 'a@b.c', name: undefined, brand_new: { any: 'thing' } })
+// Bodies take `undefined` for what is left out, and undocumented fields through an option of their own.
+self.contacts.create({ email: 'a@b.c', name: undefined }, { extraBody: { brand_new: { any: 'thing' } } })
+// @ts-expect-error: the contact has no such field
+self.contacts.create({ email: 'a@b.c', nmae: 'Ada' })
+// @ts-expect-error: the field is `status`
+self.conversations.update('c', { statsu: 'open' })
+// @ts-expect-error: the parameter is `limit`
+self.conversations.list({ limt: 5 })
+// @ts-expect-error: `maxItems` is an option, the second argument
+self.conversations.list({ limit: 5, maxItems: 10 })
+self.conversations.list({ limit: 5, after: null }, { maxItems: 10, extraQuery: { status: ['open', 'closed'] } })
+// @ts-expect-error: an object cannot be a query parameter
+self.conversations.list({}, { extraQuery: { filter: { status: 'open' } } })
+
+// An interface of your own is as good as ours.
+interface MyContact {
+  email: string
+  name?: string
+}
+interface MyChange {
+  status: string
+}
+interface MyTask {
+  title: string
+  due?: Date
+}
+interface MyPage {
+  limit: number
+}
+declare const mine: { contact: MyContact; change: MyChange; task: MyTask; page: MyPage }
+self.contacts.create(mine.contact)
+self.conversations.update('c', mine.change)
+self.tasks.create(mine.task)
+self.tasks.update('t', mine.task)
+self.segments.create(mine.task)
+self.segments.update('s', mine.task)
+self.conversations.list(mine.page)
+self.request('POST', '/api/oauth/v1/tags', { query: mine.page, body: mine.task })
+// @ts-expect-error: the fields of a task are unknown, but they are fields
+self.tasks.create('a title')
 self.members.invite({ email: 'a@b.c', role })
 // @ts-expect-error: `email` is required
 self.contacts.create({ name: 'Ada' })

@@ -1,11 +1,11 @@
-import type { AnyWorkspace, Conversation } from 'support-workspace-sdk'
+import type { Conversation, SupportWorkspace } from 'support-workspace-sdk'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
 import { toText } from './message-text.ts'
 import { initialOf, nameOf, time } from './names.ts'
 
 interface Options {
-  workspace: AnyWorkspace
+  workspace: SupportWorkspace
   fail: Fail
   /** Ends the calls. */
   signal: AbortSignal

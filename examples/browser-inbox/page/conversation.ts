@@ -1,11 +1,11 @@
-import type { AnyWorkspace, Me, Message } from 'support-workspace-sdk'
+import type { Me, Message, SupportWorkspace } from 'support-workspace-sdk'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
 import { toHtml, toText } from './message-text.ts'
 import { nameOf, time } from './names.ts'
 
 interface Options {
-  workspace: AnyWorkspace
+  workspace: SupportWorkspace
   me: Me
   fail: Fail
   /** Ends the calls. */

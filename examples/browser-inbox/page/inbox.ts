@@ -1,10 +1,10 @@
-import { type AnyWorkspace, AuthenticationError, type Me } from 'support-workspace-sdk'
+import { AuthenticationError, type Me, type SupportWorkspace } from 'support-workspace-sdk'
 import { conversationPane } from './conversation.ts'
 import { conversationList } from './conversation-list.ts'
 import { element, part } from './elements.ts'
 
 export interface Inbox {
-  workspace: AnyWorkspace
+  workspace: SupportWorkspace
   me: Me
   /** The service does not take the token any more. */
   onEnded(error: AuthenticationError): void

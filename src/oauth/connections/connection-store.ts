@@ -1,5 +1,5 @@
 import type { Actor } from '../../actor.ts'
-import { type AnyWorkspace, SupportWorkspace } from '../../client.ts'
+import { SupportWorkspace } from '../../client.ts'
 import type { ClientOptions } from '../../client-options.ts'
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
 import { isSupportWorkspaceError } from '../../errors/index.ts'
@@ -117,7 +117,7 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection.
    */
-  async workspace(key: string): Promise<AnyWorkspace> {
+  async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     checkConnectionKey(key)
     const { actor, scopes } = await this.#live.require(key)
     const options = { ...this.#clientOptions(), scopes, accessToken: this.#live.tokenSource(key) }

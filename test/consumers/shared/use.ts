@@ -1,6 +1,5 @@
 // Compiled by consumers that have neither the DOM library nor Node's types.
 import {
-  type AnyWorkspace,
   type Conversation,
   defineOperation,
   RateLimitError,
@@ -14,7 +13,7 @@ import { OAuthApp, type Scope, scopesFor } from 'support-workspace-sdk/oauth'
 const baseUrl = 'https://api.supportwire.app'
 const workspace = new SupportWorkspace({ baseUrl, accessToken: () => 'swot_abc', actor: 'self', timeout: 5_000 })
 
-export async function read(client: AnyWorkspace): Promise<string[]> {
+export async function read(client: SupportWorkspace): Promise<string[]> {
   const ids: string[] = []
   for await (const conversation of client.conversations.list({ limit: 50 })) ids.push(conversation.id)
   const page = await client.contacts.list()

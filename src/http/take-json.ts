@@ -1,0 +1,113 @@
+import { InvalidArgumentError } from '../errors/index.ts'
+
+type Path = readonly (string | number)[]
+
+/**
+ * Returns a deep copy of a JSON value, as `JSON.stringify` reads it, so that later changes of the caller's do not reach
+ * the request. `toJSON` is honored, except that a `Date` stays a `Date` for the schemas that expect one.
+ *
+ * @throws InvalidArgumentError when the value holds something that JSON cannot carry. It names the kind, never the value.
+ */
+export function takeJson(value: unknown, path: Path): unknown {
+  let taken: unknown
+  try {
+    taken = take(value, path, new Set())
+  } catch (thrown) {
+    if (thrown instanceof InvalidArgumentError) throw thrown
+    // A stack overflow, or an error of a getter or `toJSON`, whose message could quote a value.
+    const [name, problem] = [nameOf(path), thrown instanceof RangeError ? 'is nested too deeply' : 'cannot be read']
+    throw new InvalidArgumentError(name, `\`${name}\` ${problem}.`, plainData)
+  }
+  if (taken === undefined && value !== undefined) throw refused(path, 'a value whose `toJSON` returns undefined')
+  return taken
+}
+
+/**
+ * Whether it is an object without a class. The prototypes of a class have a `constructor`; an object that was made with
+ * `Object.create(other)` has none but the one of `Object.prototype`, which may be that of another realm.
+ */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return classOf(value) === undefined
+}
+
+/** The nearest prototype that belongs to a class. */
+function classOf(value: object): object | undefined {
+  for (let prototype = Object.getPrototypeOf(value); prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
+    if (Object.hasOwn(prototype, 'constructor') && !Object.hasOwn(prototype, 'isPrototypeOf')) return prototype
+  }
+  return undefined
+}
+
+function take(given: unknown, path: Path, ancestors: Set<unknown>): unknown {
+  if (given instanceof Date && given.toJSON === Date.prototype.toJSON) return takeDate(given, path)
+  const value = hasToJson(given) ? given.toJSON(path.length > 1 ? String(path.at(-1)) : '') : given
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return value
+    case 'number':
+      if (Number.isFinite(value)) return value
+      throw refused(path, 'not a finite number')
+    case 'object':
+      return value === null || isRawJson(value) ? value : takeObject(value, path, ancestors)
+    default:
+      throw refused(path, `a ${typeof value}`)
+  }
+}
+
+function takeObject(value: object, path: Path, ancestors: Set<unknown>): unknown {
+  if (ancestors.has(value)) throw refused(path, 'a reference to an object that contains it')
+  ancestors.add(value)
+  const copy = Array.isArray(value)
+    ? Array.from(value, (item: unknown, index) => take(item, [...path, index], ancestors) ?? null)
+    : takeFields(value, path, ancestors)
+  ancestors.delete(value)
+  return copy
+}
+
+function takeFields(value: object, path: Path, ancestors: Set<unknown>): object {
+  if (!isPlainObject(value)) throw refused(path, kindOf(value))
+  const fields: [string, unknown][] = []
+  for (const name of Object.keys(value)) {
+    // What a `toJSON` returns may still have it.
+    const given = value[name]
+    if (name === 'toJSON' && typeof given === 'function') continue
+    const field = take(given, [...path, name], ancestors)
+    if (field !== undefined) fields.push([name, field])
+  }
+  return Object.fromEntries(fields)
+}
+
+function takeDate(date: Date, path: Path): Date {
+  if (Number.isNaN(date.getTime())) throw refused(path, 'an invalid Date')
+  return new Date(date)
+}
+
+function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return false
+  return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function'
+}
+
+/** The result of `JSON.rawJSON`, where the runtime has it. It cannot change. */
+function isRawJson(value: object): boolean {
+  return (JSON as { isRawJSON?(value: unknown): boolean }).isRawJSON?.(value) === true
+}
+
+const plainData = 'Convert it to plain objects and arrays of strings, finite numbers, booleans and null.'
+
+function refused(path: Path, kind: string): InvalidArgumentError {
+  const name = nameOf(path)
+  return new InvalidArgumentError(name, `\`${name}\` is ${kind}, which cannot be sent as JSON.`, plainData)
+}
+
+function nameOf(path: Path): string {
+  return path.join('.')
+}
+
+function kindOf(value: object): string {
+  const made = classOf(value)?.constructor
+  const name = (typeof made === 'function' && made.name) || Object.prototype.toString.call(value).slice(8, -1)
+  return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
+}

@@ -1,0 +1,44 @@
+import { InvalidArgumentError } from './errors/index.ts'
+import type { ListOptions } from './pagination.ts'
+
+/** Every option of a list. One that is missing here does not compile. */
+export const listOptionNames = Object.keys({
+  signal: true,
+  timeout: true,
+  totalTimeout: true,
+  maxRetries: true,
+  headers: true,
+  extraQuery: true,
+  extraBody: true,
+  direction: true,
+  maxItems: true,
+  prefetch: true,
+} satisfies Record<keyof ListOptions, true>)
+
+/** Copies the options of a list, which are used again for each page. Checks those that only a list has. */
+export function takeListOptions(options: ListOptions = {}): ListOptions {
+  const { direction, prefetch, maxItems, headers } = options
+  if (direction !== undefined && direction !== 'forward' && direction !== 'backward') {
+    throw new InvalidArgumentError(
+      'direction',
+      '`direction` is not supported.',
+      'Pass "forward" or "backward", or leave it out.',
+    )
+  }
+  if (prefetch !== undefined && typeof prefetch !== 'boolean') {
+    throw new InvalidArgumentError('prefetch', '`prefetch` must be a boolean.', 'Pass true or false, or leave it out.')
+  }
+  checkInteger('maxItems', maxItems, 0)
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers ?? {})
+  return { ...options, ...(headers && { headers: Object.fromEntries(entries) }) }
+}
+
+/** @throws InvalidArgumentError unless the value is undefined or an integer of at least `least`. */
+export function checkInteger(name: string, value: unknown, least: number): void {
+  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= least)) return
+  throw new InvalidArgumentError(
+    name,
+    `\`${name}\` must be an integer of at least ${least}.`,
+    'Leave it out for no limit.',
+  )
+}

@@ -1,0 +1,332 @@
+import { runInNewContext } from 'node:vm'
+import { defineOperation, InvalidArgumentError, type Operation, type SupportWorkspace } from 'support-workspace-sdk'
+import { describe, expect, it, test } from 'vitest'
+import * as z from 'zod'
+import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
+
+function open() {
+  const fetch = scripted(({ method }) => json(method === 'GET' ? page([]) : { data: { id: '1' } }))
+  return { fetch, workspace: makeClient({ fetch }) }
+}
+
+const ownOperation = defineOperation({ id: 'tags.create', method: 'POST', path: '/api/tags' })
+
+/** Each way to send a body. */
+const senders: [string, (workspace: SupportWorkspace<'self'>, body: never) => PromiseLike<unknown>][] = [
+  ['a built-in operation', (workspace, body) => workspace.tasks.create(body)],
+  ['an operation of your own', (workspace, body) => workspace.call(ownOperation, { body })],
+  ['workspace.request', (workspace, body) => workspace.request('POST', '/api/tags', { body })],
+]
+
+async function* generate() {
+  yield 1
+}
+
+class Plain {
+  secret = 'hunter2'
+}
+
+describe.each(senders)('a body of %s', (_, send) => {
+  it.each([
+    ['FormData', new FormData()],
+    ['URLSearchParams', new URLSearchParams('secret=hunter2')],
+    ['Blob', new Blob(['hunter2'])],
+    ['ReadableStream', new ReadableStream()],
+    ['Headers', new Headers({ secret: 'hunter2' })],
+    ['Map', new Map([['secret', 'hunter2']])],
+    ['Set', new Set(['hunter2'])],
+    ['Uint8Array', new Uint8Array(3)],
+    ['ArrayBuffer', new ArrayBuffer(3)],
+    ['Promise', Promise.resolve('hunter2')],
+    ['AsyncGenerator', generate()],
+    ['RegExp', /hunter2/],
+    ['Error', new Error('hunter2')],
+    ['Plain', new Plain()],
+    ['function', () => 'hunter2'],
+    ['symbol', Symbol('hunter2')],
+    ['bigint', 7n],
+    ['finite number', Number.NaN],
+    ['finite number', Number.POSITIVE_INFINITY],
+  ])('with a %s in it is refused by its kind, wherever it stands', async (kind, value) => {
+    const { fetch, workspace } = open()
+    for (const [body, argument] of [
+      [{ files: value }, 'body.files'],
+      [{ deep: [{ files: value }] }, 'body.deep.0.files'],
+      [{ deep: { toJSON: () => value } }, 'body.deep'],
+    ]) {
+      const error = await rejection(send(workspace, body as never))
+      expect(error).toBeInstanceOf(InvalidArgumentError)
+      expect(error).toMatchObject({ argument, message: expect.stringContaining(`${kind}, which cannot be sent`) })
+      expect(String((error as Error).stack)).not.toContain('hunter2')
+    }
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it('with an invalid Date is refused, for JSON has none', async () => {
+    const { fetch, workspace } = open()
+    const error = await rejection(send(workspace, { due: new Date(Number.NaN) } as never))
+    expect(error).toMatchObject({ argument: 'body.due', message: expect.stringContaining('an invalid Date') })
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it.each([
+    ['a cycle', () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item }))],
+    [
+      'a getter that throws',
+      () => ({
+        get text() {
+          throw new Error('hunter2')
+        },
+      }),
+    ],
+    [
+      'a toJSON that throws',
+      () => ({
+        toJSON() {
+          throw new Error('hunter2')
+        },
+      }),
+    ],
+    ['no end of nesting', () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null)],
+  ])('with %s is refused without quoting anything', async (_kind, make) => {
+    const { fetch, workspace } = open()
+    const error = await rejection(send(workspace, { field: make() } as never))
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(`${(error as Error).stack} ${(error as Error).cause}`).not.toContain('hunter2')
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it.each([
+    ['a Date', { due: new Date(0) }, { due: '1970-01-01T00:00:00.000Z' }],
+    ['an object with toJSON', { id: { toJSON: () => 'text', other: 1n } }, { id: 'text' }],
+    ['a URL, which inherits toJSON', { link: new URL('https://a.test/b') }, { link: 'https://a.test/b' }],
+    ['a Buffer', { file: Buffer.from('a') }, { file: { type: 'Buffer', data: [97] } }],
+    ['undefined', { a: undefined, list: [undefined, 1] }, { list: [null, 1] }],
+    ['inherited properties', Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true } }), { own: 2 }],
+    ['no prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+    ['a field called constructor', { constructor: { name: 'x' } }, { constructor: { name: 'x' } }],
+    ['a symbol and a hidden field', Object.defineProperty({ [Symbol('s')]: 1, a: 1 }, 'b', { value: 2 }), { a: 1 }],
+    ['another realm', runInNewContext('({ list: [1, { deep: null }] })'), { list: [1, { deep: null }] }],
+    ['one object twice', ((shared) => ({ a: shared, b: [shared] }))({ id: 1 }), { a: { id: 1 }, b: [{ id: 1 }] }],
+  ])('with %s is sent as JSON has it', async (_kind, body, expected) => {
+    const { fetch, workspace } = open()
+    await send(workspace, body as never)
+    expect(await fetch.requests[0]?.json()).toEqual(expected)
+    expect(JSON.parse(JSON.stringify(body))).toEqual(expected)
+  })
+
+  it('with a field called __proto__ is sent whole', async () => {
+    const { fetch, workspace } = open()
+    await send(workspace, JSON.parse('{"__proto__":{"a":1},"b":2}') as never)
+    expect(await fetch.requests[0]?.text()).toBe('{"__proto__":{"a":1},"b":2}')
+  })
+})
+
+test("a schema of the caller's own checks a copy, Dates included, and cannot smuggle in what is no JSON", async () => {
+  const { fetch, workspace } = open()
+  const create = (transform: (due: Date) => unknown) =>
+    defineOperation({
+      id: 'tags.create',
+      method: 'POST',
+      path: '/api/tags',
+      body: z.object({ due: z.date().transform(async (due) => transform(due)) }),
+    })
+  const body = { due: new Date(0) }
+  const call = workspace.call(
+    create((due) => due),
+    { body },
+  )
+  body.due.setTime(1e12)
+  await call
+  expect(await fetch.requests[0]?.json()).toEqual({ due: '1970-01-01T00:00:00.000Z' })
+  const error = await rejection(
+    workspace.call(
+      create(() => new Map()),
+      { body },
+    ),
+  )
+  expect(error).toMatchObject({ argument: 'body.due', message: expect.stringContaining('a Map') })
+  expect(fetch.requests).toHaveLength(1)
+})
+
+describe('the arguments of a call', () => {
+  it('are read when it is made: body, path, query, headers and the undocumented ones', async () => {
+    const { fetch, workspace } = open()
+    const input = { path: { id: 'a' }, query: { tag: ['a'] }, body: { deep: { list: ['a'] } } }
+    const options = { headers: { 'x-probe': 'a' }, extraQuery: { extra: ['a'] }, extraBody: { extra: { is: 'a' } } }
+    const call = workspace.request('POST', '/x/{id}', input, options)
+    input.path.id = 'b'
+    input.query.tag.push('b')
+    input.body.deep.list.push('b')
+    options.headers['x-probe'] = 'b'
+    options.extraQuery.extra.push('b')
+    options.extraBody.extra.is = 'b'
+    await call
+    const [request] = fetch.requests
+    expect(request?.url).toBe('https://api.test/x/a?tag=a&extra=a')
+    expect(request?.headers.get('x-probe')).toBe('a')
+    expect(await request?.json()).toEqual({ deep: { list: ['a'] }, extra: { is: 'a' } })
+  })
+
+  it('may be one object in a loop, changed from call to call', async () => {
+    const { fetch, workspace } = open()
+    const body = { body_html: '' }
+    const calls = ['1', '2', '3'].map((text) => {
+      body.body_html = text
+      return workspace.messages.create('c', body)
+    })
+    await Promise.all(calls)
+    expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual([
+      { body_html: '1' },
+      { body_html: '2' },
+      { body_html: '3' },
+    ])
+  })
+
+  it('of a list are those of the moment when it was called, on every page', async () => {
+    const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
+    const query = { limit: 2 }
+    const options = { headers: { 'x-probe': 'a' }, extraQuery: { status: ['open'] }, maxItems: 5 }
+    const list = makeClient({ fetch }).conversations.list(query, options)
+    const change = () => {
+      query.limit += 1
+      options.headers['x-probe'] += 'b'
+      options.extraQuery.status.push('b')
+      options.maxItems = 0
+    }
+    change()
+    for await (const _item of list) change()
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual([
+      '?limit=2&status=open',
+      '?limit=2&after=a&status=open',
+    ])
+    expect(fetch.requests.map(({ headers }) => headers.get('x-probe'))).toEqual(['a', 'a'])
+  })
+})
+
+describe('extraQuery and extraBody', () => {
+  it('are added to what is documented', async () => {
+    const { fetch, workspace } = open()
+    await workspace.contacts.create({ email: 'a@b.c' }, { extraBody: { vip: true }, extraQuery: { notify: false } })
+    await workspace.call(ownOperation, {}, { extraBody: { vip: true } })
+    expect(fetch.requests[0]?.url).toBe('https://api.test/api/oauth/v1/contacts?notify=false')
+    expect(await fetch.requests[0]?.json()).toEqual({ email: 'a@b.c', vip: true })
+    expect(await fetch.requests[1]?.json()).toEqual({ vip: true })
+  })
+
+  it.each([
+    ['extraBody.email', { extraBody: { email: 'x@y.z' } }],
+    ['extraBody.file', { extraBody: { file: new Map() } }],
+    ['extraBody', { extraBody: new FormData() }],
+    ['extraBody', { extraBody: [1] }],
+    ['extraQuery', { extraQuery: new URLSearchParams('a=1') }],
+    ['a', { extraQuery: { a: {} } }],
+  ])('are refused where they override, or cannot be sent: %s', async (argument, options) => {
+    const { fetch, workspace } = open()
+    const error = await rejection(workspace.contacts.create({ email: 'a@b.c' }, options as never))
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error).toMatchObject({ argument })
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it('are refused where there is no place for them', async () => {
+    const { fetch, workspace } = open()
+    for (const [call, argument] of [
+      [workspace.conversations.list({}, { extraQuery: { after: 'a' } }), 'extraQuery.after'],
+      [workspace.conversations.list({ limit: 1 }, { extraQuery: { limit: 2 } }), 'extraQuery.limit'],
+      [workspace.contacts.get('k', { extraBody: {} }), 'extraBody'],
+      [workspace.request('POST', '/x', { body: [1] }, { extraBody: { a: 1 } }), 'extraBody'],
+    ] as const) {
+      expect(await rejection(call)).toMatchObject({ name: 'InvalidArgumentError', argument })
+    }
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it('may stand in for a query parameter that is left out', async () => {
+    const { fetch, workspace } = open()
+    await workspace.conversations.list({ limit: null }, { extraQuery: { limit: 7 } })
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=7')
+  })
+})
+
+describe('a bad argument', () => {
+  const bad: [string, (workspace: SupportWorkspace<'self'>) => PromiseLike<unknown>][] = [
+    ['no operation', (workspace) => workspace.call(undefined as unknown as Operation)],
+    ['an operation without a path', (workspace) => workspace.call({ id: 'x', method: 'GET' } as Operation)],
+    [
+      'an operation of no such method',
+      (workspace) => workspace.call({ id: 'x', method: 'get', path: '/x' } as unknown as Operation),
+    ],
+    ['a list without a path', (workspace) => workspace.call({ id: 'x', method: 'GET', answer: 'list' } as Operation)],
+    ['a foreign path', (workspace) => workspace.request('GET', '//evil.test')],
+    ['a path that is none', (workspace) => workspace.request('GET', Symbol('x') as never)],
+    ['an input that is text', (workspace) => workspace.call(ownOperation, 'x' as never)],
+    ['options that are text', (workspace) => workspace.me('x' as never)],
+    ['a timeout of 0', (workspace) => workspace.me({ timeout: 0 })],
+    ['a controller for a signal', (workspace) => workspace.me({ signal: new AbortController() as never })],
+    ['a query that is text', (workspace) => workspace.conversations.list('limit=5' as never)],
+    ['URLSearchParams', (workspace) => workspace.conversations.list(new URLSearchParams('limit=5') as never)],
+    ['options of a list that are text', (workspace) => workspace.conversations.list({}, 'x' as never)],
+    [
+      'a controller for the signal of a list',
+      (workspace) => workspace.conversations.list({}, { signal: new AbortController() as never }),
+    ],
+    ['a direction of down', (workspace) => workspace.conversations.list({}, { direction: 'down' as never })],
+    ['a prefetch of 1', (workspace) => workspace.conversations.list({}, { prefetch: 1 as never })],
+    ['two cursors', (workspace) => workspace.conversations.list({ after: 'a', before: 'b' })],
+    ...(['maxItems', 'direction', 'prefetch', 'signal', 'timeout', 'headers', 'extraQuery'] as const).map(
+      (name): (typeof bad)[number] => [
+        `${name} in a query`,
+        (workspace) => workspace.conversations.list({ limit: 5, [name]: 10 } as never),
+      ],
+    ),
+  ]
+
+  it.each(bad)('rejects, and is never thrown: %s', async (_, call) => {
+    const { fetch, workspace } = open()
+    let result: PromiseLike<unknown> | undefined
+    expect(() => {
+      result = call(workspace)
+    }).not.toThrow()
+    const error = await rejection(result as PromiseLike<unknown>)
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  it('of a list rejects wherever the list is used', async () => {
+    const list = open().workspace.conversations.list({ limit: 0 })
+    const uses = [
+      list,
+      list.withResponse(),
+      list.toArray(),
+      list.pages().next(),
+      list[Symbol.asyncIterator]().next(),
+      open().workspace.conversations.list().toArray({ maxItems: -1 }),
+    ]
+    for (const use of uses) expect(await rejection(use)).toBeInstanceOf(InvalidArgumentError)
+  })
+
+  it('that is an option in the query of a list says where it belongs', async () => {
+    const error = await rejection(open().workspace.conversations.list({ limit: 5, maxItems: 10 } as never))
+    expect(error).toMatchObject({ argument: 'maxItems', hint: expect.stringContaining('Pass it in the options') })
+  })
+
+  it('is none where an operation of your own documents the parameter', async () => {
+    const { fetch, workspace } = open()
+    const sorted = defineOperation({
+      id: 'tags.sorted',
+      method: 'GET',
+      path: '/api/tags',
+      answer: 'list',
+      query: z.object({ direction: z.string() }),
+    })
+    await workspace.call(sorted, { query: { direction: 'up' } })
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?direction=up')
+  })
+})
+
+test('null and undefined in a query are left out', async () => {
+  const { fetch, workspace } = open()
+  await workspace.conversations.list({ limit: null, after: null, before: undefined })
+  expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('')
+})
