@@ -76,7 +76,7 @@ describe('an error', () => {
     )
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: 'RateLimitError',
-      message: 'me failed with 429 slow_down: Slow. Call again after `retryAfter` seconds.',
+      message: 'me failed with 429 slow_down: Slow.',
       hint: 'Try again after `retryAfter` seconds.',
       operation: 'me',
       outcome: 'refused',

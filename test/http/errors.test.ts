@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import {
   ActorSelfRequiredError,
@@ -12,7 +13,7 @@ import {
   ServerError,
   UnprocessableError,
 } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 
 const failure = (response: Response, options: Parameters<typeof makeClient>[0] = {}) =>
@@ -66,6 +67,20 @@ describe('the error of an answer', () => {
       expect(error).toBeInstanceOf(InsufficientScopeError)
     },
   )
+
+  it.each([
+    ['with a message only', '{"message":"no"}'],
+    ['that names another error', '{"error":"unauthorized"}'],
+  ])('of the challenge counts over a body %s', async (_, body) => {
+    const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
+    const onInvalidToken = vi.fn()
+    const accessToken = { getAccessToken: () => 'swot_abcdefgh', onInvalidToken }
+    const fetch = scripted(new Response(body, { status: 401, headers }))
+    const error = await rejection(makeClient({ fetch, accessToken }).me())
+    expect(error).toMatchObject({ code: 'invalid_token' })
+    expect(onInvalidToken).toHaveBeenCalledTimes(1)
+    expect((error as ApiError).response?.headers.get('www-authenticate')).toBe(headers['www-authenticate'])
+  })
 
   it('is read from the challenge where the body names none', async () => {
     const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
@@ -171,9 +186,30 @@ describe('actor_self_required', () => {
 })
 
 describe('the hint', () => {
-  it('of a 404 on an inferred operation says that the path is inferred', async () => {
-    const error = await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).conversations.get('1'))
+  it.each([
+    ['no body', ''],
+    ['a bare code', '{"error":"not_found"}'],
+    ['the words of a router', '{"errors":{"detail":"Not Found"}}'],
+    ['the words of another router', '{"error":"not_found","error_description":"404: Page not found."}'],
+  ])('of a 404 with %s on an inferred operation says that the path is inferred', async (_, body) => {
+    const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
     expect((error as ApiError).hint).toContain('is inferred')
+  })
+
+  it.each([
+    '{"error":"not_found","error_description":"There is no such conversation."}',
+    '{"error":{"message":"Conversation not found"}}',
+  ])('of a 404 on an inferred operation that names what is missing does not: %s', async (body) => {
+    const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
+    expect((error as ApiError).hint).toContain('Check the id')
+    expect((error as ApiError).hint).not.toContain('defineOperation')
+  })
+
+  it('is printed once: at the end of the message, and by itself in the JSON form', async () => {
+    const error = (await rejection(makeClient({ fetch: scripted(refusal(422, 'x')) }).me())) as ApiError
+    expect(error.message.endsWith(error.hint)).toBe(true)
+    expect(inspect(error).split(error.hint)).toHaveLength(2)
+    expect(JSON.stringify(error).split(error.hint)).toHaveLength(2)
   })
 
   it('of a 404 on a documented one speaks of the id', async () => {

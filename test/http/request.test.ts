@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
 
 const item = { data: { id: '1' } }
@@ -229,9 +229,47 @@ describe('headers', () => {
     expect(Object.fromEntries(fetch.requests[0]?.headers ?? [])).toEqual({
       accept: 'application/json',
       authorization: `Bearer ${token}`,
+      'user-agent': expect.stringMatching(/^support-workspace-sdk\/\d+\.\d+\.\d+ Node\.js\/\d+$/),
       'x-app': 'b',
       'x-client': 'c',
     })
+  })
+
+  it("leave out what is undefined, and keep the caller's own accept and user-agent", async () => {
+    const fetch = scripted(json({}))
+    const headers = { accept: 'application/vnd.test+json', 'user-agent': 'mine', 'x-none': undefined }
+    await makeClient({ fetch, headers }).me({ headers: { 'x-other': undefined } })
+    const sent = fetch.requests[0]?.headers
+    expect([sent?.get('accept'), sent?.get('user-agent')]).toEqual(['application/vnd.test+json', 'mine'])
+    expect([sent?.has('x-none'), sent?.has('x-other')]).toEqual([false, false])
+  })
+
+  it('name the application after the package and the runtime', async () => {
+    const fetch = scripted(json({}))
+    const appInfo = { name: 'my-sync', version: '1.4.2', url: 'https://example.com/sync' }
+    await makeClient({ fetch, appInfo }).me()
+    expect(fetch.requests[0]?.headers.get('user-agent')).toMatch(
+      /^support-workspace-sdk\/\S+ Node\.js\/\d+ my-sync\/1\.4\.2 \(https:\/\/example\.com\/sync\)$/,
+    )
+  })
+
+  it('leave the user-agent to a browser', async () => {
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
+    const fetch = scripted(json({}))
+    await makeClient({ fetch }).me()
+    expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
+  })
+
+  it.each([
+    {},
+    { name: 'a b' },
+    { name: 'a\r\nx: y' },
+    { name: 'a', url: 'x)y' },
+    { name: 'a', version: 'ö' },
+    null,
+    7,
+  ])('refuse an appInfo of %j', (appInfo) => {
+    expect(() => makeClient({ appInfo: appInfo as never })).toThrow('`appInfo` cannot be written')
   })
 
   it.each(['authorization', 'Authorization', 'AUTHORIZATION'])('refuse %s', async (name) => {

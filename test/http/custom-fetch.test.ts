@@ -1,0 +1,261 @@
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import fc from 'fast-check'
+import nodeFetch from 'node-fetch'
+import type { FetchInit, RequestError, WebFetch } from 'support-workspace-sdk'
+import { startSandbox } from 'support-workspace-sdk/sandbox'
+import { ProxyAgent, fetch as undiciFetch } from 'undici'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { brokenConnection, json, makeClient, refusal, refusedConnection, rejection, token } from '../helpers/client.ts'
+import { closedPort, type RawRequest, rawAnswer, startRawServer } from '../helpers/raw-server.ts'
+
+const created = { data: { id: 'm1' } }
+
+/** A server that creates a message for each request and keeps the bodies. */
+async function startService() {
+  const bodies: unknown[] = []
+  const server = await startRawServer({
+    onRequest({ body, socket }: RawRequest) {
+      bodies.push(JSON.parse(body))
+      socket.end(rawAnswer({ headers: { connection: 'close' }, body: JSON.stringify(created) }))
+    },
+  })
+  onTestFinished(() => server.close())
+  return { url: server.url, bodies }
+}
+
+describe('a custom fetch', () => {
+  test('is called with a URL string and plain data, and never as a method', async () => {
+    const calls: [unknown, string, FetchInit][] = []
+    const client = makeClient({
+      async fetch(this: unknown, url, init) {
+        calls.push([this, url, init])
+        return json(created)
+      },
+    })
+    await client.messages.create('c1', { body_html: 'x' })
+    await client.me()
+    const [[self, url, post] = [], [, , get] = []] = calls
+    expect([self, url]).toEqual([undefined, 'https://api.test/api/oauth/v1/conversations/c1/messages'])
+    expect(post).toEqual({
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'user-agent': expect.any(String),
+      },
+      body: '{"body_html":"x"}',
+      redirect: 'manual',
+      signal: expect.any(AbortSignal),
+    })
+    expect(get).not.toHaveProperty('body')
+  })
+
+  test.each<[string, WebFetch]>([
+    ['undici', undiciFetch],
+    ['node-fetch', nodeFetch],
+  ])('may be that of %s: reads, writes, errors, redirects, limits and aborts work', async (_, fetch) => {
+    const sandbox = await startSandbox({ conversations: 120 })
+    onTestFinished(() => sandbox.close())
+    const client = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }), fetch })
+    const conversations = await client.conversations.list({ limit: 50 }).toArray()
+    expect(conversations).toHaveLength(120)
+    const id = conversations[0]?.id ?? ''
+    const message = await client.messages.create(id, { body_html: '<p>Grüße</p>' })
+    expect(message.body_html).toBe('<p>Grüße</p>')
+    await client.messages.delete(id, message.id)
+    expect(await rejection(client.messages.delete(id, message.id))).toMatchObject({
+      name: 'NotFoundError',
+      status: 404,
+    })
+    const small = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken(), fetch, maxResponseBytes: 50 })
+    expect(await rejection(small.conversations.list())).toMatchObject({ reason: 'too-large' })
+    const redirecting = await startRawServer({
+      onRequest: ({ socket }) => socket.end(rawAnswer({ status: 302, headers: { location: '/x' } })),
+    })
+    onTestFinished(() => redirecting.close())
+    expect(await rejection(makeClient({ baseUrl: redirecting.url, fetch }).me())).toMatchObject({ reason: 'redirect' })
+    const silent = await startRawServer({})
+    onTestFinished(() => silent.close())
+    const controller = new AbortController()
+    const hanging = rejection(makeClient({ baseUrl: silent.url, fetch }).me({ signal: controller.signal }))
+    controller.abort('enough')
+    expect(await hanging).toBe('enough')
+  })
+
+  test('may go through a ProxyAgent of undici', async () => {
+    const sandbox = await startSandbox()
+    const proxy = await startProxy()
+    const dispatcher = new ProxyAgent({ uri: proxy.url, proxyTunnel: true })
+    onTestFinished(async () => {
+      await dispatcher.close()
+      await proxy.close()
+      await sandbox.close()
+    })
+    const client = makeClient({
+      baseUrl: sandbox.url,
+      accessToken: sandbox.issueToken({ actor: 'self' }),
+      fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
+    })
+    expect((await client.me()).actor).toBe('self')
+    expect(proxy.tunnels).toEqual([new URL(sandbox.url).host])
+  })
+})
+
+describe('a custom fetch that fails', () => {
+  const failures: [string, () => unknown][] = [
+    ['a refused connection', refusedConnection],
+    ['a broken connection', brokenConnection],
+    ['a host that is not found', () => Object.assign(new Error('getaddrinfo ENOTFOUND audit'), { code: 'ENOTFOUND' })],
+    ['every address refused', () => new AggregateError([refusedConnection(), refusedConnection()])],
+    ['its own error', () => new Error('the audit log is down')],
+    ['a mistake', () => new TypeError('undefined is not a function')],
+    ['an AbortError of its own', () => new DOMException('aborted', 'AbortError')],
+    ['no error at all', () => undefined],
+  ]
+
+  test.each(failures)('after it has sent a write, with %s, never makes it look unsent', async (_, failure) => {
+    const { url, bodies } = await startService()
+    const client = makeClient({
+      baseUrl: url,
+      async fetch(address, init) {
+        await fetch(address, init).then((response) => response.text())
+        throw failure()
+      },
+    })
+    const error = await rejection(client.messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect((error as RequestError).attempts).toHaveLength(1)
+    expect(bodies).toEqual([{ body_html: 'x' }])
+  })
+
+  test.each([
+    ['a TypeError', () => Promise.reject(new TypeError('x is not a function'))],
+    ['a ReferenceError', () => Promise.reject(new ReferenceError('x is not defined'))],
+    ['no Response', () => Promise.resolve(undefined as never)],
+    [
+      'a body that it has read itself',
+      async () => {
+        const response = json({})
+        await response.text()
+        return response
+      },
+    ],
+  ])('because of a bug (%s) is not retried, also for a GET', async (_, fetch: WebFetch) => {
+    const spy = vi.fn(fetch)
+    const error = await rejection(makeClient({ fetch: spy }).me())
+    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(spy).toHaveBeenCalledTimes(1)
+  })
+
+  test('over random failures, the service applies a write at most once and the outcome told is true', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const { url, bodies } = await startService()
+    const step = fc.record({
+      sends: fc.boolean(),
+      ending: fc.constantFrom('response', '429', '500', ...failures.map(([name]) => name)),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), fc.array(step, { minLength: 1, maxLength: 4 }), async (value, steps) => {
+        bodies.length = 0
+        const queue = [...steps]
+        const held = { body_html: 'x', value }
+        const expected = JSON.parse(JSON.stringify(held))
+        const client = makeClient({
+          baseUrl: url,
+          async fetch(address, init) {
+            const { sends, ending } = queue.shift() ?? { sends: true, ending: 'response' }
+            if (ending === '429') return refusal(429, 'slow_down')
+            if (sends || ending === 'response') {
+              const response = await fetch(address, init)
+              if (ending === 'response') return response
+              await response.text()
+            }
+            if (ending === '500') return refusal(500, 'x')
+            throw failures.find(([name]) => name === ending)?.[1]()
+          },
+        })
+        const call = client.messages.create('c1', held)
+        held.value = 'changed'
+        const outcome = await call.then(
+          () => 'applied',
+          (error: unknown) => (error as RequestError).outcome,
+        )
+        expect(bodies.length).toBeLessThanOrEqual(1)
+        for (const body of bodies) expect(body).toEqual(expected)
+        if (outcome === 'applied') expect(bodies).toHaveLength(1)
+        else expect([bodies.length, outcome]).toEqual([expect.any(Number), bodies.length === 1 ? 'unknown' : outcome])
+        expect(outcome).not.toBe('not-sent')
+      }),
+      { numRuns: 300 },
+    )
+    vi.restoreAllMocks()
+  })
+})
+
+describe("the platform's own fetch", () => {
+  test('that finds no open port proves that nothing was sent, and the write is retried', async () => {
+    const client = makeClient({ baseUrl: `http://127.0.0.1:${await closedPort()}`, maxRetries: 1 })
+    const error = await rejection(client.messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'not-sent', attempts: [{}, {}] })
+  })
+
+  test('that tried every address of a host proves it too', async () => {
+    const errors = [1, 2].map(() => refusedConnection().cause)
+    const cause = Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' })
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('fetch failed', { cause })))
+    const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'not-sent' })
+  })
+
+  test.each([
+    ['one address that broke later', [refusedConnection().cause, brokenConnection().cause]],
+    ['another port', [Object.assign(refusedConnection().cause as Error, { port: 9_200 })]],
+    ['another host', [Object.assign(new Error('x'), { code: 'ENOTFOUND', hostname: 'audit.internal' })]],
+  ])('proves nothing with an error of %s', async (_, errors) => {
+    const cause = new AggregateError(errors)
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('fetch failed', { cause })))
+    const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'unknown', attempts: [{}] })
+  })
+
+  test('proves nothing when the body of a response breaks, whatever the error says', async () => {
+    const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
+    vi.stubGlobal('fetch', async () => new Response(body))
+    const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'unknown', attempts: [{ status: 200 }] })
+  })
+})
+
+describe('a redirect', () => {
+  test('is refused and its body cancelled', async () => {
+    const cancel = vi.fn()
+    const body = new ReadableStream({ cancel })
+    const fetch: WebFetch = async () => new Response(body, { status: 302, headers: { location: '/x' } })
+    expect(await rejection(makeClient({ fetch }).me())).toMatchObject({ reason: 'redirect' })
+    expect(cancel).toHaveBeenCalledTimes(1)
+  })
+})
+
+/** A proxy that opens the tunnels it is asked for, and keeps a list. */
+async function startProxy() {
+  const tunnels: string[] = []
+  const server = createServer((_request, response) => response.writeHead(405).end())
+  server.on('connect', (request, client, head) => {
+    const [host, port] = (request.url ?? '').split(':')
+    tunnels.push(request.url ?? '')
+    const upstream = connect(Number(port), host, () => {
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+      upstream.write(head)
+      upstream.pipe(client).pipe(upstream)
+    })
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    tunnels,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  }
+}

@@ -1,0 +1,109 @@
+import { InvalidArgumentError, RequestError } from 'support-workspace-sdk'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { json, makeClient, refusal, rejection, scripted, token } from '../helpers/client.ts'
+
+beforeEach(() => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+})
+
+describe('a token provider that fails before a retry', () => {
+  test.each([
+    ['throws an error', () => Promise.reject(new Error('the vault is shut'))],
+    ['rejects with undefined', () => Promise.reject(undefined)],
+    ['returns no token', () => undefined as never],
+    ['throws what says that nothing was sent', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
+    ['throws an object with an outcome', () => Promise.reject({ outcome: 'not-sent' })],
+  ])('(it %s) does not hide that a DELETE may have been applied', async (_, fail) => {
+    let asked = 0
+    const ends: unknown[] = []
+    const client = makeClient({
+      accessToken: () => (asked++ === 0 ? token : fail()),
+      fetch: scripted(refusal(503, 'down')),
+      hooks: { onOperationEnd: ({ attempts, error, outcome }) => void ends.push({ attempts, error, outcome }) },
+    })
+    const error = await rejection(client.messages.delete('c1', 'm1'))
+    expect(error).toBeInstanceOf(RequestError)
+    expect(error).toMatchObject({
+      outcome: 'unknown',
+      operation: 'messages.delete',
+      attempts: [{ status: 503 }],
+      message: expect.stringContaining('could not be retried, because there was no access token'),
+      hint: 'The write may have been applied. Check before retrying it.',
+    })
+    expect(ends).toEqual([{ attempts: 1, error: 'RequestError', outcome: 'unknown' }])
+  })
+
+  test('tells a write that was refused as refused', async () => {
+    let asked = 0
+    const client = makeClient({
+      accessToken: () => (asked++ === 0 ? token : Promise.reject(new Error('shut'))),
+      fetch: scripted(refusal(429, 'slow_down')),
+    })
+    expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({ outcome: 'refused' })
+  })
+})
+
+describe('attempts', () => {
+  test('count requests that were sent, not tries to get a token', async () => {
+    const starts: number[] = []
+    let asked = 0
+    const client = makeClient({
+      accessToken: () => (asked++ === 0 ? new Promise<string>(() => {}) : token),
+      fetch: scripted(json({})),
+      timeout: 20,
+      hooks: { onAttemptStart: ({ attempt }) => void starts.push(attempt) },
+    })
+    await client.me()
+    expect([asked, starts]).toEqual([2, [1]])
+  })
+
+  test('that never get a token end after the retries, with none sent', async () => {
+    let asked = 0
+    const accessToken = () => {
+      asked += 1
+      return new Promise<string>(() => {})
+    }
+    const fetch = scripted(json({}))
+    const error = await rejection(makeClient({ accessToken, fetch, timeout: 5, maxRetries: 2 }).me())
+    expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent', attempts: [] })
+    expect([asked, fetch.requests.length]).toEqual([3, 0])
+  })
+})
+
+describe('the options of a client', () => {
+  test.each([
+    ['maxRetry', { maxRetry: 5 }],
+    ['fetch', { fetch: 'fetch' }],
+    ['onDrift', { onDrift: true }],
+    ['scopes', { scopes: 'conversations:read' }],
+    ['scopes', { scopes: [1] }],
+    ['hooks', { hooks: () => {} }],
+    ['fetch', { fetch: null }],
+  ])('are refused by name: %s', (argument, options) => {
+    expect(() => makeClient(options as never)).toThrow(InvalidArgumentError)
+    expect(() => makeClient(options as never)).toThrow(`\`${argument}\``)
+  })
+
+  test('are copied: scopes that change later do not change what an error says', async () => {
+    const scopes = ['contacts:read']
+    const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')), scopes })
+    scopes.push('contacts:write')
+    expect(await rejection(client.contacts.list())).toMatchObject({ granted: ['contacts:read'] })
+  })
+})
+
+describe('the options of a call', () => {
+  test.each([
+    ['timeuot', { timeuot: 5 }],
+    ['signal', { signal: new AbortController() }],
+    ['timeout', { timeout: 0 }],
+  ])('are refused by name, by a rejection: %s', async (argument, options) => {
+    const fetch = scripted(json({}))
+    expect(await rejection(makeClient({ fetch }).me(options as never))).toMatchObject({
+      name: 'InvalidArgumentError',
+      argument,
+      outcome: 'not-sent',
+    })
+    expect(fetch.requests).toHaveLength(0)
+  })
+})
