@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { type Conversation, type Message, type Page, toDate, type User } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
-import { toText } from './message-text.ts'
+import { toText } from '../shared/message-text.ts'
 
 /** `html` escapes whatever is put into it, so a page cannot be made without. */
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>

@@ -1,7 +1,7 @@
 import type { AnyWorkspace, Conversation } from 'support-workspace-sdk'
+import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
-import { toText } from './message-text.ts'
 import { initialOf, nameOf, time } from './names.ts'
 
 interface Options {

@@ -1,7 +1,7 @@
 import type { AnyWorkspace, Me, Message } from 'support-workspace-sdk'
+import { toHtml, toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
-import { toHtml, toText } from './message-text.ts'
 import { nameOf, time } from './names.ts'
 
 interface Options {
