@@ -25,7 +25,7 @@ test.each([
   async (actor, width, height, colorScheme) => {
     const { page } = await visit({ viewport: { width, height }, colorScheme })
     const app = new OAuthApp({ baseUrl: sandbox.url, redirectUri, ...sandbox.app })
-    const { url } = await app.startLogin({ scope: sandbox.app.scopes, actor })
+    const { url } = await app.startLogin({ scope: sandbox.app.scopes.join(' '), actor })
     await page.goto(url)
     for (const name of ['Allow', 'Deny']) {
       const box = await page.getByRole('button', { name }).boundingBox()

@@ -51,6 +51,8 @@ describe('a person', () => {
       )
       if ((await older.count()) === 0) break
       await older.click()
+      // The links at the end come last.
+      await page.waitForLoadState()
     }
     expect(met).toEqual(sandbox.state.conversations.map(({ id }) => id))
 
@@ -229,12 +231,12 @@ describe('the server', () => {
 
     await page.goBack()
     await consent(page, 'Allow')
-    await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
+    await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
     await page.goto(callbacks[0] ?? '')
-    await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
+    await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
     await watch.expectFailedAnswers(...Array(2).fill({ status: 403, path: '/login/callback' }))
     // The connection of the first time is still there.
-    await page.getByRole('link', { name: 'Go to the start page' }).click()
+    await page.getByRole('link', { name: 'Go to your conversations' }).click()
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 

@@ -112,7 +112,7 @@ function scopeList({ scopes, actor }: AuthorizationRequest): string {
 
 function withoutEffect(scopes: readonly Scope[]): string {
   const names = scopes.map((scope) => `<code>${scope}</code>`).join(', ')
-  return `It also asks for ${names}, which has no effect for an app that acts as itself.`
+  return `Without effect for an app that acts as itself: ${names}.`
 }
 
 function scopeItem(scope: Scope, words: string): string {
