@@ -141,7 +141,7 @@ describe('a person', () => {
   })
 
   test('reads a long address on a phone without a break in a word', async () => {
-    const email = 'a.rather.long.name.of.somebody@an-equally-long-name-of-a-company.customer.example'
+    const email = 'a.rather.long.name.of.somebody@equallylongcompany.customer.example'
     const accessToken = sandbox.issueToken({ actor: 'self' })
     const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' })
     await workspace.conversations.create({ customer_email: email, initial_message: 'Hello.' })
