@@ -15,7 +15,7 @@
  */
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { serve } from '@hono/node-server'
+import { type HttpBindings, serve } from '@hono/node-server'
 import { OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { build } from 'vite'
@@ -64,12 +64,12 @@ function need(name: string): string {
   throw new Error(`Set ${name}, or leave BASE_URL unset to use a local service.`)
 }
 
-type Answer = (request: Request) => Response | Promise<Response>
+type Answer = (request: Request, env: HttpBindings) => Response | Promise<Response>
 
 /** Listens first and takes the site afterwards: the redirect URI has the port in it. */
 async function listen(port: number): Promise<RunningServer & { answerWith(answer: Answer): void }> {
   let answer: Answer = () => new Response('Starting.', { status: 503 })
-  const server = serve({ fetch: (request) => answer(request), port, hostname: '127.0.0.1' })
+  const server = serve({ fetch: (request, env) => answer(request, env as HttpBindings), port, hostname: '127.0.0.1' })
   await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,9 +1,11 @@
+import { getConnInfo } from '@hono/node-server/conninfo'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
-import { csrf } from 'hono/csrf'
+import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { SupportWorkspaceError } from 'support-workspace-sdk'
 import type { AuthorizationCodeGrant, OAuthApp } from 'support-workspace-sdk/oauth'
+import { createRateLimit } from './rate-limit.ts'
 
 export interface SiteOptions {
   app: OAuthApp
@@ -40,8 +42,6 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
         frameAncestors: ["'none'"],
       },
     }),
-    // A page of another site can send forms and plain text, which this refuses, but JSON only if CORS let it.
-    csrf({ origin: new URL(publicUrl).origin }),
   )
 
   site.get('/config.json', (context) => {
@@ -49,9 +49,30 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
     return context.json({ baseUrl, clientId, redirectUri } satisfies PageConfig)
   })
 
-  site.post('/exchange', async (context) => {
+  const refuse = (error: string, status: number, headers: Record<string, string> = {}) =>
+    Response.json({ error } satisfies ExchangeAnswer, { status, headers })
+  const secondsToWait = createRateLimit({ limit: 20, window: 60_000 })
+  const { origin } = new URL(publicUrl)
+
+  site.use('/exchange', async (context, next) => {
+    // Behind a proxy every request comes from the proxy: take the client's address from the header that it sets.
+    const seconds = secondsToWait(getConnInfo(context).remote.address ?? '')
+    if (seconds !== undefined) {
+      return refuse('Too many logins. Try again in a minute.', 429, { 'retry-after': String(seconds) })
+    }
+    // A browser names the origin of the page in every POST. Other ports of this host are other origins too.
+    if (context.req.header('origin') !== origin) return refuse('Only the page of this site can log in here.', 403)
+    return next()
+  })
+  // A grant is a few hundred characters.
+  const limit = bodyLimit({ maxSize: 8 * 1024, onError: () => refuse('The request is too large.', 413) })
+
+  site.post('/exchange', limit, async (context) => {
+    if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
+      return refuse('The request must be JSON.', 415)
+    }
     const grant = await context.req.json<AuthorizationCodeGrant | null>().catch(() => null)
-    if (grant === null) return context.body(null, 400)
+    if (grant === null) return refuse('The request is not JSON.', 400)
     context.header('cache-control', 'no-store')
     try {
       const { accessToken } = await app.exchangeCode(grant)

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { AuthenticationError, RequestError } from 'support-workspace-sdk'
-import { toHtml } from './message-text.ts'
+import { toHtml } from '../shared/message-text.ts'
 import { conversationPage, listPage } from './pages.ts'
 import type { SiteVariables } from './site.ts'
 

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { type Conversation, type Message, type Page, toDate, type User } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
-import { toText } from './message-text.ts'
+import { toText } from '../shared/message-text.ts'
 
 /** `html` escapes whatever is put into it, so a page cannot be made without. */
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>
@@ -17,22 +17,26 @@ export function welcomePage(): Markup {
     content: html`
       <section class="card">
         <h1>Connect your workspace</h1>
-        <p>Read your conversations here, and answer them. You say yes at the service; no password comes to this site.</p>
+        <p>Read and answer your conversations here. You approve access in your workspace; this site never sees your password.</p>
         ${connectLinks()}
       </section>`,
   })
 }
 
-/** One thing to say, and where to go from here. */
-export function noticePage(title: string, text: string): Markup {
+/** A message, and where to go from here: to the conversations of the connection, or to a new one. */
+export function noticePage(title: string, text: string, connection?: Connection): Markup {
   return layout({
     title,
+    connection,
     content: html`
       <section class="card" role="alert">
         <h1>${title}</h1>
         <p>${text}</p>
-        <p><a href="/">Go to the start page</a></p>
-        ${connectLinks()}
+        ${
+          connection
+            ? html`<p class="buttons"><a class="button main" href="/conversations">Go to your conversations</a></p>`
+            : html`<p><a href="/">Go to the start page</a></p>${connectLinks()}`
+        }
       </section>`,
   })
 }
@@ -75,7 +79,13 @@ export function conversationPage(connection: Connection, { id, messages, failed 
   })
 }
 
-function layout({ title, content, connection }: { title: string; content: Markup; connection?: Connection }): Markup {
+interface Layout {
+  title: string
+  content: Markup
+  connection?: Connection | undefined
+}
+
+function layout({ title, content, connection }: Layout): Markup {
   return html`<!doctype html>
     <html lang="en">
       <head>

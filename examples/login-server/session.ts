@@ -1,31 +1,61 @@
-import type { Context } from 'hono'
-import { deleteCookie, generateSignedCookie, getSignedCookie } from 'hono/cookie'
-import type { CookieOptions } from 'hono/utils/cookie'
+import { randomBytes } from 'node:crypto'
+import { type CookieOptions, parseSigned, serialize, serializeSigned } from 'hono/utils/cookie'
+import type { Connection } from 'support-workspace-sdk/oauth'
 
-/** A signed cookie that says which connection a browser may use. The access token stays on the server. */
-export interface Session {
-  /** The `Set-Cookie` header that begins a session. */
-  begin(id: string): Promise<string>
-  read(context: Context): Promise<string | undefined>
-  end(context: Context): void
+/** The login that a session belongs to. A later login to the same workspace has another `connectedAt`. */
+export type Login = Pick<Connection, 'key' | 'connectedAt'>
+
+/** Sessions of browsers. The cookie holds a random id and its expiry, signed; the access token stays on the server. */
+export interface Sessions {
+  /** Replaces the session of the browser, and returns the `Set-Cookie` header. */
+  begin(request: Request, login: Login): Promise<string>
+  /** Returns the login of the browser's session; undefined when there is none or it has expired. */
+  find(request: Request): Promise<Login | undefined>
+  /** Ends the session of the browser, and returns the `Set-Cookie` header. */
+  end(request: Request): Promise<string>
 }
 
-export function createSession(secret: string, publicUrl: string): Session {
-  const name = 'inbox_session'
+/** Length of a session, in milliseconds. */
+const lifetime = 30 * 24 * 60 * 60 * 1000
+
+export function createSessions(secret: string, publicUrl: string): Sessions {
   const secure = publicUrl.startsWith('https:')
-  const prefix = secure ? 'host' : undefined
-  // Lax, so that the cookie is there when the login brings the browser back from the service.
-  const options: CookieOptions = {
-    path: '/',
-    httpOnly: true,
-    sameSite: 'Lax',
-    secure,
-    ...(prefix && { prefix }),
-    maxAge: 30 * 24 * 60 * 60,
+  const name = secure ? '__Host-inbox_session' : 'inbox_session'
+  // Lax, so that the browser sends the cookie when the login brings it back from the service.
+  const options: CookieOptions = { path: '/', httpOnly: true, sameSite: 'Lax', secure }
+  // In memory, so a restart ends every session. Several servers keep them in a storage that they share.
+  const logins = new Map<string, Login & { expiresAt: number }>()
+
+  async function idOf(request: Request): Promise<string | undefined> {
+    const cookies = await parseSigned(request.headers.get('cookie') ?? '', secret, name)
+    const [id, expiresAt] = (cookies[name] || '').split('.')
+    return Number(expiresAt) > Date.now() ? id : undefined
   }
+
+  async function forget(request: Request): Promise<void> {
+    const id = await idOf(request)
+    if (id !== undefined) logins.delete(id)
+  }
+
   return {
-    begin: (id) => generateSignedCookie(name, id, secret, options),
-    read: async (context) => (await getSignedCookie(context, secret, name, prefix)) || undefined,
-    end: (context) => void deleteCookie(context, name, options),
+    async begin(request, { key, connectedAt }) {
+      await forget(request)
+      // The oldest come first, and all of them last equally long.
+      for (const [id, { expiresAt }] of logins) {
+        if (expiresAt > Date.now()) break
+        logins.delete(id)
+      }
+      const id = randomBytes(32).toString('base64url')
+      const expiresAt = Date.now() + lifetime
+      logins.set(id, { key, connectedAt, expiresAt })
+      return serializeSigned(name, `${id}.${expiresAt}`, secret, { ...options, maxAge: lifetime / 1000 })
+    },
+    async find(request) {
+      return logins.get((await idOf(request)) ?? '')
+    },
+    async end(request) {
+      await forget(request)
+      return serialize(name, '', { ...options, maxAge: 0 })
+    },
   }
 }

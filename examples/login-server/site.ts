@@ -3,7 +3,13 @@ import { Hono } from 'hono'
 import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
 import { secureHeaders } from 'hono/secure-headers'
-import { AuthenticationError, type SupportWorkspace, SupportWorkspaceError } from 'support-workspace-sdk'
+import {
+  type SupportWorkspace,
+  AuthenticationError,
+  InvalidArgumentError,
+  NotFoundError,
+  SupportWorkspaceError,
+} from 'support-workspace-sdk'
 import {
   type AccessToken,
   type Connection,
@@ -15,7 +21,7 @@ import {
 } from 'support-workspace-sdk/oauth'
 import { addInbox } from './inbox.ts'
 import { noticePage, toResponse, welcomePage } from './pages.ts'
-import { createSession } from './session.ts'
+import { createSessions } from './session.ts'
 
 export interface SiteOptions {
   app: OAuthApp
@@ -37,25 +43,36 @@ const icon = readFileSync(new URL('icon.svg', import.meta.url))
 export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Variables: SiteVariables }> {
   // In memory, so a restart forgets every connection: pass `storage` and `secret` to keep them.
   const store = new ConnectionStore({ baseUrl: app.baseUrl })
-  const session = createSession(secret, publicUrl)
+  const sessions = createSessions(secret, publicUrl)
   const site = new Hono<{ Variables: SiteVariables }>()
+
+  /** The connection of the browser's session. A session ends when somebody else connects the same workspace. */
+  async function connectionOf(request: Request): Promise<Connection | undefined> {
+    const login = await sessions.find(request)
+    const connection = login === undefined ? undefined : await store.get(login.key)
+    return connection?.connectedAt === login?.connectedAt ? connection : undefined
+  }
 
   const login = {
     secret,
     scope: scopesFor('conversations.list', 'messages.list', 'messages.create'),
     returnTo: '/conversations',
-    async onConnected(token: AccessToken, { returnTo }: { returnTo: string }) {
-      const { key } = await store.save(token).catch((error: unknown) => {
+    async onConnected(token: AccessToken, { request, returnTo }: { request: Request; returnTo: string }) {
+      const connection = await store.save(token).catch((error: unknown) => {
         // The service will not give this token again, so one failure must not lose it.
         if (error instanceof ConnectionNotSavedError) return error.retry()
         throw error
       })
       return new Response(null, {
         status: 303,
-        headers: { location: returnTo, 'set-cookie': await session.begin(key) },
+        headers: { location: returnTo, 'set-cookie': await sessions.begin(request, connection) },
       })
     },
-    onError: (error: Error) => toResponse(noticePage('You are not connected', error.message), 403),
+    async onError(error: Error, { request }: { request: Request }) {
+      const connection = await connectionOf(request)
+      const title = connection === undefined ? 'You are not connected' : 'Your connection is unchanged'
+      return toResponse(noticePage(title, error.message, connection), 403)
+    },
   }
   // A login's scope and actor are fixed when its handlers are made: a pair for each way to connect, one callback.
   const asSelf = createLoginHandlers(app, { ...login, actor: 'self' })
@@ -83,22 +100,21 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
   site.get('/login/callback', (context) => asSelf.callback(context.req.raw))
 
   site.get('/', async (context) => {
-    const key = await session.read(context)
-    const isConnected = key !== undefined && (await store.get(key)) !== undefined
+    const isConnected = (await connectionOf(context.req.raw)) !== undefined
     return isConnected ? context.redirect('/conversations') : context.html(welcomePage())
   })
 
   site.post('/disconnect', async (context) => {
-    const key = await session.read(context)
-    if (key !== undefined) await store.remove(key)
-    session.end(context)
-    const text = 'This server has forgotten its access. To end it for good, an admin revokes it in the dashboard.'
+    const connection = await connectionOf(context.req.raw)
+    if (connection !== undefined) await store.remove(connection.key)
+    context.header('set-cookie', await sessions.end(context.req.raw))
+    const text =
+      'This server has deleted its access token. To revoke the token itself, ask an admin to do it in the dashboard.'
     return context.html(noticePage('Disconnected', text))
   })
 
   site.use('/conversations/*', async (context, next) => {
-    const key = await session.read(context)
-    const connection = key === undefined ? undefined : await store.get(key)
+    const connection = await connectionOf(context.req.raw)
     if (connection === undefined) return context.redirect('/')
     context.set('connection', connection)
     context.set('workspace', await store.workspace(connection.key))
@@ -108,20 +124,32 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
   })
   addInbox(site)
 
-  site.notFound((context) => context.html(noticePage('Not found', 'There is no such page.'), 404))
-  site.onError((error, context) => {
+  site.notFound(async (context) => {
+    const connection = await connectionOf(context.req.raw)
+    return context.html(noticePage('Page not found', 'This site has no page at this address.', connection), 404)
+  })
+  site.onError(async (error, context) => {
+    const { connection } = context.var
     if (error instanceof HTTPException) {
-      return context.html(noticePage('Refused', 'This form did not come from a page of this site.'), error.status)
+      return context.html(noticePage('Refused', 'This form was not sent from a page of this site.'), error.status)
     }
     if (error instanceof AuthenticationError) {
       // The store has removed the connection already.
-      session.end(context)
-      const text = 'The connection has ended: an admin revoked it, or it has expired. Connect again to go on.'
+      context.header('set-cookie', await sessions.end(context.req.raw))
+      const text = 'The connection has ended: an admin revoked it, or it has expired. Connect again to continue.'
       return context.html(noticePage('Connect again', text), 401)
     }
-    if (error instanceof SupportWorkspaceError) return context.html(noticePage('That did not work', error.message), 502)
+    // An id that cannot be part of a path names no conversation either.
+    if (error instanceof NotFoundError || error instanceof InvalidArgumentError) {
+      const text = 'It may have been deleted, or the link may be incomplete or belong to another workspace.'
+      return context.html(noticePage('Conversation not found', text, connection), 404)
+    }
+    if (error instanceof SupportWorkspaceError) {
+      return context.html(noticePage('That did not work', error.message, connection), 502)
+    }
     console.error(error)
-    return context.html(noticePage('Something is wrong here', 'Try again; the server has noted the failure.'), 500)
+    const text = 'Something went wrong on this server. Try again later.'
+    return context.html(noticePage('That did not work', text, connection), 500)
   })
   return site
 }

@@ -1,7 +1,7 @@
 import type { Role } from './data/shapes.ts'
 
 /** The 16 scopes and what each grants, in words (reference, section 5.2). */
-export const scopeWords = {
+const scopeWords = {
   'conversations:read': 'Read conversations',
   'conversations:write': 'Create, update and assign conversations',
   'messages:read': 'Read messages',
@@ -21,6 +21,22 @@ export const scopeWords = {
 } as const
 
 export type Scope = keyof typeof scopeWords
+
+// What is left of the `:write` scopes whose operations need a token of `self` (reference, section 1), some in whole.
+const scopeWordsOfApp: Partial<Record<Scope, string | null>> = {
+  'conversations:write': 'Update conversations',
+  'messages:write': null,
+  'notes:write': null,
+  'contacts:write': 'Update contacts',
+  'users:write': null,
+  'organization:write': 'Update the organization’s settings',
+}
+
+/** What a scope allows a token with this actor to do, in words; `null` when every operation of the scope needs `self`. */
+export function wordsFor(scope: Scope, actor: 'app' | 'self'): string | null {
+  const ofApp = scopeWordsOfApp[scope]
+  return actor === 'self' || ofApp === undefined ? scopeWords[scope] : ofApp
+}
 
 export const allScopes = Object.keys(scopeWords) as readonly Scope[]
 

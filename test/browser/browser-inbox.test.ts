@@ -1,3 +1,4 @@
+import { SupportWorkspace } from 'support-workspace-sdk'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildPage, startBrowserInbox } from '../../examples/browser-inbox/server.ts'
@@ -66,6 +67,14 @@ describe('a person', () => {
     const reply = page.getByRole('listitem').filter({ hasText: 'More <b>tomorrow</b> & the day after.' })
     await reply.getByText('You', { exact: true }).waitFor()
     await pictures(page, 'browser-inbox-conversation')
+    const [conversation] = sandbox.state.conversations
+    const customer = conversation?.user.name ?? conversation?.user.email ?? ''
+    await page.getByRole('heading', { name: customer, exact: true }).waitFor()
+    const row = items(visitor).first()
+    await row.getByText('On it. More <b>tomorrow</b> & the day after. Yours').waitFor()
+    expect(await row.locator('time').textContent()).toMatch(/^\d{1,2}:\d\d/)
+    expect(await items(visitor).nth(1).locator('time').textContent()).toMatch(/ \d{4}$/)
+    expect(await row.getAttribute('aria-current')).toBe('true')
     expect(sandbox.state.messages(ids[0] ?? '')[0]?.body_html).toBe(
       '<p>On it.<br>More &#60;b&#62;tomorrow&#60;/b&#62; &#38; the day after.</p><p>Yours</p>',
     )
@@ -116,6 +125,45 @@ describe('a person', () => {
     await page.getByRole('button', { name: 'Connect as yourself' }).click()
     await consent(page, 'Allow')
     await items(visitor).first().waitFor()
+  })
+
+  test('can tell the statuses apart by colour', async () => {
+    const visitor = await connected()
+    const statuses = ['open', 'waiting', 'closed', 'resolved']
+    const looks = statuses.map((status) =>
+      items(visitor)
+        .locator('.mark:not(.unread)')
+        .filter({ hasText: new RegExp(`^${status}$`) })
+        .first()
+        .evaluate((mark) => [getComputedStyle(mark).backgroundColor, getComputedStyle(mark).borderStyle].join()),
+    )
+    expect(new Set(await Promise.all(looks)).size).toBe(statuses.length)
+  })
+
+  test('reads a long address on a phone without a break in a word', async () => {
+    const email = 'a.rather.long.name.of.somebody@equallylongcompany.customer.example'
+    const accessToken = sandbox.issueToken({ actor: 'self' })
+    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' })
+    await workspace.conversations.create({ customer_email: email, initial_message: 'Hello.' })
+    const visitor = await connected()
+    const { page } = visitor
+    await page.setViewportSize({ width: 390, height: 844 })
+    await picture(page, 'browser-inbox-long-address-list')
+    await items(visitor).first().click()
+    await page.getByRole('heading', { name: email }).waitFor()
+    await picture(page, 'browser-inbox-long-address')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    // Each piece between two places to break is on one line.
+    const brokenPieces = await page.getByRole('heading', { name: email }).evaluate((heading) =>
+      [...heading.childNodes]
+        .filter((node) => {
+          const range = document.createRange()
+          range.selectNodeContents(node)
+          return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1
+        })
+        .map(({ textContent }) => textContent),
+    )
+    expect(brokenPieces).toEqual([])
   })
 
   test('goes to a conversation and back with the browser’s own buttons at phone width', async () => {
@@ -242,6 +290,34 @@ describe('the server', () => {
       redirectUri: 'https://inbox.example.com/callback',
     })
     expect(config.headers.get('content-security-policy')).toContain("connect-src 'self' https://api.supportwire.app;")
+  })
+
+  function exchange(body: string, headers: Record<string, string> = {}) {
+    const all = { 'content-type': 'application/json', origin: server.url, ...headers }
+    return fetch(`${server.url}/exchange`, { method: 'POST', headers: all, body })
+  }
+
+  test('refuses an exchange that does not come from its page, is too large or is no JSON', async () => {
+    const grant = JSON.stringify(wellFormedGrant())
+    expect((await exchange(grant, { origin: 'http://127.0.0.1:1' })).status).toBe(403)
+    expect((await exchange(grant, { origin: 'null' })).status).toBe(403)
+    expect((await fetch(`${server.url}/exchange`, { method: 'POST', body: grant })).status).toBe(403)
+    expect((await exchange(grant, { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await exchange('null')).status).toBe(400)
+    expect((await exchange(JSON.stringify({ ...wellFormedGrant(), more: 'x'.repeat(9_000) }))).status).toBe(413)
+    expect(sandbox.requests).toEqual([])
+    const refused = await exchange(grant)
+    expect([refused.status, await refused.json()]).toEqual([400, { error: expect.any(String) }])
+    expect(sandbox.requests).toHaveLength(1)
+  })
+
+  test('refuses more than 20 exchanges in a minute', async () => {
+    const grant = JSON.stringify(wellFormedGrant())
+    for (let count = 0; count < 20; count++) expect((await exchange(grant)).status).toBe(400)
+    const refused = await exchange(grant)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(sandbox.requests).toHaveLength(20)
   })
 
   test('exchanges no code for a page of another origin', async () => {

@@ -51,6 +51,8 @@ describe('a person', () => {
       )
       if ((await older.count()) === 0) break
       await older.click()
+      // The links at the end come last.
+      await page.waitForLoadState()
     }
     expect(met).toEqual(sandbox.state.conversations.map(({ id }) => id))
 
@@ -107,6 +109,56 @@ describe('a person', () => {
     await page.getByRole('link', { name: 'Connect as yourself' }).click()
     await consent(page, 'Allow')
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  })
+
+  test('who denies a second login keeps the first', async () => {
+    const { page, watch } = await connected()
+    await page.goto(`${server.url}/login/app`)
+    await consent(page, 'Deny')
+    await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
+    await watch.expectFailedAnswers({ status: 403, path: '/login/callback' })
+    await page.locator('summary', { hasText: 'Juniper Supplies' }).waitFor()
+    await pictures(page, 'login-server-second-denied')
+    await page.getByRole('link', { name: 'Go to your conversations' }).click()
+    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+    expect(await page.locator('main li a').count()).toBe(20)
+  })
+
+  test.each(['/conversations/cnv_none', '/conversations/%2e%2e%2fx', '/nowhere'])(
+    'who opens %s reads that there is nothing, with the account still there',
+    async (path) => {
+      const { page, watch } = await connected()
+      await page.goto(`${server.url}${path}`)
+      await page.getByRole('heading', { name: 'not found' }).waitFor()
+      await watch.expectFailedAnswers({ status: 404, path })
+      await page.locator('summary', { hasText: 'Juniper Supplies' }).waitFor()
+      expect(await page.locator('main').textContent()).not.toMatch(/GET|api|status|`/)
+      if (path === '/conversations/cnv_none') await pictures(page, 'login-server-not-found')
+      await page.getByRole('link', { name: 'Go to your conversations' }).click()
+      await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+    },
+  )
+
+  test('cannot open the connection that somebody else made later with an old cookie', async () => {
+    const first = await connected('the app')
+    const cookies = await first.context.cookies()
+    const second = await connected('the app')
+    await first.page.goto(`${server.url}/conversations`)
+    await first.page.getByRole('heading', { name: 'Connect your workspace' }).waitFor()
+    await second.page.getByRole('link', { name: 'Older' }).click()
+
+    // A cookie that was kept from before a disconnect is no better.
+    const own = await second.context.cookies()
+    await second.page.locator('summary').click()
+    await second.page.getByRole('button', { name: 'Disconnect' }).click()
+    await second.page.getByRole('heading', { name: 'Disconnected' }).waitFor()
+    await connected('the app')
+    for (const kept of [cookies, own]) {
+      const { context, page } = await visit()
+      await context.addCookies(kept)
+      await page.goto(`${server.url}/conversations`)
+      await page.getByRole('heading', { name: 'Connect your workspace' }).waitFor()
+    }
   })
 })
 
@@ -179,12 +231,12 @@ describe('the server', () => {
 
     await page.goBack()
     await consent(page, 'Allow')
-    await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
+    await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
     await page.goto(callbacks[0] ?? '')
-    await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
+    await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
     await watch.expectFailedAnswers(...Array(2).fill({ status: 403, path: '/login/callback' }))
     // The connection of the first time is still there.
-    await page.getByRole('link', { name: 'Go to the start page' }).click()
+    await page.getByRole('link', { name: 'Go to your conversations' }).click()
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 

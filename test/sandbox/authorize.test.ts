@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { allScopes } from '../../src/sandbox/scopes.ts'
 import { authorize, authorizeParameters, postForm, redirected, redirectUri, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -89,6 +90,36 @@ describe('the consent screen', () => {
     const page = await (await authorize(sandbox)).text()
     expect(page).toContain('It will act as itself')
     expect(page).not.toContain('<option value="agent">')
+  })
+
+  test('promises an app that acts as itself nothing that takes a person', async () => {
+    const sandbox = await start()
+    const page = await (await authorize(sandbox, { scope: allScopes.join(' ') })).text()
+    const promised = [...page.matchAll(/<li>([^<]+)</g)].map(([, words]) => words)
+    expect(promised).toEqual([
+      'Read conversations',
+      'Update conversations',
+      'Read messages',
+      'Read internal notes',
+      'Read contacts and their attributes',
+      'Update contacts',
+      'Read segments',
+      'Create, update and delete segments',
+      'Read tasks',
+      'Create, update and delete tasks',
+      'Read team members',
+      'Read the organization’s details and settings',
+      'Update the organization’s settings',
+    ])
+    expect(page).toContain('It cannot write messages or notes')
+    expect(page).toContain('<code>messages:write</code>, <code>notes:write</code>, <code>users:write</code>')
+  })
+
+  test('says so when an app that acts as itself could do nothing', async () => {
+    const sandbox = await start()
+    const page = await (await authorize(sandbox, { scope: 'messages:write' })).text()
+    expect(page).not.toContain('<li>')
+    expect(page).toContain('Nothing of what it asks for.')
   })
 
   test('escapes what it shows', async () => {

@@ -18,6 +18,18 @@ describe('the bearer token', () => {
     expect(await response.json()).toEqual({ error: 'invalid_token', error_description: expect.any(String) })
   })
 
+  test.each([
+    ['lower case', (token: string) => `bearer ${token}`, 200],
+    ['text before the scheme', (token: string) => `xBearer ${token}`, 401],
+    ['text after the token', (token: string) => `Bearer ${token} extra`, 401],
+    ['no space after the scheme', (token: string) => `Bearer${token}`, 401],
+    ['another scheme before it', (token: string) => `Basic YTpi, Bearer ${token}`, 401],
+  ])('of a good token with %s is read as the whole header', async (_, header, status) => {
+    const sandbox = await start()
+    const headers = { authorization: header(sandbox.issueToken()) }
+    expect((await fetch(`${sandbox.url}${me}`, { headers })).status).toBe(status)
+  })
+
   test('is good until it is revoked', async () => {
     const sandbox = await start()
     const token = sandbox.issueToken()

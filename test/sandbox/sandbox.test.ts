@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
 import { createReception } from '../../src/sandbox/http/reception.ts'
 import { Waits } from '../../src/sandbox/http/waits.ts'
-import { createSandbox, type RecordedRequest, startSandbox } from '../../src/sandbox/index.ts'
+import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
 import { readOptions } from '../../src/sandbox/options.ts'
 import { Service } from '../../src/sandbox/service.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
@@ -88,13 +88,31 @@ describe('the state', () => {
     expect(state.conversations).toMatchObject([{ last_message: state.conversations[0]?.initial_message }])
   })
 
-  test('is given out as copies', () => {
-    const { state } = createSandbox({ conversations: 1 })
-    const [copy] = state.conversations
-    if (copy !== undefined) copy.status = 'changed'
-    state.writes.push({ operation: 'made-up', path: '/', at: 0 })
-    expect(state.conversations[0]?.status).not.toBe('changed')
-    expect(state.writes).toEqual([])
+  test('is given out as copies, so changing them changes nothing', () => {
+    const sandbox = createSandbox({ conversations: 2, contacts: 2 })
+    const views = (state: SandboxState) => {
+      const { organization, settings, conversations, contacts, members, tasks, segments, organizations, writes } = state
+      const threads = conversations.map((each) => [state.messages(each.id), state.notes(each.id)])
+      const other = state.of(organizations[1]?.id ?? '')
+      const elsewhere = [other.organization, other.settings, other.conversations, other.contacts, other.members]
+      return {
+        organization,
+        settings,
+        conversations,
+        contacts,
+        members,
+        tasks,
+        segments,
+        organizations,
+        writes,
+        threads,
+        elsewhere,
+      }
+    }
+    const before = structuredClone(views(sandbox.state))
+    expect(before.members.length).toBeGreaterThan(0)
+    emptyOut(views(sandbox.state))
+    expect(views(sandbox.state)).toEqual(before)
   })
 
   test('counts the writes that took effect', async () => {
@@ -223,3 +241,11 @@ describe('starting', () => {
     expect(() => createSandbox(options)).toThrow(name)
   })
 })
+
+/** Overwrites every value in it, all the way down. */
+function emptyOut(value: object): void {
+  for (const [key, inner] of Object.entries(value)) {
+    if (typeof inner === 'object' && inner !== null) emptyOut(inner)
+    Reflect.set(value, key, 'changed')
+  }
+}

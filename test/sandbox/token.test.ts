@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { authorizeParameters, call, exchange, freshCode, postForm, useSandboxes } from './helpers.ts'
 
@@ -57,6 +58,23 @@ describe('exchanging a code', () => {
     expect(failed.headers.get('cache-control')).toBe('no-store')
     expect((await exchange(sandbox, { code })).body.error).toBe('invalid_grant')
     expect(sandbox.state.tokens).toBe(0)
+  })
+
+  test.each([
+    ['42 characters', 'x'.repeat(42), 400],
+    ['43 characters', 'x'.repeat(43), 200],
+    ['128 characters', 'x'.repeat(128), 200],
+    ['129 characters', 'x'.repeat(129), 400],
+    ['each character that RFC 7636 allows', 'azAZ09-._~'.repeat(5), 200],
+    ['a plus sign', `${'x'.repeat(43)}+`, 400],
+    ['a line break at the end', `${'x'.repeat(43)}\n`, 400],
+  ])('with a matching verifier of %s follows RFC 7636', async (_, verifier, status) => {
+    const sandbox = await start()
+    const challenge = createHash('sha256').update(verifier).digest('base64url')
+    const code = await freshCode(sandbox, { code_challenge: challenge })
+    const answer = await exchange(sandbox, { code, code_verifier: verifier })
+    expect(answer.status).toBe(status)
+    if (status === 400) expect(answer.body.error).toBe('invalid_grant')
   })
 
   test.each(['grant_type', 'code', 'redirect_uri', 'code_verifier'])('without %s is refused', async (name) => {

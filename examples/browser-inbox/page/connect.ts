@@ -14,7 +14,7 @@ export function showConnect(app: PublicOAuthApp, reason?: string): void {
       element(
         'p',
         {},
-        'Read your conversations here, and answer them. You say yes at the service; no password comes to this page.',
+        'Read and answer your conversations here. You approve access in your workspace; this page never sees your password.',
       ),
       element(
         'p',
@@ -25,7 +25,7 @@ export function showConnect(app: PublicOAuthApp, reason?: string): void {
       element(
         'p',
         { className: 'soft' },
-        'As yourself you can answer under your name. As the app you can only read. The connection is gone when you close or reload this page.',
+        'As yourself you can answer under your name. As the app you can only read. The connection ends when you close or reload this page.',
       ),
     ),
   )

@@ -1,7 +1,7 @@
-import type { Conversation, SupportWorkspace } from 'support-workspace-sdk'
+import type { SupportWorkspace, Conversation, Message } from 'support-workspace-sdk'
+import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
-import { toText } from './message-text.ts'
 import { initialOf, nameOf, time } from './names.ts'
 
 interface Options {
@@ -15,6 +15,10 @@ export interface ConversationList {
   element: HTMLElement
   /** Marks the conversation that is open. */
   mark(id: string): void
+  /** Returns a conversation that the list shows. */
+  find(id: string): Conversation | undefined
+  /** Shows a new message as the last one of its conversation. */
+  update(id: string, message: Message): void
 }
 
 /** All conversations, a page at a time, the next one whenever the end comes into view. */
@@ -23,6 +27,7 @@ export function conversationList({ workspace, fail, signal }: Options): Conversa
   const end = element('div', { className: 'end' })
   const section = element('section', { className: 'pane side', ariaLabel: 'Conversations' }, items, end)
   const pagesFrom = (after: string | null) => workspace.conversations.list({ limit: 20, after }, { signal }).pages()
+  const shown = new Map<string, { conversation: Conversation; row: HTMLElement }>()
   let pages = pagesFrom(null)
   let resumeFrom: string | null = null
   let openId = ''
@@ -38,7 +43,11 @@ export function conversationList({ workspace, fail, signal }: Options): Conversa
     end.textContent = 'Loading…'
     try {
       const { value: page } = await pages.next()
-      items.append(...(page?.data ?? []).map(listItem))
+      for (const conversation of page?.data ?? []) {
+        const row = listItem(conversation)
+        shown.set(conversation.id, { conversation, row })
+        items.append(row)
+      }
       markOpen()
       resumeFrom = page?.after ?? null
     } catch (error) {
@@ -65,11 +74,30 @@ export function conversationList({ workspace, fail, signal }: Options): Conversa
       openId = id
       markOpen()
     },
+    find: (id) => shown.get(id)?.conversation,
+    update(id, { body_html, inserted_at }) {
+      const found = shown.get(id)
+      if (found === undefined) return
+      const conversation = {
+        ...found.conversation,
+        last_message: body_html ?? null,
+        last_message_inserted_at: inserted_at ?? null,
+      }
+      const row = listItem(conversation)
+      found.row.replaceWith(row)
+      shown.set(id, { conversation, row })
+      markOpen()
+    },
   }
 }
 
 function hashOf(id: string): string {
   return `#${encodeURIComponent(id)}`
+}
+
+/** The style sheet knows some statuses. The service documents none, so others look neutral. */
+function statusClass(status: string | null | undefined): string {
+  return `status-${(status ?? '').toLowerCase().replace(/[^a-z]+/g, '-')}`
 }
 
 function listItem({
@@ -82,7 +110,7 @@ function listItem({
 }: Conversation): HTMLElement {
   const marks = element('span', { className: 'marks' })
   if (unread_count) marks.append(element('span', { className: 'mark unread' }, `${unread_count} unread`))
-  marks.append(element('span', { className: 'mark' }, status ?? 'no status'))
+  marks.append(element('span', { className: `mark ${statusClass(status)}` }, status ?? 'no status'))
   return element(
     'li',
     {},
@@ -92,7 +120,7 @@ function listItem({
       element('span', { className: 'face', ariaHidden: 'true' }, initialOf(user)),
       element('span', { className: 'who' }, nameOf(user)),
       element('span', { className: 'excerpt' }, toText(last_message ?? '')),
-      time(last_message_inserted_at, 'day'),
+      time(last_message_inserted_at, 'short'),
       marks,
     ),
   )

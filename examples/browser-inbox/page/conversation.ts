@@ -1,21 +1,27 @@
-import type { Me, Message, SupportWorkspace } from 'support-workspace-sdk'
+import type { SupportWorkspace, Conversation, Me, Message } from 'support-workspace-sdk'
+import { toHtml, toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
-import { toHtml, toText } from './message-text.ts'
-import { nameOf, time } from './names.ts'
+import { breakable, nameOf, time } from './names.ts'
 
 interface Options {
   workspace: SupportWorkspace
   me: Me
   fail: Fail
+  /** The conversation, if the list has it already. */
+  conversation: Conversation | undefined
+  /** Called with each reply that was sent. */
+  onSent(message: Message): void
   /** Ends the calls. */
   signal: AbortSignal
 }
 
 /** One conversation: its messages, and a reply. */
 export function conversationPane(id: string, options: Options): HTMLElement {
-  const { workspace, fail, signal } = options
-  const heading = element('h1', { tabIndex: -1 }, 'Conversation')
+  const { workspace, conversation, fail, signal } = options
+  // A conversation has no subject in the service's documents.
+  const title = conversation?.user?.name ?? conversation?.user?.email ?? id
+  const heading = element('h1', { tabIndex: -1 }, ...breakable(title))
   const older = element('div', { className: 'end' })
   const messages = element('ol', { className: 'messages' })
   // Newest first: that is how the service gives them.
@@ -27,8 +33,6 @@ export function conversationPane(id: string, options: Options): HTMLElement {
       const { value: page } = await pages.next()
       const shown = page?.data.toReversed() ?? []
       messages.prepend(...shown.map((message) => messageItem(message, options.me)))
-      const people = new Set(shown.map(({ user }) => nameOf(user)))
-      if (heading.textContent === 'Conversation' && people.size > 0) heading.textContent = [...people].join(', ')
       const more = element('button', { onclick: () => void loadOlder() }, 'Older messages')
       older.replaceChildren(...(page?.after == null ? [] : [more]))
     } catch (error) {
@@ -39,7 +43,12 @@ export function conversationPane(id: string, options: Options): HTMLElement {
   void loadOlder()
   const back = element('a', { className: 'back', href: '#' }, '← Conversations')
   const article = element('article', {}, back, heading, older, messages)
-  article.append(replyForm(id, options, (message) => messages.append(messageItem(message, options.me))))
+  article.append(
+    replyForm(id, options, (message) => {
+      messages.append(messageItem(message, options.me))
+      options.onSent(message)
+    }),
+  )
   return article
 }
 
@@ -58,7 +67,7 @@ function replyForm(
   }
   const { messages } = workspace
   const text = element('textarea', { id: 'reply', rows: 3, required: true })
-  const button = element('button', { className: 'main' }, `Send as ${nameOf(me.user)}`)
+  const button = element('button', { className: 'main' }, ...breakable(`Send as ${nameOf(me.user)}`))
   const failure = element('div', {})
   const form = element(
     'form',
@@ -94,8 +103,8 @@ function messageItem({ user, inserted_at, body_html }: Message, me: Me): HTMLEle
     element(
       'p',
       { className: 'head' },
-      element('strong', {}, isMine ? 'You' : nameOf(user)),
-      time(inserted_at, 'minute'),
+      element('strong', {}, ...breakable(isMine ? 'You' : nameOf(user))),
+      time(inserted_at, 'long'),
     ),
     element('p', { className: 'text' }, toText(body_html ?? '')),
   )

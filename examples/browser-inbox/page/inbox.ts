@@ -43,7 +43,14 @@ export function showInbox({ workspace, me, onEnded }: Inbox): () => void {
     pane.replaceChildren(
       id === ''
         ? element('p', { className: 'soft empty' }, 'Choose a conversation.')
-        : conversationPane(id, { workspace, me, fail, signal }),
+        : conversationPane(id, {
+            workspace,
+            me,
+            fail,
+            conversation: list.find(id),
+            onSent: (message) => list.update(id, message),
+            signal,
+          }),
     )
   }
   const openAndFocus = () => {

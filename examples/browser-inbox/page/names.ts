@@ -9,12 +9,22 @@ export function initialOf(user: User | null | undefined): string {
   return [...nameOf(user)][0]?.toUpperCase() ?? '?'
 }
 
-const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-const minutes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+/** Text that breaks after the `@` and before the dots of an address, rather than within a word. */
+export function breakable(text: string): (Node | string)[] {
+  return text.split(/(?<=@)|(?=[.])/).flatMap((piece, index) => (index === 0 ? [piece] : [element('wbr', {}), piece]))
+}
 
-/** A timestamp of the service, in the reader's own time zone. */
-export function time(seconds: number | null | undefined, precision: 'day' | 'minute'): HTMLTimeElement {
+const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+/**
+ * Shows a timestamp of the service in the reader's time zone. `short` is the time for today, and the date for other days.
+ */
+export function time(seconds: number | null | undefined, length: 'short' | 'long'): HTMLTimeElement {
   const date = toDate(seconds)
-  const format = precision === 'day' ? days : minutes
-  return element('time', { dateTime: date?.toISOString() ?? '' }, date === undefined ? '' : format.format(date))
+  if (date === undefined) return element('time', {})
+  const isToday = date.toDateString() === new Date().toDateString()
+  const format = length === 'long' ? dayAndTime : isToday ? timeOfDay : day
+  return element('time', { dateTime: date.toISOString(), title: dayAndTime.format(date) }, format.format(date))
 }

@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { firstHalf, type Outcome } from '../faults/spoil.ts'
 import type { Reception } from './reception.ts'
+import { badRequest, Refusal } from './refusal.ts'
 
 export interface RunningServer {
   url: string
@@ -14,15 +15,24 @@ export interface RunningServer {
 export async function listen(receive: Reception, host: string, port: number): Promise<RunningServer> {
   const listener = getRequestListener(
     async (request, { outgoing }) => {
+      if (request.method === 'TRACE') return notAllowed().toResponse()
       const outcome = await receive(request)
       if (outcome.kind === 'answer') return outcome.response
       cutOff(outcome, outgoing as ServerResponse<IncomingMessage>)
       return RESPONSE_ALREADY_SENT
     },
     // Without this the adapter replaces the global Request and Response of the program that uses the sandbox.
-    { overrideGlobalObjects: false },
+    { overrideGlobalObjects: false, errorHandler: () => unreadable().toResponse() },
   )
-  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
+  const server = createServer((incoming, outgoing) => {
+    // A rejection that nobody handles would end the process.
+    listener(incoming, outgoing).catch(() => outgoing.destroy())
+  })
+  // Without a listener Node closes the connection of a CONNECT request without a response.
+  server.on('connect', (_, socket) => {
+    socket.on('error', () => socket.destroy())
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, host, port)))
     server.listen(port, host, resolve)
@@ -41,6 +51,18 @@ export async function listen(receive: Reception, host: string, port: number): Pr
       return closing
     },
   }
+}
+
+/** `fetch` has no such method, so no `Request` can be made of it. */
+function notAllowed(): Refusal {
+  return new Refusal(405, 'method_not_allowed', 'The service does not take TRACE.', {
+    allow: 'GET, POST, PATCH, DELETE',
+  })
+}
+
+/** The router responds to its own failures, so what fails around it is a `Host`, target or body that cannot be read. */
+function unreadable(): Refusal {
+  return badRequest('The request cannot be read.')
 }
 
 type Drop = Extract<Outcome, { kind: 'drop' }>

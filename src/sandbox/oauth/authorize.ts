@@ -2,7 +2,7 @@ import { type Exchange, mediaType } from '../http/exchange.ts'
 import { badRequest, Refusal } from '../http/refusal.ts'
 import type { Route } from '../http/route.ts'
 import { isObject } from '../operations/fields.ts'
-import { scopeWords } from '../scopes.ts'
+import { wordsFor } from '../scopes.ts'
 import type { Service } from '../service.ts'
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
 import { consentPage, refusalPage } from './consent-page.ts'
@@ -115,7 +115,9 @@ function consentMetadata(service: Service, request: AuthorizationRequest): Recor
     actor: request.actor,
     redirect_uri: request.redirectUri,
     scopes: request.scopes,
-    scope_details: Object.fromEntries(request.scopes.map((scope) => [scope, scopeWords[scope]])),
+    scope_details: Object.fromEntries(
+      request.scopes.map((scope) => [scope, wordsFor(scope, request.actor) ?? 'Nothing without actor=self']),
+    ),
     state: request.state,
     eligible_organizations: organizationsOnOffer(service),
   }

@@ -1,7 +1,7 @@
 import type { Role } from '../data/shapes.ts'
 import type { Refusal } from '../http/refusal.ts'
 import type { Settings } from '../options.ts'
-import { type Scope, scopeWords } from '../scopes.ts'
+import { type Scope, wordsFor } from '../scopes.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { escapeHtml, htmlPage } from './html.ts'
 
@@ -31,13 +31,13 @@ ${hiddenFields(request)}
 </section>
 <section>
 <h2>It will be able to</h2>
-<ul>
-${request.scopes.map(scopeItem).join('\n')}
-</ul>
+${scopeList(request)}
 </section>
 <fieldset>
 <legend>In the organization</legend>
+<div class="choices">
 ${organizations.map(organizationChoice).join('\n')}
+</div>
 </fieldset>
 <div class="field">
 <label class="label" for="role">Signed in as</label>
@@ -46,11 +46,13 @@ ${roles.map((role) => `<option value="${role}">${roleWords[role]}</option>`).joi
 </select>
 <p class="soft" id="role-hint">${roleHint(request.actor)}</p>
 </div>
+<div class="decision">
 <div class="buttons">
 <button class="allow" name="decision" value="allow">Allow</button>
 <button name="decision" value="deny">Deny</button>
 </div>
-<p class="soft target">Then you go on to <code>${escapeHtml(request.redirectUri)}</code></p>
+<p class="soft target">You will return to <code>${escapeHtml(request.redirectUri)}</code></p>
+</div>
 </form>`,
   )
 }
@@ -91,13 +93,32 @@ function hiddenFields(request: AuthorizationRequest): string {
 
 function actorWords(actor: 'app' | 'self', name: string): string {
   if (actor === 'self') return `What ${name} writes, such as messages and notes, appears under your name.`
-  return `${name} can read and manage, but it cannot write messages or notes, and nothing appears under your name.`
+  return `${name} reads and manages your workspace by itself. It cannot write messages or notes, and nothing appears under your name.`
 }
 
-function scopeItem(scope: Scope): string {
+function scopeList({ scopes, actor }: AuthorizationRequest): string {
+  const items = scopes.flatMap((scope) => {
+    const words = wordsFor(scope, actor)
+    return words === null ? [] : scopeItem(scope, words)
+  })
+  const without = scopes.filter((scope) => wordsFor(scope, actor) === null)
+  return [
+    ...(items.length === 0
+      ? ['<p class="soft">Nothing of what it asks for.</p>']
+      : [`<ul>\n${items.join('\n')}\n</ul>`]),
+    ...(without.length === 0 ? [] : [`<p class="soft">${withoutEffect(without)}</p>`]),
+  ].join('\n')
+}
+
+function withoutEffect(scopes: readonly Scope[]): string {
+  const names = scopes.map((scope) => `<code>${scope}</code>`).join(', ')
+  return `Without effect for an app that acts as itself: ${names}.`
+}
+
+function scopeItem(scope: Scope, words: string): string {
   const writes = scope.endsWith(':write')
   const kind = `<span class="kind${writes ? ' write' : ''}">${writes ? 'write' : 'read'}</span>`
-  return `<li>${scopeWords[scope]}${kind}</li>`
+  return `<li>${words}${kind}</li>`
 }
 
 function organizationChoice({ id, name, domain }: ConsentQuestion['organizations'][number], index: number): string {

@@ -12,13 +12,14 @@ export const pageStyle = `
   }
 }
 * { box-sizing: border-box; }
+html { scroll-padding-bottom: 140px; }
 body {
-  margin: 0; min-height: 100vh; padding: 24px 16px; display: flex; flex-direction: column; align-items: center;
+  margin: 0; min-height: 100vh; padding: 16px; display: flex; flex-direction: column; align-items: center;
   justify-content: center; background: var(--page); color: var(--text);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
 }
 main {
-  width: 100%; max-width: 480px; padding: 32px; background: var(--card); border: 1px solid var(--line);
+  width: 100%; max-width: 640px; padding: 28px 32px; background: var(--card); border: 1px solid var(--line);
   border-radius: 16px; box-shadow: 0 8px 32px rgb(10 16 40 / 8%);
 }
 header { display: flex; gap: 16px; align-items: center; }
@@ -30,17 +31,21 @@ h1 { margin: 0; font-size: 22px; line-height: 1.25; overflow-wrap: anywhere; }
 h2, legend, .label { margin: 0; padding: 0; font-size: 14px; font-weight: 600; }
 p { margin: 0; overflow-wrap: anywhere; }
 .soft { color: var(--soft); font-size: 14px; }
-section, fieldset, .field { margin: 24px 0 0; padding: 0; border: 0; min-width: 0; }
-header + p { margin-top: 16px; }
+section, fieldset, .field { margin: 18px 0 0; padding: 0; border: 0; min-width: 0; }
+header + p { margin-top: 12px; }
 .actor { padding: 12px 16px; border-radius: 10px; background: var(--tint); }
 .actor p { margin-top: 2px; font-size: 14px; }
-ul { margin: 8px 0 0; padding: 0; list-style: none; border: 1px solid var(--line); border-radius: 10px; }
-li { display: flex; gap: 12px; align-items: baseline; justify-content: space-between; padding: 8px 14px; font-size: 15px; }
-li + li { border-top: 1px solid var(--line); }
+ul {
+  display: grid; grid-template-columns: 1fr 1fr; gap: 0 28px; margin: 8px 0 0; padding: 4px 14px; list-style: none;
+  border: 1px solid var(--line); border-radius: 10px;
+}
+li { display: flex; gap: 12px; align-items: baseline; justify-content: space-between; padding: 3px 0; font-size: 14px; }
+ul + p { margin-top: 8px; }
 .kind { flex: none; padding: 0 8px; border-radius: 99px; font-size: 12px; font-weight: 600; background: var(--tint); color: var(--accent); }
 .kind.write { background: var(--write-tint); color: var(--write); }
+.choices { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; margin-top: 8px; }
 .choice {
-  display: flex; gap: 12px; align-items: center; margin-top: 8px; padding: 10px 14px; min-height: 44px; cursor: pointer;
+  display: flex; gap: 12px; align-items: center; padding: 8px 14px; min-height: 44px; cursor: pointer;
   border: 1px solid var(--line); border-radius: 10px;
 }
 .choice:has(:checked) { border-color: var(--accent); background: var(--tint); }
@@ -51,19 +56,26 @@ select {
   background: var(--card); border: 1px solid var(--line); border-radius: 10px;
 }
 select + p { margin-top: 8px; }
-.buttons { display: flex; flex-wrap: wrap; gap: 12px; margin-top: 28px; }
+/* The decision stays in sight, however much is asked for. */
+.decision {
+  position: sticky; bottom: 0; margin: 20px -32px -28px; padding: 16px 32px; background: var(--card);
+  border-top: 1px solid var(--line); border-radius: 0 0 16px 16px;
+}
+.buttons { display: flex; gap: 12px; }
 button {
-  flex: 1 1 140px; min-height: 48px; padding: 10px 20px; font: inherit; font-weight: 600; border-radius: 10px;
+  flex: 1 1 0; min-height: 48px; padding: 10px 20px; font: inherit; font-weight: 600; border-radius: 10px;
   cursor: pointer; border: 1px solid var(--line); background: var(--card); color: var(--text);
 }
 button.allow { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 button:hover { filter: brightness(0.95); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 code { font: 13px/1.5 ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-.target { margin-top: 16px; text-align: center; }
-footer { margin-top: 16px; max-width: 480px; color: var(--soft); font-size: 13px; text-align: center; }
+.target { margin-top: 8px; text-align: center; }
+footer { margin-top: 12px; max-width: 640px; color: var(--soft); font-size: 13px; text-align: center; }
 @media (max-width: 520px) {
   body { padding: 12px; justify-content: flex-start; }
-  main { padding: 24px 20px; }
+  main { padding: 20px; }
+  ul, .choices { grid-template-columns: 1fr; }
+  .decision { margin: 20px -20px -20px; padding: 12px 20px; }
 }
 `

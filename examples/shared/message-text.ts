@@ -1,0 +1,71 @@
+import { Tokenizer } from 'htmlparser2'
+
+const endsParagraph = new Set(['p', 'blockquote', 'pre', 'ul', 'ol', 'table'])
+const endsLine = new Set(['br', 'div', 'li', 'tr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
+const withoutText = new Set(['script', 'style', 'title'])
+
+/**
+ * Returns the text of a message's HTML, in time proportional to its length. The tokenizer keeps no stack of open
+ * elements, so nesting costs nothing. The text is not safe as HTML: each example escapes it where it enters a page.
+ */
+export function toText(bodyHtml: string): string {
+  const parts: string[] = []
+  let hidden: string | undefined
+  const nameAt = (start: number, end: number) => bodyHtml.slice(start, end).toLowerCase()
+  const write = (text: string) => {
+    if (hidden === undefined) parts.push(text)
+  }
+  const tokenizer = new Tokenizer(
+    {},
+    {
+      ontext: (start, end) => write(bodyHtml.slice(start, end)),
+      ontextentity: (codePoint) => write(String.fromCodePoint(codePoint)),
+      onopentagname: (start, end) => {
+        const name = nameAt(start, end)
+        if (name === 'br') write('\n')
+        if (hidden === undefined && withoutText.has(name)) hidden = name
+      },
+      onclosetag: (start, end) => {
+        const name = nameAt(start, end)
+        if (name === hidden) hidden = undefined
+        else if (endsParagraph.has(name)) write('\n\n')
+        else if (endsLine.has(name)) write('\n')
+      },
+      onattribdata: ignore,
+      onattribend: ignore,
+      onattribentity: ignore,
+      onattribname: ignore,
+      oncdata: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onend: ignore,
+      onopentagend: ignore,
+      onprocessinginstruction: ignore,
+      onselfclosingtag: ignore,
+    },
+  )
+  tokenizer.write(bodyHtml)
+  tokenizer.end()
+  return withoutEmptyLines(parts.join(''))
+}
+
+/** Returns typed text as the HTML of a message: paragraphs and line breaks, with every other character kept as it is. */
+export function toHtml(text: string): string {
+  const escaped = text.trim().replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+  return escaped
+    .split(/(?:\r?\n){2,}/)
+    .map((paragraph) => `<p>${paragraph.replace(/\r?\n/g, '<br>')}</p>`)
+    .join('')
+}
+
+/** Trims every line, and keeps a single empty line where there are several. */
+function withoutEmptyLines(text: string): string {
+  const lines: string[] = []
+  for (const line of text.split('\n')) {
+    const trimmed = line.trim()
+    if (trimmed !== '' || lines.at(-1) !== '') lines.push(trimmed)
+  }
+  return lines.join('\n').trim()
+}
+
+function ignore(): void {}

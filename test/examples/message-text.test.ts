@@ -1,0 +1,69 @@
+import { Worker } from 'node:worker_threads'
+import { describe, expect, test } from 'vitest'
+import { toHtml, toText } from '../../examples/shared/message-text.ts'
+
+describe('the text of a message', () => {
+  test.each([
+    ['paragraphs and line breaks', '<p>One<br>two</p><p>Three</p>', 'One\ntwo\n\nThree'],
+    ['no more than one empty line', '<p>One</p>\n \n\n<div></div><p>Two</p>', 'One\n\nTwo'],
+    ['list items on lines of their own', '<ul><li>One</li><li>Two</li></ul>End', 'One\nTwo\n\nEnd'],
+    ['named and numeric entities', '&lt;b&gt; &amp;amp; &eacute;&#233;&#x1F600;', '<b> &amp; éé😀'],
+    ['an ampersand and a less-than sign that begin nothing', 'a & b < c && d', 'a & b < c && d'],
+    ['nothing of scripts, styles and comments', 'a<script>if (1<2) "</p>"</script><STYLE>p{}</STYLE><!-- b -->c', 'ac'],
+    ['text after a script with the end tag of another element in it', '<script>"</style>"</script>text', 'text'],
+    ['an entity beyond Unicode as a replacement character', '&#x110000;', '\uFFFD'],
+    ['nothing of attributes', '<a title="1 > 0" href=x>link</a>', 'link'],
+  ])('has %s', (_, html, text) => {
+    expect(toText(html)).toBe(text)
+  })
+
+  test('is what was typed, after a round trip', () => {
+    const typed = 'On it.\nMore <b>tomorrow</b> & "the" day after.\n\nYours'
+    expect(toText(toHtml(typed))).toBe(typed)
+    expect(toText(toHtml(typed.replaceAll('\n', '\r\n')))).toBe(typed)
+  })
+})
+
+describe('a hostile message of 1 MB', () => {
+  test.each([
+    ' ',
+    '\n',
+    ' \n',
+    '<',
+    '</',
+    '<a',
+    '<a>',
+    '</b>',
+    '<a></b>',
+    '<p title="',
+    '<p a=',
+    '&',
+    '&#',
+    '&amp',
+    '&notin',
+    '<!--',
+    '<!-- -',
+    '<![CDATA[',
+    '<?',
+    '<script>',
+    '<script></script',
+    '<style></styl',
+    '</p>',
+  ])('made of %j becomes text in a number of steps that grows with its length', async (piece) => {
+    const steps = await countSteps(piece, 1_000_000)
+    expect(steps).toBeGreaterThan(1_000_000)
+    expect(steps).toBeLessThan(60 * 1_000_000)
+  })
+})
+
+/**
+ * Counts how often each block of `toText` and the libraries below it runs. Coverage counts belong to the thread, so a
+ * worker keeps them apart from a coverage report of the whole suite.
+ */
+async function countSteps(piece: string, length: number): Promise<number> {
+  const worker = new Worker(new URL('./helpers/count-steps.ts', import.meta.url), { workerData: { piece, length } })
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+}
