@@ -3,10 +3,12 @@ import {
   type AccessToken,
   createLoginHandlers,
   InvalidArgumentError,
-  type LoginFailure,
+  knownScopes,
+  LoginError,
   type LoginHandlersOptions,
   OAuthApp,
   type OAuthAppOptions,
+  PublicOAuthApp,
 } from '../../src/oauth/index.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts'
 import { Browser } from './helpers/browser.ts'
@@ -35,7 +37,7 @@ function makeSite({ app: appOptions = {}, handlers = {} }: Setup = {}) {
   const { clientId, clientSecret } = sandbox.app
   const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri, ...appOptions })
   const tokens: AccessToken[] = []
-  const errors: LoginFailure[] = []
+  const errors: Error[] = []
   const login = createLoginHandlers(app, {
     secret,
     scope: ['conversations:read', 'messages:write'],
@@ -118,11 +120,65 @@ describe('a login through the handlers', () => {
     expect(seen).toEqual(['/login/callback', '/a'])
   })
 
-  test('throws what the app throws, for the framework to deal with', async () => {
+  describe('whose onConnected fails', () => {
     const failure = new Error('the database is away')
-    const { browser, errors } = makeSite({ handlers: { onConnected: () => Promise.reject(failure) } })
-    await expect(browser().go(`${site}/login`)).rejects.toBe(failure)
-    expect(errors).toEqual([])
+    const onConnected = () => Promise.reject(failure)
+
+    test('passes the error to onError with status 500, and clears the cookie', async () => {
+      const seen: unknown[] = []
+      const onError: LoginHandlersOptions['onError'] = (error, { status }) => void seen.push(error, status)
+      const visitor = makeSite({ handlers: { onConnected, onError } }).browser()
+      const { response } = await visitor.go(`${site}/login`)
+      expect(seen).toEqual([failure, 500])
+      expect(response.status).toBe(500)
+      expect(await response.text()).not.toContain('database')
+      expect(visitor.cookies.size).toBe(0)
+    })
+
+    test('throws to the framework without onError, and the code is never sent again', async () => {
+      const { browser, serve } = makeSite({ handlers: { onConnected, onError: undefined } })
+      const visitor = browser()
+      const callback = await untilCallback(visitor)
+      const cookie = visitor.cookieHeader(new URL(callback))
+      await expect(visitor.request(callback)).rejects.toBe(failure)
+      const again = await serve(new Request(callback, { headers: { cookie } }))
+      expect(again.status).toBe(400)
+      expect(again.headers.getSetCookie()).toEqual([expect.stringContaining('Max-Age=0')])
+      expect(tokenRequests()).toHaveLength(1)
+    })
+
+    test.each([
+      ['a LoginError of its own', new LoginError('x', { reason: 'invalid_grant', hint: 'y' }), LoginError],
+      ['a value that is not an error', 'text', Error],
+    ])('with %s is the fault of the app too', async (_title, thrown, type) => {
+      const seen: unknown[] = []
+      const onError: LoginHandlersOptions['onError'] = (error, { status }) => void seen.push(error, status)
+      const { browser } = makeSite({ handlers: { onConnected: () => Promise.reject(thrown), onError } })
+      const { response } = await browser().go(`${site}/login`)
+      expect(response.status).toBe(500)
+      expect(seen).toEqual([expect.any(type), 500])
+    })
+
+    test('because its result is not a Response is told so', async () => {
+      for (const result of ['text', null, 7, {}, Response.error()]) {
+        const { browser, errors } = makeSite({ handlers: { onConnected: () => result as never } })
+        expect((await browser().go(`${site}/login`)).response.status).toBe(500)
+        expect(errors).toEqual([expect.objectContaining({ name: 'InvalidArgumentError', argument: 'onConnected' })])
+      }
+    })
+  })
+
+  test('starts nothing for a speculative request', async () => {
+    for (const [name, value] of [
+      ['sec-purpose', 'prefetch'],
+      ['sec-purpose', 'prefetch;prerender'],
+      ['purpose', 'prefetch'],
+    ] as const) {
+      const response = await makeSite().login.start(new Request(`${site}/login`, { headers: { [name]: value } }))
+      expect(response.status).toBe(503)
+      expect(response.headers.getSetCookie()).toEqual([])
+      expect(response.headers.get('location')).toBeNull()
+    }
   })
 
   test('needs no memory: a second server finishes what the first began', async () => {
@@ -183,24 +239,98 @@ describe('the cookie', () => {
     ])
   })
 
-  test('over http on loopback is bound to the path of the callback', async () => {
+  test('over http on loopback has no prefix', async () => {
     const app = { redirectUri: 'http://localhost:3000/login/callback', transactionLifetime: 90_500 }
     const { browser, tokens } = makeSite({ app, handlers: { cookieName: 'mine' } })
     const visitor = browser()
     const response = await visitor.request('http://localhost:3000/login')
     expect(response.headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^mine\.[0-9a-f]{16}=[\w.-]+; Max-Age=91; Path=\/login\/callback; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(/^mine\.[0-9a-f]{16}=[\w.-]+; Max-Age=91; Path=\/; HttpOnly; SameSite=Lax$/),
     ])
     await visitor.go('http://localhost:3000/login')
     expect(tokens).toHaveLength(1)
   })
 
-  test('is of a size that every browser keeps, with all scopes and a long path to return to', async () => {
-    const { knownScopes } = await import('../../src/oauth/index.ts')
-    const { browser } = makeSite({ handlers: { scope: knownScopes } })
-    const response = await browser().request(`${site}/login?return_to=/${'x'.repeat(511)}`)
-    const [cookie] = response.headers.getSetCookie()
-    expect(cookie?.length).toBeLessThan(4_096)
+  test.each(['/login;v=1/callback', '/login;domain=evil.example/callback'])(
+    'has the same attributes for a callback at %s, and the login succeeds',
+    async (path) => {
+      for (const origin of [site, 'http://localhost:3000']) {
+        sandbox.registerRedirectUri(origin + path)
+        const { login, tokens } = makeSite({ app: { redirectUri: origin + path } })
+        const visitor = new Browser({
+          [origin]: (request) =>
+            new URL(request.url).pathname === path ? login.callback(request) : login.start(request),
+        })
+        const started = await visitor.request(`${origin}/login`)
+        const secure = origin === site ? ' Secure;' : ''
+        expect(started.headers.getSetCookie()).toEqual([
+          expect.stringMatching(new RegExp(`=[\\w.-]+; Max-Age=600; Path=/;${secure} HttpOnly; SameSite=Lax$`)),
+        ])
+        const { at } = await visitor.go(started.headers.get('location') ?? '', (next) => next.includes(path))
+        await visitor.request(at)
+        expect(tokens).toHaveLength(1)
+      }
+    },
+  )
+
+  /** Logs in with one return_to after another, and gives the size of the cookies before each callback. */
+  async function sizes(start: string, returnTo: string, rounds: number) {
+    const visitor = makeSite({
+      app: { redirectUri: `${start}/callback` },
+      handlers: { scope: knownScopes },
+    }).browser()
+    const measured: { cookies: number; largest: number; together: number }[] = []
+    for (let round = 0; round < rounds; round++) {
+      await untilCallback(visitor, `${start}?return_to=${encodeURIComponent(returnTo)}`)
+      const header = visitor.cookieHeader(new URL(`${start}/callback`))
+      const largest = Math.max(...header.split('; ').map((cookie) => cookie.length))
+      measured.push({ cookies: visitor.cookies.size, largest, together: header.length })
+    }
+    return measured
+  }
+
+  test.each([
+    ['a long path', `/${'x'.repeat(1_000)}`],
+    ['a path of 511 CJK characters', `/${'漢'.repeat(511)}`],
+    ['a path far too long', `/${'x'.repeat(8_000)}`],
+    ['a short path', '/inbox'],
+  ])('stays below the limits of browsers and servers, alone and with others, given %s', async (_title, returnTo) => {
+    for (const start of [`${site}/login`, 'http://localhost:3000/login']) {
+      for (const { cookies, largest, together } of await sizes(start, returnTo, 8)) {
+        expect(cookies).toBeLessThanOrEqual(5)
+        expect(largest).toBeLessThanOrEqual(3_500)
+        expect(together).toBeLessThanOrEqual(6_100)
+      }
+    }
+  })
+
+  test('makes room for five short logins over http as well', async () => {
+    const measured = await sizes('http://localhost:3000/login', '/inbox', 7)
+    expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 3, 4, 5, 5, 5])
+  })
+
+  test('does without a return_to that is too long, and the login goes on', async () => {
+    const { browser, tokens } = makeSite({ handlers: { returnTo: '/home' } })
+    const { at } = await browser().go(`${site}/login?return_to=/${'%E6%BC%A2'.repeat(511)}`)
+    expect(at).toBe(`${site}/home`)
+    expect(tokens).toHaveLength(1)
+  })
+
+  test('does without the return_to and the start path when data leaves no room for them', async () => {
+    const { login, serve, tokens } = makeSite({ handlers: { scope: knownScopes, returnTo: '/home' } })
+    const query = `?from=${'x'.repeat(900)}&return_to=/${'y'.repeat(1_000)}`
+    const visitor = new Browser({
+      [site]: (request) =>
+        request.url.startsWith(`${site}/login?`) ? login.start(request, { data: 'd'.repeat(1_000) }) : serve(request),
+    })
+    expect((await visitor.go(`${site}/login${query}`)).at).toBe(`${site}/home`)
+    expect(tokens).toHaveLength(1)
+  })
+
+  test('refuses a login that cannot fit', async () => {
+    const scope = Array.from({ length: 200 }, (_, index) => `resource_number_${index}:read`)
+    const starting = makeSite({ handlers: { scope } }).login.start(new Request(`${site}/login`))
+    await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'scope' })
   })
 
   test('is one for each login: two tabs end well, in either order', async () => {
@@ -272,7 +402,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toHaveLength(1)
   })
 
-  test('a replayed callback with a kept cookie fails at the service', async () => {
+  test('a replayed callback with a kept cookie is refused before anything is sent', async () => {
     const { browser, errors, tokens } = makeSite()
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -281,7 +411,24 @@ describe('attacks', () => {
     for (const [name, cookie] of kept) visitor.cookies.set(name, cookie)
     await visitor.go(callback)
     expect(tokens).toHaveLength(1)
-    expect(errors).toMatchObject([{ reason: 'invalid_grant' }])
+    expect(errors).toMatchObject([{ reason: 'transaction_used' }])
+    expect(tokenRequests()).toHaveLength(1)
+  })
+
+  test('two callbacks with one cookie at the same time exchange the code once, whichever handlers they reach', async () => {
+    const [first, second] = [makeSite(), makeSite()]
+    const visitor = first.browser()
+    const callback = await untilCallback(visitor)
+    const cookie = visitor.cookieHeader(new URL(callback))
+    const responses = await Promise.all(
+      [first, first, second].map(({ serve }) => serve(new Request(callback, { headers: { cookie } }))),
+    )
+    expect(responses.map(({ status }) => status).sort()).toEqual([303, 400, 400])
+    expect([...first.errors, ...second.errors]).toMatchObject([
+      { reason: 'transaction_used' },
+      { reason: 'transaction_used' },
+    ])
+    expect(tokenRequests()).toHaveLength(1)
   })
 
   test('the code of one tab with the state of the other fails at the service: the verifier does not match', async () => {
@@ -332,6 +479,7 @@ describe('attacks', () => {
     ['duplicate_parameter', (url: URL) => url.searchParams.append('code', 'another')],
     ['duplicate_parameter', (url: URL) => url.searchParams.append('state', 'another')],
     ['issuer_mismatch', (url: URL) => url.searchParams.append('iss', 'https://evil.example')],
+    ['issuer_mismatch', (url: URL) => url.searchParams.append('iss', '')],
     ['missing_parameter', (url: URL) => url.searchParams.delete('code')],
     ['transaction_missing', (url: URL) => url.searchParams.delete('state')],
     ['transaction_missing', (url: URL) => url.searchParams.set('state', 'x')],
@@ -488,8 +636,32 @@ describe('options that cannot be used are refused at once', () => {
     ['returnTo', { returnTo: '//evil.example' }],
     ['cookieName', { cookieName: 'a b' }],
     ['cookieName', { cookieName: '' }],
+    ['cookieName', { cookieName: 'x'.repeat(65) }],
+    ['returnTo', { returnTo: `/${'漢'.repeat(511)}` }],
+    ['onConnected', { onConnected: undefined as never }],
+    ['onConnected', { onConnected: '/connected' as never }],
+    ['onError', { onError: true as never }],
+    ['parameters', { parameters: ['prompt=consent'] as never }],
+    ['onConnect', { onConnect: () => {} } as never],
+    ['scopes', { scopes: ['conversations:read'] } as never],
+    ...['secret', 'scope', 'actor', 'parameters', 'returnTo', 'cookieName', 'onConnected', 'onError'].map(
+      (name): [string, Partial<LoginHandlersOptions>] => [name, { [name]: null }],
+    ),
   ])('%s given as %j', (argument, handlers) => {
     expect(() => makeSite({ handlers })).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+  })
+
+  test.each([undefined, null, 'options', []])('options that are %j', (options) => {
+    const { app } = makeSite()
+    expect(() => createLoginHandlers(app, options as never)).toThrow(expect.objectContaining({ argument: 'options' }))
+  })
+
+  test('an app that cannot finish a login', () => {
+    const { baseUrl, clientId, redirectUri } = makeSite().app
+    for (const app of [new PublicOAuthApp({ baseUrl, clientId, redirectUri }), undefined, null, {}]) {
+      const options = { secret, scope: 'conversations:read', onConnected: () => {} }
+      expect(() => createLoginHandlers(app as never, options)).toThrow(expect.objectContaining({ argument: 'app' }))
+    }
   })
 
   test('a redirect URI that no browser can call', () => {
