@@ -78,7 +78,13 @@ const optionNames = {
 } satisfies Record<keyof LoginHandlersOptions, true>
 
 /** The options of one login. Each replaces that of the handlers. */
-export interface LoginStartOptions<Data = unknown> extends Partial<LoginRequest> {
+export interface LoginStartOptions<Data = unknown> {
+  /** The scopes to request. */
+  readonly scope?: LoginRequest['scope'] | undefined
+  /** The actor to request. */
+  readonly actor?: LoginRequest['actor']
+  /** Further parameters for the authorize address, in place of all of those of the handlers. */
+  readonly parameters?: LoginRequest['parameters']
   /**
    * A JSON value of your app, for example the id of the user who starts the login; at most 1,024 bytes. It travels
    * sealed in the login's cookie and is passed to `onConnected` and `onError`.

@@ -561,6 +561,92 @@ describe('attacks', () => {
   })
 })
 
+describe('the options of one login', () => {
+  const requested = (response: Response) => {
+    const { searchParams } = new URL(response.headers.get('location') ?? '')
+    return { scope: searchParams.get('scope'), actor: searchParams.get('actor'), prompt: searchParams.get('prompt') }
+  }
+  const request = () => new Request(`${site}/login`)
+
+  test('replace those of the handlers, one by one and for this login only', async () => {
+    const { login } = makeSite({ handlers: { parameters: { prompt: 'none' } } })
+    const usual = { scope: 'conversations:read messages:write', actor: 'self', prompt: 'none' }
+    expect(requested(await login.start(request(), { scope: 'contacts:read' }))).toEqual({
+      ...usual,
+      scope: 'contacts:read',
+    })
+    expect(requested(await login.start(request(), { actor: 'app' }))).toEqual({ ...usual, actor: 'app' })
+    expect(requested(await login.start(request(), { parameters: {} }))).toEqual({ ...usual, prompt: null })
+    expect(requested(await login.start(request(), { scope: undefined, data: 1 }))).toEqual(usual)
+    expect(requested(await login.start(request()))).toEqual(usual)
+  })
+
+  test.each<[string, unknown]>([
+    ['scope', { scope: null }],
+    ['scope', { scope: [] }],
+    ['actor', { actor: null }],
+    ['actor', { actor: 'owner' }],
+    ['parameters', { parameters: { state: 'mine' } }],
+    ['scopes', { actor: 'app', scopes: [] }],
+    ['options', null],
+    ['options', 'app'],
+    ['data', { data: () => {} }],
+    ['data', { data: 1n }],
+    ['data', { data: new Date(0) }],
+    ['data', { data: { list: [undefined] } }],
+    ['data', { data: { map: new Map() } }],
+    ['data', { data: Number.NaN }],
+    ['data', { data: 'x'.repeat(1_023) }],
+    ['data', { data: '漢'.repeat(341) }],
+  ])('are refused for %s', async (argument, options) => {
+    const starting = makeSite().login.start(request(), options as never)
+    await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument })
+  })
+
+  test('are not taken from the second argument of a framework', async () => {
+    const { login } = makeSite()
+    for (const argument of [{ params: Promise.resolve({}) }, () => {}, {}]) {
+      expect((await login.start(request(), argument as never)).status).toBe(303)
+    }
+  })
+
+  test.each([{ userId: 'u_1', tags: ['a', null, 2.5], optional: undefined }, 'x'.repeat(1_022), null, 0, []])(
+    'bring data back to onConnected, and show it to nobody on the way: %j',
+    async (data) => {
+      const seen: unknown[] = []
+      const { login, serve } = makeSite({
+        handlers: { onConnected: (_token, context) => void seen.push(context.data, context.returnTo) },
+      })
+      const visitor = new Browser({
+        [site]: (given) => (given.url.startsWith(`${site}/login?`) ? login.start(given, { data }) : serve(given)),
+      })
+      await visitor.go(`${site}/login?return_to=/a`)
+      expect(seen).toEqual([JSON.parse(JSON.stringify(data)), '/a'])
+      expect(visitor.visited.join()).not.toContain('u_1')
+    },
+  )
+
+  test('bring data and returnTo back to onError, and the defaults when the login is not known', async () => {
+    const seen: unknown[] = []
+    const { login, serve } = makeSite({
+      handlers: {
+        returnTo: '/home',
+        parameters: { auto: 'deny' },
+        onError: (_error, { data, returnTo, status }) => void seen.push({ data, returnTo, status }),
+      },
+    })
+    const visitor = new Browser({
+      [site]: (given) => (given.url.startsWith(`${site}/login?`) ? login.start(given, { data: 'u_1' }) : serve(given)),
+    })
+    await visitor.go(`${site}/login?return_to=/a`)
+    await visitor.go(`${redirectUri}?code=1&state=2`)
+    expect(seen).toEqual([
+      { data: 'u_1', returnTo: '/a', status: 403 },
+      { data: undefined, returnTo: '/home', status: 400 },
+    ])
+  })
+})
+
 describe('the error page', () => {
   async function denied(change: (url: URL) => void = () => {}) {
     const { browser } = makeSite({ handlers: { onError: undefined, parameters: { auto: 'deny' } } })
@@ -586,6 +672,35 @@ describe('the error page', () => {
     expect(html).toContain('&#60;script&#62;alert(&#39;x&#39;)')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test('links to where the login was started, with the path to return to', async () => {
+    const options = { handlers: { onError: undefined, parameters: { auto: 'deny' } } }
+    const { login, serve } = makeSite(options)
+    const visitor = new Browser({
+      [site]: (given) => (given.url.includes('/connect') ? login.start(given) : serve(given)),
+    })
+    const linkOf = async (start: string) => {
+      const { response } = await visitor.go(site + start)
+      const [, href = ''] = /<a href="([^"]*)">Try again<\/a>/.exec(await response.text()) ?? []
+      return href.replaceAll('&#38;', '&')
+    }
+    expect(await linkOf('/connect?actor=app&return_to=/inbox')).toBe('/connect?actor=app&return_to=%2Finbox')
+    expect(await linkOf('//evil.example/connect')).toBe('/')
+    expect(await linkOf('/login/callback?state=unknown')).toBe('/')
+  })
+
+  test('has a style for light and dark that its policy allows, and nothing else', async () => {
+    const [first, second] = [await denied(), await denied()]
+    const policy = first.response.headers.get('content-security-policy') ?? ''
+    const [, nonce] = /style-src 'nonce-([\w-]+)';/.exec(policy) ?? []
+    expect(first.html).toContain(`<style nonce="${nonce}">`)
+    expect(first.html).toContain('prefers-color-scheme: dark')
+    expect(second.html).not.toContain(nonce)
+    expect(policy).toBe(
+      `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    )
+    expect(first.html).not.toMatch(/<script|style="|src=|\bon\w+=/)
   })
 
   test('does not show the words of a callback that was forged', async () => {
