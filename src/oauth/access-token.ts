@@ -3,6 +3,8 @@ import { inspectSymbol, placeholder, printAs } from './print.ts'
 
 export interface AccessTokenDetails {
   readonly accessToken: string
+  readonly baseUrl: string
+  readonly clientId: string
   readonly tokenType: string
   readonly scope: string
   readonly requestedScope?: string | undefined
@@ -17,6 +19,10 @@ export interface AccessTokenDetails {
 export class AccessToken {
   readonly #accessToken: string
 
+  /** The service that issued the token, as the app's normalized `baseUrl`. Send the token nowhere else. */
+  readonly baseUrl: string
+  /** The client id of the app that the token was issued to. */
+  readonly clientId: string
   /** The type of the token as the service wrote it, for example `Bearer`. */
   readonly tokenType: string
   /** The granted scopes, separated by spaces. The requested ones when the service names none (RFC 6749, section 5.1). */
@@ -33,6 +39,8 @@ export class AccessToken {
 
   constructor(details: AccessTokenDetails) {
     this.#accessToken = details.accessToken
+    this.baseUrl = details.baseUrl
+    this.clientId = details.clientId
     this.tokenType = details.tokenType
     this.scope = details.scope
     this.scopes = parseScopes(details.scope)
@@ -47,8 +55,8 @@ export class AccessToken {
 
   /** The facts of the token, without the secret. */
   toJSON(): Record<string, unknown> {
-    const { tokenType, scope, scopes, requestedScopes, missingScopes } = this
-    return { accessToken: placeholder, tokenType, scope, scopes, requestedScopes, missingScopes }
+    const { baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes } = this
+    return { accessToken: placeholder, baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes }
   }
 
   [inspectSymbol](_depth: unknown, options: unknown, inspect: unknown): string {

@@ -4,7 +4,7 @@ import type { WebRequest, WebURL } from '../web-types.ts'
 import { everyForm, outsideText, quote } from './outside-text.ts'
 import { isCallbackOf } from './redirect-uri.ts'
 import type { AppSettings } from './settings.ts'
-import { type LoginTransaction, openSecrets } from './transaction.ts'
+import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
 
 /**
  * The address that the browser came back with: as text (absolute, or from the path on, as a Node server gets it), as a
@@ -40,7 +40,7 @@ export function checkCallback(
   checkRepeats(url.searchParams, settings.redirectUri)
   checkState(url.searchParams.get('state'), held.state)
   // A forged callback does not get here, so it cannot spoil the login of the one who started it.
-  held.used = true
+  markUsed(transaction)
   const secrets = everyForm([held.state, held.codeVerifier, url.searchParams.get('code') ?? ''])
   const parameters = validate(settings, url.searchParams, held.state, secrets)
   const code = parameters.get('code')
@@ -107,18 +107,19 @@ function validate(
   state: string,
   secrets: readonly string[],
 ): URLSearchParams {
+  const issuer = parameters.get('iss')
+  // Checked here as well: the library takes an empty `iss` for an absent one.
+  if (issuer !== null && issuer !== settings.server.issuer) {
+    throw new LoginError("The callback's `iss` is not the issuer of this service.", {
+      reason: 'issuer_mismatch',
+      hint: 'If the issuer of the service differs from its base URL, pass it as `issuer`.',
+    })
+  }
   try {
     return validateAuthResponse(settings.server, settings.client, parameters, state)
   } catch (error) {
     // The library's errors hold the parameters, and with them the code: none is kept as a cause.
     if (error instanceof AuthorizationResponseError) throw refusal(parameters, secrets)
-    const issuer = parameters.get('iss')
-    if (issuer !== null && issuer !== settings.server.issuer) {
-      throw new LoginError("The callback's `iss` is not the issuer of this service.", {
-        reason: 'issuer_mismatch',
-        hint: 'If the service names itself otherwise than by its base URL, pass that name as `issuer`.',
-      })
-    }
     throw new LoginError('The callback has parameters of another kind of login.', {
       reason: 'authorization_failed',
       hint: 'Only the authorization code flow is supported: start the login with `startLogin`.',

@@ -26,15 +26,17 @@ export {
   type ConnectionStoreOptions,
   type SelfConnection,
 } from './connections/index.ts'
-export type { LoginFailure } from './login-error-page.ts'
 export {
   createLoginHandlers,
   type HandlerResult,
+  type LoginContext,
+  type LoginErrorContext,
   type LoginHandlers,
   type LoginHandlersOptions,
+  type LoginStartOptions,
 } from './login-handlers.ts'
 export type { LoginRequest } from './login-request.ts'
-export { type NodeRequest, type NodeResponse, toNodeListener } from './node-listener.ts'
+export { type NodeListenerOptions, type NodeRequest, type NodeResponse, toNodeListener } from './node-listener.ts'
 export { type ExchangeOptions, OAuthApp, type OAuthAppOptions } from './oauth-app.ts'
 export { type AuthorizationCodeGrant, PublicOAuthApp, type PublicOAuthAppOptions } from './public-oauth-app.ts'
 export { scopesFor } from './scopes.ts'

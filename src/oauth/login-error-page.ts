@@ -1,51 +1,101 @@
 import { type ConnectionError, LoginError, type LoginErrorReason, type TimeoutError } from '../errors/index.ts'
 
-/** What the callback of a login can fail with. */
+/** What a login can fail with before the app is called. */
 export type LoginFailure = LoginError | ConnectionError | TimeoutError
 
 /**
- * The page that a person sees when a login failed and the app shows none of its own: what happened in a sentence, the
- * reason, and the service's words, escaped. 403 when access was denied, 502 when the service is at fault or does not
- * accept the app, else 400.
+ * The status of a failed login: 403 when access was denied, 502 when the service is at fault or does not accept the app,
+ * else 400.
  */
-export function loginErrorPage(error: LoginFailure): Response {
-  const reason = error instanceof LoginError ? error.reason : 'exchange_failed'
-  const description = error instanceof LoginError ? error.description : undefined
-  const said = description === undefined ? '' : `\n<p>The service says: ${escapeHtml(description)}</p>`
+export function statusOf(failure: LoginFailure): number {
+  const reason = reasonOf(failure)
+  if (reason === 'access_denied') return 403
+  return reason === 'exchange_failed' || reason === 'invalid_client' ? 502 : 400
+}
+
+/**
+ * The page that a person sees when a login failed and the app shows none of its own: what happened, the reason, the
+ * service's words, escaped, and a link to try again. Without a failure it is the app that failed, with status 500.
+ */
+export function loginErrorPage(failure: LoginFailure | undefined, tryAgain: string): Response {
+  const nonce = crypto.randomUUID()
+  const description = failure instanceof LoginError ? failure.description : undefined
+  const said = description === undefined ? '' : `\n<blockquote>${escapeHtml(description)}</blockquote>`
+  const reason = failure === undefined ? '' : `\n<p class="reason">${reasonOf(failure)}</p>`
   const html = `<!doctype html>
 <html lang="en">
+<head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Not connected</title>
+<style nonce="${nonce}">${style}</style>
+</head>
+<body>
+<main>
 <h1>Not connected</h1>
-<p>${sentenceFor(reason)}</p>${said}
-<p><small>${reason}</small></p>
+<p>${sentenceFor(failure)}</p>${said}
+<p><a href="${escapeHtml(tryAgain)}">Try again</a></p>${reason}
+</main>
+</body>
 </html>
 `
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
   return new Response(html, {
-    status: statusFor(reason),
+    status: failure === undefined ? 500 : statusOf(failure),
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
     },
   })
 }
 
-function statusFor(reason: LoginErrorReason): number {
-  if (reason === 'access_denied') return 403
-  return reason === 'exchange_failed' || reason === 'invalid_client' ? 502 : 400
+function reasonOf(failure: LoginFailure): LoginErrorReason {
+  return failure instanceof LoginError ? failure.reason : 'exchange_failed'
 }
 
-function sentenceFor(reason: LoginErrorReason): string {
-  const status = statusFor(reason)
-  if (status === 403) return 'Access was not granted. Nothing was connected.'
-  if (status === 502) return 'The service did not complete the login. Please try again later.'
+function sentenceFor(failure: LoginFailure | undefined): string {
+  if (failure === undefined) return 'Access was granted, but this app could not save the connection.'
+  const status = statusOf(failure)
+  if (status === 403) return 'Access was not granted, so nothing was connected.'
+  if (status === 502) return 'The service could not complete the login. Please try again later.'
+  const reason = reasonOf(failure)
   if (reason === 'authorization_failed') return 'The service refused the login.'
-  return 'This login is not valid any more: it took too long, was used before, or began in another browser. Please start again.'
+  if (reason === 'transaction_used') return 'This login has already been completed. Try again if you are not connected.'
+  return 'This login is no longer valid. It took too long, was already used, or was started in another browser.'
 }
 
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
+
+const style = `
+:root {
+  color-scheme: light dark;
+  --page: #f4f5f7; --card: #fff; --line: #dfe2e8; --text: #1c2230; --soft: #5a6375; --accent: #2b57c8; --on-accent: #fff;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #12151b; --card: #1b1f28; --line: #353b49; --text: #eceff5; --soft: #a7afc0; --accent: #8eafff; --on-accent: #0f172b;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; min-height: 100vh; padding: 24px 16px; display: grid; place-items: center;
+  background: var(--page); color: var(--text); font: 16px/1.5 system-ui, sans-serif;
+}
+main {
+  width: 100%; max-width: 440px; padding: 32px; background: var(--card); border: 1px solid var(--line);
+  border-radius: 14px; overflow-wrap: anywhere;
+}
+h1 { margin: 0 0 8px; font-size: 22px; line-height: 1.3; }
+p { margin: 0; }
+blockquote { margin: 16px 0 0; padding: 2px 0 2px 14px; border-left: 3px solid var(--line); color: var(--soft); }
+a {
+  display: inline-block; margin-top: 24px; padding: 10px 20px; border-radius: 8px; font-weight: 600;
+  text-decoration: none; background: var(--accent); color: var(--on-accent);
+}
+a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.reason { margin-top: 24px; color: var(--soft); font: 13px/1.5 ui-monospace, monospace; }
+`

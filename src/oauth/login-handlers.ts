@@ -1,130 +1,284 @@
 import { ConnectionError, InvalidArgumentError, LoginError, TimeoutError } from '../errors/index.ts'
+import { isError } from '../errors/redact.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
+import { checkAppData } from './app-data.ts'
+import { checkFunction, checkOptions } from './check-options.ts'
 import { loginCookies } from './login-cookies.ts'
-import { type LoginFailure, loginErrorPage } from './login-error-page.ts'
-import { checkLoginRequest, type LoginRequest } from './login-request.ts'
+import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
+import { checkLoginRequest, type LoginRequest, loginRequestNames } from './login-request.ts'
 import type { OAuthApp } from './oauth-app.ts'
-import { safeReturnTo } from './return-to.ts'
+import { safeReturnTo, startPathOf, withReturnTo } from './return-to.ts'
 import { createSealer, type SealSecret } from './seal.ts'
 import { openedValue } from './seal-transaction.ts'
 import { fromRecord, missingTransaction } from './serialize-transaction.ts'
-import { type LoginTransaction, toRecord } from './transaction.ts'
+import { type TransactionRecord, toRecord } from './transaction.ts'
 
-/** A response, or nothing, which leaves the answer to the handler. */
+/** A response, or nothing, which leaves the response to the handler. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is welcome here
 export type HandlerResult = WebResponse | void | Promise<WebResponse | void>
 
-export interface LoginHandlersOptions extends LoginRequest {
+/** What `onConnected` learns about a login beside its token. */
+export interface LoginContext<Data = unknown> {
+  /** The request of the callback. */
+  readonly request: WebRequest
+  /** The path to continue with. The default one when the login is not known. */
+  readonly returnTo: string
+  /** What `start` was given as `data`. Undefined when it was given none, or when the login is not known. */
+  readonly data: Data | undefined
+}
+
+/** What `onError` learns about a login that failed. */
+export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
   /**
-   * Seals the login on its way, in a cookie. At least 32 characters, for example from `openssl rand -base64 32`; the same
+   * The status of the default page: 403 when access was denied, 502 when the service is at fault or does not accept the
+   * app, 500 when `onConnected` failed, else 400.
+   */
+  readonly status: number
+}
+
+export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
+  /**
+   * Seals the login under way, in a cookie. At least 32 characters, for example from `openssl rand -base64 32`; the same
    * on every server. Several for rotation: the first seals, every one opens.
    */
   readonly secret: SealSecret
   /**
-   * The login has ended well: store the token. Answer with a response of your own, or with nothing to send the browser
-   * on to `returnTo`. What it throws is thrown by the handler, for your framework to deal with.
+   * Called with the token of a completed login, to store it. Returns a response of your own, or nothing to send the
+   * browser on to `returnTo`. What it throws goes to `onError`, or to your framework when there is none; the login is
+   * over either way.
    */
-  readonly onConnected: (
-    token: AccessToken,
-    context: { readonly request: WebRequest; readonly returnTo: string },
-  ) => HandlerResult
+  readonly onConnected: (token: AccessToken, context: LoginContext<Data>) => HandlerResult
   /**
-   * The login has failed: log it. Answer with a response of your own, or with nothing for a plain page that names the
-   * reason (400, 403 or 502).
+   * Called when a login failed, to log it: with a `LoginError`, `ConnectionError` or `TimeoutError`, or with what
+   * `onConnected` threw. Returns a response of your own, or nothing for a page that says what happened and links to the
+   * start of the login. What it throws is thrown by the handler.
    */
-  readonly onError?: ((error: LoginFailure, context: { readonly request: WebRequest }) => HandlerResult) | undefined
+  readonly onError?: ((error: Error, context: LoginErrorContext<Data>) => HandlerResult) | undefined
   /**
-   * Where the browser goes after the login, a path of your own site. The start address can name another,
-   * `?return_to=/inbox`; one that leaves the site is ignored.
+   * Where the browser goes after the login, a path of your own site of at most 1,024 characters. The start address can
+   * name another, `?return_to=/inbox`; one that leaves the site or is too long is ignored.
    * @default '/'
    */
   readonly returnTo?: string | undefined
   /**
-   * What the cookies' names begin with, after `__Host-` where that is possible.
+   * Prefix of the cookies' names, after `__Host-` where that is possible. At most 64 letters, digits, `_` and `-`.
    * @default 'support_login'
    */
   readonly cookieName?: string | undefined
 }
 
-/** Two request handlers. They need no `this` and keep nothing in memory, so any number of servers can share a login. */
-export interface LoginHandlers {
-  /** Answers GET and POST by sending the browser to the consent screen. */
-  readonly start: (request: WebRequest) => Promise<WebResponse>
+const optionNames = {
+  ...loginRequestNames,
+  secret: true,
+  onConnected: true,
+  onError: true,
+  returnTo: true,
+  cookieName: true,
+} satisfies Record<keyof LoginHandlersOptions, true>
+
+/** The options of one login. Each replaces that of the handlers. */
+export interface LoginStartOptions<Data = unknown> {
+  /** The scopes to request. */
+  readonly scope?: LoginRequest['scope'] | undefined
+  /** The actor to request. */
+  readonly actor?: LoginRequest['actor']
+  /** Further parameters for the authorize address, in place of all of those of the handlers. */
+  readonly parameters?: LoginRequest['parameters']
+  /**
+   * A JSON value of your app, for example the id of the user who starts the login; at most 1,024 bytes. It travels
+   * sealed in the login's cookie and is passed to `onConnected` and `onError`.
+   */
+  readonly data?: Data | undefined
+}
+
+const startOptionNames = { ...loginRequestNames, data: true } satisfies Record<keyof LoginStartOptions, true>
+
+/** Two request handlers. They need no `this` and no session store, so any number of servers can share a login. */
+export interface LoginHandlers<Data = unknown> {
+  /**
+   * Answers GET and POST by sending the browser to the consent screen. A speculative request (`Sec-Purpose: prefetch`)
+   * gets a 503 and starts nothing.
+   *
+   * Rejects with an `InvalidArgumentError` when an option is invalid, or when the login does not fit in a cookie. An
+   * object without any of the options is ignored, because frameworks pass a second argument of their own.
+   */
+  readonly start: (request: WebRequest, options?: LoginStartOptions<Data>) => Promise<WebResponse>
   /** Answers the GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
   readonly callback: (request: WebRequest) => Promise<WebResponse>
 }
 
+/** What the cookie of a login holds. */
+interface SealedLogin {
+  readonly transaction: TransactionRecord
+  readonly returnTo: string
+  /** Where the login was started, for the link of the error page. */
+  readonly startPath?: string | undefined
+  readonly data?: unknown
+}
+
 /**
- * A login for any framework whose handlers take a web-standard `Request` and give a `Response`; others through
+ * A login for any framework whose handlers take a web-standard `Request` and return a `Response`; others through
  * `toNodeListener`.
  *
- * The transaction travels in a sealed cookie of the browser that began it: HttpOnly, SameSite=Lax, Secure unless the
- * redirect URI is http, gone with the login. A callback in another browser finds no cookie. A sealed cookie cannot be
- * marked as used; a replayed callback fails because the cookie was cleared, and because the service takes a code once.
+ * The transaction travels in a sealed cookie of the browser that started it: HttpOnly, SameSite=Lax, Secure unless the
+ * redirect URI is http, cleared by the callback. A callback in another browser finds no cookie. A replayed callback is
+ * refused by the same process; elsewhere it fails because the cookie was cleared, and because the service accepts a code
+ * only once.
  *
  * Only the path of a request counts, not its scheme and host: behind a proxy a server sees others than the browser.
  *
- * @throws InvalidArgumentError when an option cannot be used
+ * @example
+ * const login = createLoginHandlers<{ userId: string }>(app, {
+ *   secret,
+ *   scope: ['conversations:read'],
+ *   onConnected: (token, { data }) => keep(token, data?.userId),
+ * })
+ * const response = await login.start(request, { data: { userId: user.id } })
+ *
+ * @throws InvalidArgumentError when an option is invalid
  */
-export function createLoginHandlers(app: OAuthApp, options: LoginHandlersOptions): LoginHandlers {
+export function createLoginHandlers<Data = unknown>(
+  app: OAuthApp,
+  options: LoginHandlersOptions<Data>,
+): LoginHandlers<Data> {
+  checkApp(app)
+  checkOptions('options', options, optionNames)
+  const { returnTo = '/', cookieName = 'support_login' } = options
+  checkFunction('onConnected', options.onConnected)
+  if (options.onError !== undefined) checkFunction('onError', options.onError)
+  const defaultReturnTo = checkReturnTo(returnTo)
+  const defaults = { scope: options.scope, actor: options.actor, parameters: options.parameters }
+  checkLoginRequest(defaults)
   const sealer = createSealer(options.secret, 'login cookie')
-  const cookies = loginCookies(app.redirectUri, options.cookieName ?? 'support_login')
-  const defaultReturnTo = checkReturnTo(options.returnTo ?? '/')
-  const loginRequest = { scope: options.scope, actor: options.actor, parameters: options.parameters }
-  checkLoginRequest(loginRequest)
+  const cookies = loginCookies(app.redirectUri, cookieName)
 
-  async function start(request: Request): Promise<Response> {
+  async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
     if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
-    const { url, transaction } = await app.startLogin(loginRequest)
+    if (isSpeculative(request)) return guard(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
+    const { data, ...login } = checkStartOptions(given)
+    const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
+    checkAppData(data)
+    const { url, transaction } = await app.startLogin({ scope, actor, parameters })
+    const record = toRecord(transaction)
+    const name = await cookies.nameFor(record.state)
     const asked = new URL(request.url).searchParams.getAll('return_to')
     const returnTo = (asked.length === 1 ? safeReturnTo(asked[0]) : undefined) ?? defaultReturnTo
-    const record = toRecord(transaction)
-    const sealed = await sealer.seal({ transaction: record, returnTo }, transaction.expiresAt)
+    const value = await seal(name, { transaction: record, returnTo, startPath: startPathOf(request.url), data })
     const lifetime = transaction.expiresAt - transaction.createdAt
     return guard(seeOther(url), [
-      ...cookies.makeRoom(request.headers.get('cookie')),
-      cookies.set(await cookies.nameFor(record.state), sealed, lifetime),
+      ...cookies.makeRoom(request.headers.get('cookie'), name, value),
+      cookies.set(name, value, lifetime),
     ])
+  }
+
+  /** Seals a login for its cookie, without what the browser asked for when that is too much. */
+  async function seal(name: string, login: SealedLogin): Promise<string> {
+    const { transaction, returnTo, data } = login
+    for (const smaller of [login, { transaction, returnTo, data }, { transaction, returnTo: defaultReturnTo, data }]) {
+      const sealed = await sealer.seal(smaller, transaction.expiresAt)
+      if (cookies.fits(name, sealed)) return sealed
+    }
+    throw new InvalidArgumentError(
+      data === undefined ? 'scope' : 'data',
+      'The login does not fit in a cookie.',
+      'Request fewer scopes, pass less `data`, or use a shorter `returnTo`.',
+    )
   }
 
   async function callback(request: Request): Promise<Response> {
     if (request.method !== 'GET') return notAllowed('GET')
     const cleared: string[] = []
+    let login: SealedLogin | undefined
     let token: AccessToken
-    let returnTo: string
     try {
       const name = await cookies.nameFor(new URL(request.url).searchParams.get('state') ?? '')
       const sealed = cookies.read(request.headers.get('cookie'), name)
       if (sealed === undefined) throw missingTransaction()
       cleared.push(cookies.clear(name))
-      const login = readLogin(openedValue(await sealer.open(sealed)))
-      returnTo = login.returnTo
+      login = openedValue(await sealer.open(sealed)) as SealedLogin
       // Without the request's signal: a browser that goes away now would cost the token, which is the service's already.
-      token = await app.finishLogin(request, login.transaction)
+      token = await app.finishLogin(request, fromRecord(login.transaction))
     } catch (error) {
       if (!isLoginFailure(error)) throw error
-      return guard((await options.onError?.(error, { request })) ?? loginErrorPage(error), cleared)
+      return fail(error, error)
     }
-    return guard((await options.onConnected(token, { request, returnTo })) ?? seeOther(returnTo), cleared)
+    try {
+      const result = await options.onConnected(token, contextOf(login))
+      return guard(checkResult('onConnected', result) ?? seeOther(login.returnTo), cleared)
+    } catch (error) {
+      if (options.onError === undefined) throw error
+      return fail(toError(error), undefined)
+    }
+
+    function contextOf(known: SealedLogin | undefined): LoginContext<Data> {
+      // Sealed by `start`, whose caller's compiler checked the type.
+      const data = known?.data as Data | undefined
+      return { request, returnTo: known?.returnTo ?? defaultReturnTo, data }
+    }
+
+    async function fail(error: Error, failure: LoginFailure | undefined): Promise<Response> {
+      const context = contextOf(login)
+      const status = failure === undefined ? 500 : statusOf(failure)
+      const result = checkResult('onError', await options.onError?.(error, { ...context, status }))
+      const startPath = login?.startPath
+      const tryAgain = startPath === undefined ? defaultReturnTo : withReturnTo(startPath, context.returnTo)
+      return guard(result ?? loginErrorPage(failure, tryAgain), cleared)
+    }
   }
 
   return { start, callback }
 }
 
-function readLogin(value: unknown): { readonly transaction: LoginTransaction; readonly returnTo: string } {
-  const { transaction, returnTo } = value as { transaction: unknown; returnTo: string }
-  return { transaction: fromRecord(transaction), returnTo }
+function checkApp(app: unknown): void {
+  if (typeof (app as Partial<OAuthApp> | null | undefined)?.finishLogin === 'function') return
+  throw new InvalidArgumentError('app', '`app` must be an `OAuthApp`.', 'Create one with your client secret.')
+}
+
+function checkReturnTo(returnTo: unknown): string {
+  const safe = safeReturnTo(returnTo)
+  if (safe !== undefined) return safe
+  throw new InvalidArgumentError(
+    'returnTo',
+    '`returnTo` must be a path of this site of at most 1,024 characters.',
+    'Pass one like "/inbox".',
+  )
+}
+
+/** The options of a login, or none when the second argument is a framework's (Next.js: `{ params }`; Hono: a function). */
+function checkStartOptions<Data>(given: LoginStartOptions<Data> | undefined): LoginStartOptions<Data> {
+  if (given === undefined || typeof given === 'function') return {}
+  if (typeof given === 'object' && given !== null && !Object.keys(startOptionNames).some((name) => name in given)) {
+    return {}
+  }
+  checkOptions('options', given, startOptionNames)
+  return given
+}
+
+/** Whether a browser loads the page before anybody asked for it. */
+function isSpeculative({ headers }: Request): boolean {
+  return ['sec-purpose', 'purpose', 'x-moz'].some((name) => /\bprefetch\b/i.test(headers.get(name) ?? ''))
 }
 
 function isLoginFailure(error: unknown): error is LoginFailure {
   return error instanceof LoginError || error instanceof ConnectionError || error instanceof TimeoutError
 }
 
-function checkReturnTo(returnTo: unknown): string {
-  const safe = safeReturnTo(returnTo)
-  if (safe !== undefined) return safe
-  throw new InvalidArgumentError('returnTo', '`returnTo` is not a path of this site.', 'Pass one like "/inbox".')
+function toError(thrown: unknown): Error {
+  return isError(thrown) ? thrown : new Error('`onConnected` threw a value that is not an error.', { cause: thrown })
+}
+
+/** Recognised by its members: a `Response` can be that of another realm or package. */
+function checkResult(name: string, result: unknown): Response | undefined {
+  if (result === undefined) return undefined
+  const { status, headers } = (result ?? {}) as Partial<Response>
+  const isStatus = typeof status === 'number' && status >= 200 && status <= 599
+  if (isStatus && typeof headers?.forEach === 'function') return result as Response
+  throw new InvalidArgumentError(
+    name,
+    `\`${name}\` returned something that is not a \`Response\`.`,
+    'Return a `Response`, or nothing.',
+  )
 }
 
 function notAllowed(allow: string): Response {

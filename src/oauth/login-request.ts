@@ -1,14 +1,16 @@
 import type { Actor } from '../actor.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
+import { checkOptions } from './check-options.ts'
 
 /** What a login asks for. */
 export interface LoginRequest {
   /**
-   * The scopes to ask for, as a list or separated by spaces. `scopesFor` names those that operations need. A member's
-   * role can take `:write` scopes away again (specification, section 5).
+   * The scopes to request, as a list or separated by spaces. `scopesFor` returns those that operations need;
+   * `scopesToRequest` of an `InsufficientScopeError` those that a call lacked. A member's role can take `:write` scopes
+   * away again (specification, section 5).
    */
-  readonly scope: readonly Scope[] | string
+  readonly scope: readonly (Scope | (string & {}))[] | string
   /**
    * Whom the token is to act for. Not sent when absent: the service then decides (the parameter is in the reference,
    * section 3.1, which prints no default).
@@ -17,6 +19,12 @@ export interface LoginRequest {
   /** Further parameters for the authorize address. May not name those that the login sets itself. */
   readonly parameters?: Readonly<Record<string, string>> | undefined
 }
+
+export const loginRequestNames = {
+  scope: true,
+  actor: true,
+  parameters: true,
+} as const satisfies Record<keyof LoginRequest, true>
 
 /** A login request, checked. */
 export interface CheckedLoginRequest {
@@ -46,10 +54,11 @@ const ownParameters: readonly string[] = [
 
 /** Checks a login request before anything is made. Throws `InvalidArgumentError`. */
 export function checkLoginRequest(request: LoginRequest): CheckedLoginRequest {
+  checkOptions('request', request, loginRequestNames)
   return {
     scope: checkScope(request.scope),
     actor: checkActor(request.actor),
-    parameters: checkParameters(request.parameters ?? {}),
+    parameters: checkParameters(request.parameters),
   }
 }
 
@@ -71,7 +80,14 @@ function checkActor(actor: unknown): Actor | undefined {
   throw new InvalidArgumentError('actor', '`actor` is neither "app" nor "self".', 'Pass one of the two, or neither.')
 }
 
-function checkParameters(parameters: Readonly<Record<string, unknown>>): [string, string][] {
+function checkParameters(parameters: unknown = {}): [string, string][] {
+  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
+    throw new InvalidArgumentError(
+      'parameters',
+      '`parameters` must be an object.',
+      "Pass names and values, for example { prompt: 'consent' }.",
+    )
+  }
   return Object.entries(parameters).map(([name, value]) => {
     if (ownParameters.includes(name)) {
       throw new InvalidArgumentError(

@@ -1,68 +1,134 @@
 import type { WebRequest, WebResponse } from '../web-types.ts'
+import { checkFunction, checkOptions } from './check-options.ts'
 
-/** What the adapter reads of a request of `node:http` or Express. */
+/** What the adapter reads from a request of `node:http`, `node:http2` or Express. */
 export interface NodeRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
-  /** Express: the address before a mounted router cut its path off. */
+  /** Express: the address before a mounted router removed its own path. */
   readonly originalUrl?: string | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-/** What the adapter calls of a response of `node:http` or Express. */
+/** What the adapter calls on a response of `node:http`, `node:http2` or Express. */
 export interface NodeResponse {
   statusCode: number
+  getHeader(name: string): number | string | readonly string[] | undefined
   setHeader(name: string, value: string | readonly string[]): unknown
   end(body: Uint8Array): unknown
 }
 
+export interface NodeListenerOptions {
+  /** Called with what the handler threw when there is no `next` to receive it. The response is a plain 500. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+const optionNames = { onError: true } satisfies Record<keyof NodeListenerOptions, true>
+
+/** The only origin that a handler sees. The `Host` header is not used: its sender can write anything there. */
+const origin = 'http://localhost'
+
+/** The methods that a handler can receive. The platform's `Request` refuses CONNECT, TRACE and TRACK. */
+const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
 /**
- * A handler of web-standard requests as a listener for `node:http`, Express and Connect. Request bodies are not passed
- * on: a login needs none.
+ * Adapts a handler of web-standard requests to a listener for `node:http`, `node:http2`, Express and Connect.
  *
- * What the handler throws goes to `next`, where there is one. Without it the answer is a bare 500 and the listener
- * rejects, as any async listener does.
+ * The handler receives method, headers, path and query; the origin of `request.url` is always `http://localhost`, and
+ * the body is not passed on, because a login needs none. Another method gets a 405, and a request that cannot be read a
+ * 400. `Set-Cookie` and `Vary` are added to those that earlier middleware has set.
+ *
+ * The listener never rejects. What the handler throws goes to `next` where there is one, and otherwise to `onError`, with
+ * a 500 as the response.
  *
  * @example
  * expressApp.get('/login', toNodeListener(login.start))
+ *
+ * @throws InvalidArgumentError when `handler` or `onError` is not a function
  */
 export function toNodeListener(
   handler: (request: WebRequest) => Promise<WebResponse>,
+  options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse, next?: (error: unknown) => void) => Promise<void> {
+  checkFunction('handler', handler)
+  checkOptions('options', options, optionNames)
+  const { onError } = options
+  if (onError !== undefined) checkFunction('onError', onError)
   return async (request, response, next) => {
     try {
-      await send(await handler(toWebRequest(request)), response)
+      const received = toWebRequest(request)
+      await send(received instanceof Response ? received : await handler(received), response)
     } catch (error) {
       if (next !== undefined) return next(error)
-      response.statusCode = 500
-      response.end(new Uint8Array())
-      throw error
+      sendFailure(response)
+      try {
+        onError?.(error)
+      } catch {
+        // A rejection here would end the process.
+      }
     }
   }
 }
 
-function toWebRequest(request: NodeRequest): Request {
+/** The request for the handler, or the response that refuses it. */
+function toWebRequest({ method = 'GET', originalUrl, url = '/', headers }: NodeRequest): Request | Response {
+  if (!methods.includes(method)) return refusal(405, 'Method Not Allowed', { allow: methods.join(', ') })
+  try {
+    return new Request(origin + pathOf(originalUrl ?? url), { method, headers: toHeaders(headers) })
+  } catch {
+    return refusal(400, 'Bad Request')
+  }
+}
+
+/** The path and query of a request target in origin form or absolute form (RFC 9112, section 3.2). */
+function pathOf(target: string): string {
+  // As it is: resolved against a base, `//user@host` would name another host.
+  if (target.startsWith('/')) return target
+  const { protocol, pathname, search } = new URL(target)
+  if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('The request target is not an http address.')
+  return pathname + search
+}
+
+function toHeaders(received: NodeRequest['headers']): Headers {
   const headers = new Headers()
-  for (const [name, value] of Object.entries(request.headers)) {
+  for (const [name, value] of Object.entries(received)) {
     // HTTP/2 has its pseudo-headers here too.
     if (value === undefined || name.startsWith(':')) continue
     for (const item of typeof value === 'string' ? [value] : value) headers.append(name, item)
   }
-  const path = request.originalUrl ?? request.url ?? '/'
-  // Whoever sends the request writes its host; a login relies on the path alone.
-  const origins = [`http://${headers.get('host')}`, 'http://localhost']
-  const origin = origins.find((candidate) => URL.canParse(path, candidate))
-  const url = origin === undefined ? 'http://localhost/' : new URL(path, origin)
-  return new Request(url, { method: request.method ?? 'GET', headers })
+  return headers
+}
+
+function refusal(status: number, text: string, headers: Record<string, string> = {}): Response {
+  return new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
 
 async function send(answer: Response, response: NodeResponse): Promise<void> {
   const body = new Uint8Array(await answer.arrayBuffer())
   response.statusCode = answer.status
   answer.headers.forEach((value, name) => {
-    if (name !== 'set-cookie') response.setHeader(name, value)
+    if (name === 'set-cookie') return
+    response.setHeader(name, name === 'vary' ? [...existing(response, name), value].join(', ') : value)
   })
   const cookies = answer.headers.getSetCookie()
-  if (cookies.length > 0) response.setHeader('set-cookie', cookies)
+  if (cookies.length > 0) response.setHeader('set-cookie', [...existing(response, 'set-cookie'), ...cookies])
   response.end(body)
+}
+
+function existing(response: NodeResponse, name: string): readonly string[] {
+  const value = response.getHeader(name)
+  if (value === undefined) return []
+  return typeof value === 'object' ? value : [String(value)]
+}
+
+function sendFailure(response: NodeResponse): void {
+  const body = new TextEncoder().encode('Internal Server Error')
+  try {
+    response.statusCode = 500
+    response.setHeader('content-type', 'text/plain; charset=utf-8')
+    response.setHeader('content-length', String(body.length))
+    response.end(body)
+  } catch {
+    // The response was closed, or somebody else has begun it.
+  }
 }

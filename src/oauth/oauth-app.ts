@@ -2,15 +2,15 @@ import { expectNoState, validateAuthResponse } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
-import { isBrowser } from './browser.ts'
+import { isPublicPlace } from './browser.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { checkMilliseconds, checkText } from './check-options.ts'
+import { checkFlag, checkFunction, checkMilliseconds, checkOptions, checkText } from './check-options.ts'
 import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
 import type { LoginRequest } from './login-request.ts'
 import { everyForm } from './outside-text.ts'
 import { inspectSymbol, placeholder, printAs } from './print.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
-import { type CommonAppOptions, readSettings } from './settings.ts'
+import { type CommonAppOptions, commonOptionNames, readSettings } from './settings.ts'
 import { type StartedLogin, startLogin } from './start-login.ts'
 import { type ExchangeSettings, requestToken } from './token-request.ts'
 import { readTokenResponse } from './token-response.ts'
@@ -42,10 +42,21 @@ export interface OAuthAppOptions extends CommonAppOptions {
   readonly dangerouslyAllowSecretInBrowser?: boolean | undefined
 }
 
+const optionNames = {
+  ...commonOptionNames,
+  clientSecret: true,
+  clientAuthentication: true,
+  fetch: true,
+  timeout: true,
+  dangerouslyAllowSecretInBrowser: true,
+} satisfies Record<keyof OAuthAppOptions, true>
+
 export interface ExchangeOptions {
   /** Ends the exchange at once; it then rejects with the signal's reason. */
   readonly signal?: WebAbortSignal | undefined
 }
+
+const exchangeOptionNames = { signal: true } satisfies Record<keyof ExchangeOptions, true>
 
 /**
  * An OAuth app with its client secret, on your server: starts logins and finishes them (authorization code grant with
@@ -64,9 +75,11 @@ export class OAuthApp {
   readonly redirectUri: string
 
   constructor(options: OAuthAppOptions) {
+    checkOptions('options', options, optionNames)
     const clientSecret = checkSecret(options)
     const settings = readSettings(options)
     const { clientAuthentication = 'client_secret_post', fetch: customFetch, timeout = 30_000 } = options
+    if (customFetch !== undefined) checkFunction('fetch', customFetch)
     this.#settings = {
       ...settings,
       credentials: clientCredentials(clientAuthentication, settings.client.client_id, clientSecret),
@@ -100,6 +113,7 @@ export class OAuthApp {
     transaction: LoginTransaction,
     options: ExchangeOptions = {},
   ): Promise<AccessToken> {
+    checkOptions('options', options, exchangeOptionNames)
     options.signal?.throwIfAborted()
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     const secrets = everyForm([...this.#settings.credentials.secrets, code, state, codeVerifier])
@@ -117,6 +131,7 @@ export class OAuthApp {
    * @throws TimeoutError when the answer was not there in time
    */
   async exchangeCode(grant: AuthorizationCodeGrant, options: ExchangeOptions = {}): Promise<AccessToken> {
+    checkOptions('options', options, exchangeOptionNames)
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
     // The state was compared where the login was started; what is left to check here is the code itself.
     const { server, client } = this.#settings
@@ -146,10 +161,11 @@ function checkSecret(options: OAuthAppOptions): string {
       'Pass it; or, where there is none, use `PublicOAuthApp` and let your server exchange the code.',
     )
   }
-  if (isBrowser() && options.dangerouslyAllowSecretInBrowser !== true) {
+  const isAllowed = checkFlag('dangerouslyAllowSecretInBrowser', options.dangerouslyAllowSecretInBrowser)
+  if (isPublicPlace() && !isAllowed) {
     throw new InvalidArgumentError(
       'clientSecret',
-      'A client secret in a browser can be read by everybody who opens the page.',
+      'A client secret in a browser or a React Native app can be read by everybody who uses it.',
       'Use `PublicOAuthApp` here and `exchangeCode` on your server.',
     )
   }

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isLoopback } from '../http/base-url.ts'
+import { hasStrayCharacters, strayCharacters } from './check-options.ts'
 
 /** The parameters of a callback (RFC 6749, section 4.1.2; RFC 9207), which a redirect URI may not bring itself. */
 const callbackParameters = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']
@@ -14,6 +15,8 @@ export function checkRedirectUri(redirectUri: unknown, allowInsecureHttp: boolea
   const hint = 'Pass the redirect URI exactly as it is registered for the app.'
   const invalid = (problem: string) => new InvalidArgumentError('redirectUri', `\`redirectUri\` ${problem}.`, hint)
   if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) throw invalid('is not an absolute address')
+  // The URL parser would drop them, and the service compares what was written.
+  if (hasStrayCharacters(redirectUri)) throw strayCharacters('redirectUri')
   const url = new URL(redirectUri)
   if (redirectUri.includes('#')) throw invalid('has a fragment')
   if (url.username !== '' || url.password !== '') throw invalid('has a user or password')

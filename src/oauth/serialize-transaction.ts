@@ -15,8 +15,8 @@ export function serializeTransaction(transaction: LoginTransaction): string {
 }
 
 /**
- * Reads what `serializeTransaction` wrote. Takes the answer of `sessionStorage.getItem` as it is, and remove the item
- * at once: a transaction serves one callback, and a second copy of the text cannot know of the first.
+ * Reads what `serializeTransaction` wrote. Accepts the result of `sessionStorage.getItem` as it is. Remove the item
+ * at once: a transaction serves one callback, and after a reload the page cannot know of the first.
  *
  * @throws LoginError `transaction_missing` when there is no text, `transaction_invalid` when it is not a transaction,
  * `transaction_expired`

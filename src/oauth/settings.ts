@@ -1,6 +1,6 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { parseBaseUrl } from '../http/base-url.ts'
-import { checkMilliseconds, checkText } from './check-options.ts'
+import { checkFlag, checkMilliseconds, checkText } from './check-options.ts'
 import { checkRedirectUri } from './redirect-uri.ts'
 
 /** The options that an app has with and without a client secret. */
@@ -37,15 +37,25 @@ export interface AppSettings {
   readonly client: Client
 }
 
+export const commonOptionNames = {
+  baseUrl: true,
+  clientId: true,
+  redirectUri: true,
+  issuer: true,
+  transactionLifetime: true,
+  allowInsecureHttp: true,
+} as const satisfies Record<keyof CommonAppOptions, true>
+
 export function readSettings(options: CommonAppOptions): AppSettings {
-  const allowInsecureHttp = options.allowInsecureHttp === true
+  const { issuer, transactionLifetime = 600_000 } = options
+  const allowInsecureHttp = checkFlag('allowInsecureHttp', options.allowInsecureHttp)
   const baseUrl = parseBaseUrl(options.baseUrl, allowInsecureHttp).href.replace(/\/$/, '')
   return {
     baseUrl,
     redirectUri: checkRedirectUri(options.redirectUri, allowInsecureHttp),
-    transactionLifetime: checkMilliseconds('transactionLifetime', options.transactionLifetime ?? 600_000),
+    transactionLifetime: checkMilliseconds('transactionLifetime', transactionLifetime),
     server: {
-      issuer: checkText('issuer', options.issuer ?? baseUrl),
+      issuer: issuer === undefined ? baseUrl : checkText('issuer', issuer),
       authorization_endpoint: `${baseUrl}/api/oauth/authorize`,
       token_endpoint: `${baseUrl}/api/oauth/token`,
     },

@@ -26,14 +26,21 @@ export async function readTokenResponse(
   // Some services answer 200 to a refusal.
   if (!accepted || (body !== undefined && !('access_token' in body))) throw refusal(answer, expected.secrets)
   if (body === undefined) throw unusable(answer.status, 'is not a JSON object')
-  const scope = typeof body.scope === 'string' ? body.scope : undefined
-  const accessToken = await validate(settings, answer.status, body)
+  const scope = scopeOf(body)
+  const accessToken = await validate(settings, answer.status, { ...body, scope })
   return new AccessToken({
     accessToken,
+    baseUrl: settings.baseUrl,
+    clientId: settings.client.client_id,
     tokenType: String(body.token_type),
-    scope: scope ?? expected.requestedScope ?? '',
+    scope: typeof scope === 'string' ? scope : (expected.requestedScope ?? ''),
     requestedScope: expected.requestedScope,
   })
+}
+
+/** The granted scopes. Some services send a list where RFC 6749, section 5.1 has a string. */
+function scopeOf({ scope }: JsonObject): unknown {
+  return Array.isArray(scope) && scope.every((name) => typeof name === 'string') ? scope.join(' ') : scope
 }
 
 /**

@@ -6,8 +6,6 @@ import { parseScopes, type Scope } from '../scopes.ts'
 interface TransactionSecrets {
   readonly state: string
   readonly codeVerifier: string
-  /** Set by the first callback that brings the right state. */
-  used: boolean
 }
 
 /** A transaction as it is written down. */
@@ -25,6 +23,15 @@ export interface TransactionRecord {
 
 /** Beside the object, not in it: so no way of printing, copying or serialising a transaction reaches them. */
 const secrets = /* @__PURE__ */ new WeakMap<LoginTransaction, TransactionSecrets>()
+
+/**
+ * The states that a callback has used, with the time they expire, so that a second copy of a transaction (a cookie that
+ * came back, a page that was reloaded) is refused as well, as long as the process lives.
+ */
+const usedStates = /* @__PURE__ */ new Map<string, number>()
+
+/** How many used states are remembered. Past it the oldest is forgotten; the service still accepts a code only once. */
+const mostUsedStates = 10_000
 
 /**
  * One login on its way, from `startLogin` to the callback. It owns the state and the code verifier, and shows neither:
@@ -63,7 +70,7 @@ export class LoginTransaction {
     this.actor = record.actor
     this.createdAt = record.createdAt
     this.expiresAt = record.expiresAt
-    secrets.set(this, { state: record.state, codeVerifier: record.codeVerifier, used: false })
+    secrets.set(this, { state: record.state, codeVerifier: record.codeVerifier })
   }
 }
 
@@ -76,7 +83,7 @@ export function openSecrets(transaction: LoginTransaction): TransactionSecrets {
       hint: 'Keep it with `serializeTransaction` or `sealTransaction`; a JSON copy lacks what the login needs.',
     })
   }
-  if (held.used) {
+  if (usedStates.has(held.state)) {
     throw new LoginError('The login transaction has been used by an earlier callback.', {
       reason: 'transaction_used',
       hint: 'Start the login again.',
@@ -84,6 +91,16 @@ export function openSecrets(transaction: LoginTransaction): TransactionSecrets {
   }
   if (Date.now() >= transaction.expiresAt) throw expiredTransaction()
   return held
+}
+
+/** Ends a transaction, and each copy of it in this process. */
+export function markUsed(transaction: LoginTransaction): void {
+  const { state } = openSecrets(transaction)
+  for (const [oldest, expiresAt] of usedStates) {
+    if (Date.now() < expiresAt && usedStates.size < mostUsedStates) break
+    usedStates.delete(oldest)
+  }
+  usedStates.set(state, transaction.expiresAt)
 }
 
 /** The transaction as plain data, secrets included. */

@@ -14,7 +14,13 @@ test.each([undefined, secret])('nothing that a store gives out shows a token or 
   const events: unknown[] = []
   const keep = (event: unknown) => void events.push(event)
   const accessToken = sandbox.issueToken({ actor: 'self' })
-  const token = new AccessToken({ accessToken, tokenType: 'Bearer', scope: 'users:read' })
+  const token = new AccessToken({
+    accessToken,
+    baseUrl: sandbox.url,
+    clientId: sandbox.app.clientId,
+    tokenType: 'Bearer',
+    scope: 'users:read',
+  })
   const store = makeStore(sandbox, {
     ...(key !== undefined && { secret: key }),
     onRevoked: keep,

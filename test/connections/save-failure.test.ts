@@ -185,7 +185,13 @@ describe('a /me that does not say whose the token is', () => {
   })
 
   test('of its scopes leaves those that the login granted', async () => {
-    const token = new AccessToken({ accessToken: 'token', tokenType: 'Bearer', scope: 'users:read users:write' })
+    const token = new AccessToken({
+      accessToken: 'token',
+      baseUrl: 'https://service.example',
+      clientId: 'app_abc123',
+      tokenType: 'Bearer',
+      scope: 'users:read users:write',
+    })
     expect((await storeWith({ ...whole, scopes: null }).save(token)).scopes).toEqual(['users:read', 'users:write'])
     expect((await storeWith(whole).save(token)).scopes).toEqual(['users:read'])
   })

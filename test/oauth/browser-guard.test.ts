@@ -22,6 +22,7 @@ describe('a client secret', () => {
   test.each([
     ['a page', () => inPage()],
     ["a page's worker", () => inWorker(chrome)],
+    ['a React Native app', () => vi.stubGlobal('navigator', { product: 'ReactNative' })],
   ])('is refused in %s', (_title, enter) => {
     enter()
     expect(() => make()).toThrow('can be read by everybody')
@@ -30,7 +31,7 @@ describe('a client secret', () => {
   test('is taken in a browser only when that is asked for aloud', () => {
     inPage()
     expect(make({ dangerouslyAllowSecretInBrowser: true }).clientId).toBe('app_abc123')
-    expect(() => make({ dangerouslyAllowSecretInBrowser: 'no' })).toThrow('can be read by everybody')
+    expect(() => make({ dangerouslyAllowSecretInBrowser: 'no' })).toThrow('must be a boolean')
   })
 
   test.each(['Cloudflare-Workers', 'Deno/2.5.0', 'Bun/1.3.0'])('is welcome in a server that says %s', (userAgent) => {

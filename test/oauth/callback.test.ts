@@ -36,6 +36,7 @@ describe('a callback is refused before anything is sent', () => {
     ['no code', 'missing_parameter', { code: undefined }],
     ['an empty code', 'missing_parameter', { code: '' }],
     ['another issuer', 'issuer_mismatch', { iss: 'https://evil.example' }],
+    ['an empty issuer', 'issuer_mismatch', { iss: '' }],
     ['an error without the right state', 'state_mismatch', { error: 'access_denied', state: 'x' }],
     ['a token of the implicit flow', 'authorization_failed', { token: 'abc' }],
     ['an ID token', 'authorization_failed', { id_token: 'abc' }],
@@ -140,6 +141,30 @@ describe('a transaction', () => {
     const login = await app.startLogin({ scope })
     await app.finishLogin(callbackOf(login), login.transaction)
     await loginError(app.finishLogin(callbackOf(login), login.transaction), 'transaction_used')
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test.each([
+    ['?tenant=1', ''],
+    ['', '?tenant=1'],
+    ['?tenant=1', '?tenant=2'],
+  ])('for the redirect URI with the query "%s" does not serve the one with "%s"', async (query, otherQuery) => {
+    const [app, other] = [query, otherQuery].map((text) => makeApp(endpoint.url, { redirectUri: redirectUri + text }))
+    const login = await app!.startLogin({ scope })
+    // It has every parameter of both, so the address alone would pass.
+    const url = new URL(callbackOf(login))
+    for (const [name, value] of new URLSearchParams(otherQuery)) url.searchParams.append(name, value)
+    await loginError(other!.finishLogin(url, login.transaction), 'redirect_uri_mismatch')
+    expect(endpoint.requests).toEqual([])
+    await app!.finishLogin(callbackOf(login), login.transaction)
+  })
+
+  test('serves one callback, however often it was written down', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const copies = [1, 2, 3].map(() => parseTransaction(serializeTransaction(login.transaction)))
+    const outcomes = await Promise.allSettled(copies.map((copy) => app.finishLogin(callbackOf(login), copy)))
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
     expect(endpoint.requests).toHaveLength(1)
   })
 

@@ -33,6 +33,15 @@ describe('a login that ends well', () => {
     expect(token.missingScopes).toEqual([])
   })
 
+  test('names the service and the app that the token belongs to', async () => {
+    const app = makeApp(`${endpoint.url}/support/`)
+    const login = await app.startLogin({ scope })
+    const token = await app.finishLogin(callbackOf(login), login.transaction)
+    const expected = { baseUrl: `${endpoint.url}/support`, clientId: 'app_abc123' }
+    expect(token).toMatchObject(expected)
+    expect(JSON.parse(JSON.stringify(token))).toMatchObject(expected)
+  })
+
   test('names the scopes that were asked for and not granted', async () => {
     endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
     const token = await finish()
@@ -140,6 +149,15 @@ describe('answers that are odd but usable', () => {
     expect(token.missingScopes).toEqual([])
   })
 
+  test('a scope that is a list', async () => {
+    const granted = ['conversations:read', 'contacts:read']
+    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: granted })
+    const token = await finish()
+    expect(token.scope).toBe('conversations:read contacts:read')
+    expect(token.scopes).toEqual(granted)
+    expect(token.missingScopes).toEqual(['messages:write'])
+  })
+
   test('a body without a JSON content type', async () => {
     const body = JSON.stringify({ access_token: accessToken, token_type: 'Bearer', scope: 'a:read' })
     endpoint.answer = (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(body)
@@ -159,7 +177,8 @@ describe('answers that cannot be used', () => {
     ['an access token that is not ASCII', { ...good, access_token: 'swot_é' }],
     ['no token type', { ...good, token_type: undefined }],
     ['another token type', { ...good, token_type: 'DPoP' }],
-    ['a scope that is a list', { ...good, scope: ['a:read'] }],
+    ['a scope that is a list of numbers', { ...good, scope: [7] }],
+    ['a scope that is an object', { ...good, scope: { read: true } }],
     ['a list', [good]],
     ['null', null],
     ['HTML', '<!doctype html><title>Welcome</title>'],

@@ -3,10 +3,12 @@ import {
   type AccessToken,
   createLoginHandlers,
   InvalidArgumentError,
-  type LoginFailure,
+  knownScopes,
+  LoginError,
   type LoginHandlersOptions,
   OAuthApp,
   type OAuthAppOptions,
+  PublicOAuthApp,
 } from '../../src/oauth/index.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts'
 import { Browser } from './helpers/browser.ts'
@@ -35,7 +37,7 @@ function makeSite({ app: appOptions = {}, handlers = {} }: Setup = {}) {
   const { clientId, clientSecret } = sandbox.app
   const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri, ...appOptions })
   const tokens: AccessToken[] = []
-  const errors: LoginFailure[] = []
+  const errors: Error[] = []
   const login = createLoginHandlers(app, {
     secret,
     scope: ['conversations:read', 'messages:write'],
@@ -118,11 +120,65 @@ describe('a login through the handlers', () => {
     expect(seen).toEqual(['/login/callback', '/a'])
   })
 
-  test('throws what the app throws, for the framework to deal with', async () => {
+  describe('whose onConnected fails', () => {
     const failure = new Error('the database is away')
-    const { browser, errors } = makeSite({ handlers: { onConnected: () => Promise.reject(failure) } })
-    await expect(browser().go(`${site}/login`)).rejects.toBe(failure)
-    expect(errors).toEqual([])
+    const onConnected = () => Promise.reject(failure)
+
+    test('passes the error to onError with status 500, and clears the cookie', async () => {
+      const seen: unknown[] = []
+      const onError: LoginHandlersOptions['onError'] = (error, { status }) => void seen.push(error, status)
+      const visitor = makeSite({ handlers: { onConnected, onError } }).browser()
+      const { response } = await visitor.go(`${site}/login`)
+      expect(seen).toEqual([failure, 500])
+      expect(response.status).toBe(500)
+      expect(await response.text()).not.toContain('database')
+      expect(visitor.cookies.size).toBe(0)
+    })
+
+    test('throws to the framework without onError, and the code is never sent again', async () => {
+      const { browser, serve } = makeSite({ handlers: { onConnected, onError: undefined } })
+      const visitor = browser()
+      const callback = await untilCallback(visitor)
+      const cookie = visitor.cookieHeader(new URL(callback))
+      await expect(visitor.request(callback)).rejects.toBe(failure)
+      const again = await serve(new Request(callback, { headers: { cookie } }))
+      expect(again.status).toBe(400)
+      expect(again.headers.getSetCookie()).toEqual([expect.stringContaining('Max-Age=0')])
+      expect(tokenRequests()).toHaveLength(1)
+    })
+
+    test.each([
+      ['a LoginError of its own', new LoginError('x', { reason: 'invalid_grant', hint: 'y' }), LoginError],
+      ['a value that is not an error', 'text', Error],
+    ])('with %s is the fault of the app too', async (_title, thrown, type) => {
+      const seen: unknown[] = []
+      const onError: LoginHandlersOptions['onError'] = (error, { status }) => void seen.push(error, status)
+      const { browser } = makeSite({ handlers: { onConnected: () => Promise.reject(thrown), onError } })
+      const { response } = await browser().go(`${site}/login`)
+      expect(response.status).toBe(500)
+      expect(seen).toEqual([expect.any(type), 500])
+    })
+
+    test('because its result is not a Response is told so', async () => {
+      for (const result of ['text', null, 7, {}, Response.error()]) {
+        const { browser, errors } = makeSite({ handlers: { onConnected: () => result as never } })
+        expect((await browser().go(`${site}/login`)).response.status).toBe(500)
+        expect(errors).toEqual([expect.objectContaining({ name: 'InvalidArgumentError', argument: 'onConnected' })])
+      }
+    })
+  })
+
+  test('starts nothing for a speculative request', async () => {
+    for (const [name, value] of [
+      ['sec-purpose', 'prefetch'],
+      ['sec-purpose', 'prefetch;prerender'],
+      ['purpose', 'prefetch'],
+    ] as const) {
+      const response = await makeSite().login.start(new Request(`${site}/login`, { headers: { [name]: value } }))
+      expect(response.status).toBe(503)
+      expect(response.headers.getSetCookie()).toEqual([])
+      expect(response.headers.get('location')).toBeNull()
+    }
   })
 
   test('needs no memory: a second server finishes what the first began', async () => {
@@ -183,24 +239,98 @@ describe('the cookie', () => {
     ])
   })
 
-  test('over http on loopback is bound to the path of the callback', async () => {
+  test('over http on loopback has no prefix', async () => {
     const app = { redirectUri: 'http://localhost:3000/login/callback', transactionLifetime: 90_500 }
     const { browser, tokens } = makeSite({ app, handlers: { cookieName: 'mine' } })
     const visitor = browser()
     const response = await visitor.request('http://localhost:3000/login')
     expect(response.headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^mine\.[0-9a-f]{16}=[\w.-]+; Max-Age=91; Path=\/login\/callback; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(/^mine\.[0-9a-f]{16}=[\w.-]+; Max-Age=91; Path=\/; HttpOnly; SameSite=Lax$/),
     ])
     await visitor.go('http://localhost:3000/login')
     expect(tokens).toHaveLength(1)
   })
 
-  test('is of a size that every browser keeps, with all scopes and a long path to return to', async () => {
-    const { knownScopes } = await import('../../src/oauth/index.ts')
-    const { browser } = makeSite({ handlers: { scope: knownScopes } })
-    const response = await browser().request(`${site}/login?return_to=/${'x'.repeat(511)}`)
-    const [cookie] = response.headers.getSetCookie()
-    expect(cookie?.length).toBeLessThan(4_096)
+  test.each(['/login;v=1/callback', '/login;domain=evil.example/callback'])(
+    'has the same attributes for a callback at %s, and the login succeeds',
+    async (path) => {
+      for (const origin of [site, 'http://localhost:3000']) {
+        sandbox.registerRedirectUri(origin + path)
+        const { login, tokens } = makeSite({ app: { redirectUri: origin + path } })
+        const visitor = new Browser({
+          [origin]: (request) =>
+            new URL(request.url).pathname === path ? login.callback(request) : login.start(request),
+        })
+        const started = await visitor.request(`${origin}/login`)
+        const secure = origin === site ? ' Secure;' : ''
+        expect(started.headers.getSetCookie()).toEqual([
+          expect.stringMatching(new RegExp(`=[\\w.-]+; Max-Age=600; Path=/;${secure} HttpOnly; SameSite=Lax$`)),
+        ])
+        const { at } = await visitor.go(started.headers.get('location') ?? '', (next) => next.includes(path))
+        await visitor.request(at)
+        expect(tokens).toHaveLength(1)
+      }
+    },
+  )
+
+  /** Logs in with one return_to after another, and gives the size of the cookies before each callback. */
+  async function sizes(start: string, returnTo: string, rounds: number) {
+    const visitor = makeSite({
+      app: { redirectUri: `${start}/callback` },
+      handlers: { scope: knownScopes },
+    }).browser()
+    const measured: { cookies: number; largest: number; together: number }[] = []
+    for (let round = 0; round < rounds; round++) {
+      await untilCallback(visitor, `${start}?return_to=${encodeURIComponent(returnTo)}`)
+      const header = visitor.cookieHeader(new URL(`${start}/callback`))
+      const largest = Math.max(...header.split('; ').map((cookie) => cookie.length))
+      measured.push({ cookies: visitor.cookies.size, largest, together: header.length })
+    }
+    return measured
+  }
+
+  test.each([
+    ['a long path', `/${'x'.repeat(1_000)}`],
+    ['a path of 511 CJK characters', `/${'漢'.repeat(511)}`],
+    ['a path far too long', `/${'x'.repeat(8_000)}`],
+    ['a short path', '/inbox'],
+  ])('stays below the limits of browsers and servers, alone and with others, given %s', async (_title, returnTo) => {
+    for (const start of [`${site}/login`, 'http://localhost:3000/login']) {
+      for (const { cookies, largest, together } of await sizes(start, returnTo, 8)) {
+        expect(cookies).toBeLessThanOrEqual(5)
+        expect(largest).toBeLessThanOrEqual(3_500)
+        expect(together).toBeLessThanOrEqual(6_100)
+      }
+    }
+  })
+
+  test('makes room for five short logins over http as well', async () => {
+    const measured = await sizes('http://localhost:3000/login', '/inbox', 7)
+    expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 3, 4, 5, 5, 5])
+  })
+
+  test('does without a return_to that is too long, and the login goes on', async () => {
+    const { browser, tokens } = makeSite({ handlers: { returnTo: '/home' } })
+    const { at } = await browser().go(`${site}/login?return_to=/${'%E6%BC%A2'.repeat(511)}`)
+    expect(at).toBe(`${site}/home`)
+    expect(tokens).toHaveLength(1)
+  })
+
+  test('does without the return_to and the start path when data leaves no room for them', async () => {
+    const { login, serve, tokens } = makeSite({ handlers: { scope: knownScopes, returnTo: '/home' } })
+    const query = `?from=${'x'.repeat(900)}&return_to=/${'y'.repeat(1_000)}`
+    const visitor = new Browser({
+      [site]: (request) =>
+        request.url.startsWith(`${site}/login?`) ? login.start(request, { data: 'd'.repeat(1_000) }) : serve(request),
+    })
+    expect((await visitor.go(`${site}/login${query}`)).at).toBe(`${site}/home`)
+    expect(tokens).toHaveLength(1)
+  })
+
+  test('refuses a login that cannot fit', async () => {
+    const scope = Array.from({ length: 200 }, (_, index) => `resource_number_${index}:read`)
+    const starting = makeSite({ handlers: { scope } }).login.start(new Request(`${site}/login`))
+    await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'scope' })
   })
 
   test('is one for each login: two tabs end well, in either order', async () => {
@@ -272,7 +402,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toHaveLength(1)
   })
 
-  test('a replayed callback with a kept cookie fails at the service', async () => {
+  test('a replayed callback with a kept cookie is refused before anything is sent', async () => {
     const { browser, errors, tokens } = makeSite()
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -281,7 +411,24 @@ describe('attacks', () => {
     for (const [name, cookie] of kept) visitor.cookies.set(name, cookie)
     await visitor.go(callback)
     expect(tokens).toHaveLength(1)
-    expect(errors).toMatchObject([{ reason: 'invalid_grant' }])
+    expect(errors).toMatchObject([{ reason: 'transaction_used' }])
+    expect(tokenRequests()).toHaveLength(1)
+  })
+
+  test('two callbacks with one cookie at the same time exchange the code once, whichever handlers they reach', async () => {
+    const [first, second] = [makeSite(), makeSite()]
+    const visitor = first.browser()
+    const callback = await untilCallback(visitor)
+    const cookie = visitor.cookieHeader(new URL(callback))
+    const responses = await Promise.all(
+      [first, first, second].map(({ serve }) => serve(new Request(callback, { headers: { cookie } }))),
+    )
+    expect(responses.map(({ status }) => status).sort()).toEqual([303, 400, 400])
+    expect([...first.errors, ...second.errors]).toMatchObject([
+      { reason: 'transaction_used' },
+      { reason: 'transaction_used' },
+    ])
+    expect(tokenRequests()).toHaveLength(1)
   })
 
   test('the code of one tab with the state of the other fails at the service: the verifier does not match', async () => {
@@ -332,6 +479,7 @@ describe('attacks', () => {
     ['duplicate_parameter', (url: URL) => url.searchParams.append('code', 'another')],
     ['duplicate_parameter', (url: URL) => url.searchParams.append('state', 'another')],
     ['issuer_mismatch', (url: URL) => url.searchParams.append('iss', 'https://evil.example')],
+    ['issuer_mismatch', (url: URL) => url.searchParams.append('iss', '')],
     ['missing_parameter', (url: URL) => url.searchParams.delete('code')],
     ['transaction_missing', (url: URL) => url.searchParams.delete('state')],
     ['transaction_missing', (url: URL) => url.searchParams.set('state', 'x')],
@@ -413,6 +561,92 @@ describe('attacks', () => {
   })
 })
 
+describe('the options of one login', () => {
+  const requested = (response: Response) => {
+    const { searchParams } = new URL(response.headers.get('location') ?? '')
+    return { scope: searchParams.get('scope'), actor: searchParams.get('actor'), prompt: searchParams.get('prompt') }
+  }
+  const request = () => new Request(`${site}/login`)
+
+  test('replace those of the handlers, one by one and for this login only', async () => {
+    const { login } = makeSite({ handlers: { parameters: { prompt: 'none' } } })
+    const usual = { scope: 'conversations:read messages:write', actor: 'self', prompt: 'none' }
+    expect(requested(await login.start(request(), { scope: 'contacts:read' }))).toEqual({
+      ...usual,
+      scope: 'contacts:read',
+    })
+    expect(requested(await login.start(request(), { actor: 'app' }))).toEqual({ ...usual, actor: 'app' })
+    expect(requested(await login.start(request(), { parameters: {} }))).toEqual({ ...usual, prompt: null })
+    expect(requested(await login.start(request(), { scope: undefined, data: 1 }))).toEqual(usual)
+    expect(requested(await login.start(request()))).toEqual(usual)
+  })
+
+  test.each<[string, unknown]>([
+    ['scope', { scope: null }],
+    ['scope', { scope: [] }],
+    ['actor', { actor: null }],
+    ['actor', { actor: 'owner' }],
+    ['parameters', { parameters: { state: 'mine' } }],
+    ['scopes', { actor: 'app', scopes: [] }],
+    ['options', null],
+    ['options', 'app'],
+    ['data', { data: () => {} }],
+    ['data', { data: 1n }],
+    ['data', { data: new Date(0) }],
+    ['data', { data: { list: [undefined] } }],
+    ['data', { data: { map: new Map() } }],
+    ['data', { data: Number.NaN }],
+    ['data', { data: 'x'.repeat(1_023) }],
+    ['data', { data: '漢'.repeat(341) }],
+  ])('are refused for %s', async (argument, options) => {
+    const starting = makeSite().login.start(request(), options as never)
+    await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument })
+  })
+
+  test('are not taken from the second argument of a framework', async () => {
+    const { login } = makeSite()
+    for (const argument of [{ params: Promise.resolve({}) }, () => {}, {}]) {
+      expect((await login.start(request(), argument as never)).status).toBe(303)
+    }
+  })
+
+  test.each([{ userId: 'u_1', tags: ['a', null, 2.5], optional: undefined }, 'x'.repeat(1_022), null, 0, []])(
+    'bring data back to onConnected, and show it to nobody on the way: %j',
+    async (data) => {
+      const seen: unknown[] = []
+      const { login, serve } = makeSite({
+        handlers: { onConnected: (_token, context) => void seen.push(context.data, context.returnTo) },
+      })
+      const visitor = new Browser({
+        [site]: (given) => (given.url.startsWith(`${site}/login?`) ? login.start(given, { data }) : serve(given)),
+      })
+      await visitor.go(`${site}/login?return_to=/a`)
+      expect(seen).toEqual([JSON.parse(JSON.stringify(data)), '/a'])
+      expect(visitor.visited.join()).not.toContain('u_1')
+    },
+  )
+
+  test('bring data and returnTo back to onError, and the defaults when the login is not known', async () => {
+    const seen: unknown[] = []
+    const { login, serve } = makeSite({
+      handlers: {
+        returnTo: '/home',
+        parameters: { auto: 'deny' },
+        onError: (_error, { data, returnTo, status }) => void seen.push({ data, returnTo, status }),
+      },
+    })
+    const visitor = new Browser({
+      [site]: (given) => (given.url.startsWith(`${site}/login?`) ? login.start(given, { data: 'u_1' }) : serve(given)),
+    })
+    await visitor.go(`${site}/login?return_to=/a`)
+    await visitor.go(`${redirectUri}?code=1&state=2`)
+    expect(seen).toEqual([
+      { data: 'u_1', returnTo: '/a', status: 403 },
+      { data: undefined, returnTo: '/home', status: 400 },
+    ])
+  })
+})
+
 describe('the error page', () => {
   async function denied(change: (url: URL) => void = () => {}) {
     const { browser } = makeSite({ handlers: { onError: undefined, parameters: { auto: 'deny' } } })
@@ -438,6 +672,35 @@ describe('the error page', () => {
     expect(html).toContain('&#60;script&#62;alert(&#39;x&#39;)')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test('links to where the login was started, with the path to return to', async () => {
+    const options = { handlers: { onError: undefined, parameters: { auto: 'deny' } } }
+    const { login, serve } = makeSite(options)
+    const visitor = new Browser({
+      [site]: (given) => (given.url.includes('/connect') ? login.start(given) : serve(given)),
+    })
+    const linkOf = async (start: string) => {
+      const { response } = await visitor.go(site + start)
+      const [, href = ''] = /<a href="([^"]*)">Try again<\/a>/.exec(await response.text()) ?? []
+      return href.replaceAll('&#38;', '&')
+    }
+    expect(await linkOf('/connect?actor=app&return_to=/inbox')).toBe('/connect?actor=app&return_to=%2Finbox')
+    expect(await linkOf('//evil.example/connect')).toBe('/')
+    expect(await linkOf('/login/callback?state=unknown')).toBe('/')
+  })
+
+  test('has a style for light and dark that its policy allows, and nothing else', async () => {
+    const [first, second] = [await denied(), await denied()]
+    const policy = first.response.headers.get('content-security-policy') ?? ''
+    const [, nonce] = /style-src 'nonce-([\w-]+)';/.exec(policy) ?? []
+    expect(first.html).toContain(`<style nonce="${nonce}">`)
+    expect(first.html).toContain('prefers-color-scheme: dark')
+    expect(second.html).not.toContain(nonce)
+    expect(policy).toBe(
+      `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    )
+    expect(first.html).not.toMatch(/<script|style="|src=|\bon\w+=/)
   })
 
   test('does not show the words of a callback that was forged', async () => {
@@ -488,8 +751,32 @@ describe('options that cannot be used are refused at once', () => {
     ['returnTo', { returnTo: '//evil.example' }],
     ['cookieName', { cookieName: 'a b' }],
     ['cookieName', { cookieName: '' }],
+    ['cookieName', { cookieName: 'x'.repeat(65) }],
+    ['returnTo', { returnTo: `/${'漢'.repeat(511)}` }],
+    ['onConnected', { onConnected: undefined as never }],
+    ['onConnected', { onConnected: '/connected' as never }],
+    ['onError', { onError: true as never }],
+    ['parameters', { parameters: ['prompt=consent'] as never }],
+    ['onConnect', { onConnect: () => {} } as never],
+    ['scopes', { scopes: ['conversations:read'] } as never],
+    ...['secret', 'scope', 'actor', 'parameters', 'returnTo', 'cookieName', 'onConnected', 'onError'].map(
+      (name): [string, Partial<LoginHandlersOptions>] => [name, { [name]: null }],
+    ),
   ])('%s given as %j', (argument, handlers) => {
     expect(() => makeSite({ handlers })).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+  })
+
+  test.each([undefined, null, 'options', []])('options that are %j', (options) => {
+    const { app } = makeSite()
+    expect(() => createLoginHandlers(app, options as never)).toThrow(expect.objectContaining({ argument: 'options' }))
+  })
+
+  test('an app that cannot finish a login', () => {
+    const { baseUrl, clientId, redirectUri } = makeSite().app
+    for (const app of [new PublicOAuthApp({ baseUrl, clientId, redirectUri }), undefined, null, {}]) {
+      const options = { secret, scope: 'conversations:read', onConnected: () => {} }
+      expect(() => createLoginHandlers(app as never, options)).toThrow(expect.objectContaining({ argument: 'app' }))
+    }
   })
 
   test('a redirect URI that no browser can call', () => {

@@ -101,10 +101,11 @@ describe('a login at the service fails', () => {
   test('when a code is used twice', async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope })
-    const copy = parseTransaction(serializeTransaction(transaction))
+    const { codeVerifier, redirectUri } = JSON.parse(serializeTransaction(transaction))
     const callback = await consent(url)
     await app.finishLogin(callback, transaction)
-    const error = await loginError(app.finishLogin(callback, copy), 'invalid_grant')
+    const code = new URL(callback).searchParams.get('code') ?? ''
+    const error = await loginError(app.exchangeCode({ code, codeVerifier, redirectUri }), 'invalid_grant')
     expect(error.status).toBe(400)
   })
 

@@ -4,7 +4,15 @@ import { serve } from '@hono/node-server'
 import express, { type Request as ExpressRequest, type Response as ExpressResponse, type NextFunction } from 'express'
 import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createLoginHandlers, type LoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth/index.ts'
+import { InsufficientScopeError, SupportWorkspace } from '../../src/index.ts'
+import {
+  type AccessToken,
+  createLoginHandlers,
+  type LoginHandlers,
+  type NodeRequest,
+  OAuthApp,
+  toNodeListener,
+} from '../../src/oauth/index.ts'
 import { startSandbox } from '../../src/sandbox/index.ts'
 import { Browser } from './helpers/browser.ts'
 
@@ -119,6 +127,105 @@ describe('the login handlers work in', () => {
   })
 })
 
+/** What the adapter makes of a request: the handler's, when it gets that far, and the response. */
+async function adapt(received: Partial<NodeRequest>) {
+  let request: Request | undefined
+  const headers = new Map<string, unknown>()
+  const response = {
+    statusCode: 0,
+    getHeader: () => undefined,
+    setHeader: (name: string, value: unknown) => void headers.set(name, value),
+    end: () => {},
+  }
+  const listener = toNodeListener(async (given) => {
+    request = given
+    return new Response()
+  })
+  await listener({ method: 'GET', url: '/', headers: {}, ...received }, response)
+  return { request, status: response.statusCode, headers }
+}
+
+describe('recipes', () => {
+  const site = 'https://app.example'
+
+  test('ask for one more scope when a call lacks it', async () => {
+    const sandbox = await startSandbox({ autoConsent: 'allow' })
+    closers.push(() => sandbox.close())
+    sandbox.registerRedirectUri(`${site}/login/callback`)
+    const { clientId, clientSecret } = sandbox.app
+    const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri: `${site}/login/callback` })
+    let token: AccessToken | undefined
+    const login = createLoginHandlers(app, {
+      secret,
+      scope: ['conversations:read'],
+      onConnected: (connected) => {
+        token = connected
+      },
+    })
+
+    async function contacts(request: Request): Promise<Response> {
+      if (token === undefined) return login.start(request)
+      const { accessToken, scopes, baseUrl } = token
+      try {
+        const page = await new SupportWorkspace({ baseUrl, accessToken, scopes }).contacts.list()
+        return Response.json(page.data.length)
+      } catch (error) {
+        if (!(error instanceof InsufficientScopeError)) throw error
+        // The scopes that it has and those that the call lacked; afterwards the browser comes back here.
+        const start = new Request(`${request.url}?return_to=/contacts`)
+        return login.start(start, { scope: error.scopesToRequest })
+      }
+    }
+
+    const visitor = new Browser({
+      [site]: (request) =>
+        new URL(request.url).pathname === '/login/callback' ? login.callback(request) : contacts(request),
+    })
+    await visitor.go(`${site}/contacts`, (next) => next === `${site}/`)
+    expect(token?.scopes).toEqual(['conversations:read'])
+    const { at, response } = await visitor.go(`${site}/contacts`)
+    expect(at).toBe(`${site}/contacts`)
+    expect(response.status).toBe(200)
+    expect(token?.scopes).toEqual(['conversations:read', 'contacts:read'])
+  })
+
+  test("bind a login to the app's own user, and refuse it when the user differs at the callback", async () => {
+    const sandbox = await startSandbox({ autoConsent: 'allow' })
+    closers.push(() => sandbox.close())
+    sandbox.registerRedirectUri(`${site}/login/callback`)
+    const { clientId, clientSecret } = sandbox.app
+    const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri: `${site}/login/callback` })
+    const stored: string[] = []
+    let signedIn = 'alice'
+    const userOf = (_request: Request) => signedIn
+
+    const login = createLoginHandlers<{ userId: string }>(app, {
+      secret,
+      scope: ['conversations:read'],
+      onConnected(_token, { request, data }) {
+        const user = userOf(request)
+        if (data?.userId !== user) return new Response('You signed in as somebody else.', { status: 403 })
+        stored.push(user)
+      },
+    })
+    const visitor = new Browser({
+      [site]: (request) => {
+        const { pathname } = new URL(request.url)
+        if (pathname === '/login') return login.start(request, { data: { userId: userOf(request) } })
+        return pathname === '/login/callback' ? login.callback(request) : new Response('home')
+      },
+    })
+    expect((await visitor.go(`${site}/login`)).response.status).toBe(200)
+    expect(stored).toEqual(['alice'])
+
+    const { at } = await visitor.go(`${site}/login`, (next) => next.includes('/login/callback?'))
+    signedIn = 'bob'
+    const { response } = await visitor.go(at)
+    expect(response.status).toBe(403)
+    expect(stored).toEqual(['alice'])
+  })
+})
+
 describe('the Node adapter', () => {
   test('passes on status, headers and each cookie, and takes a response without a body', async () => {
     const listener = toNodeListener(async (request) => {
@@ -135,32 +242,111 @@ describe('the Node adapter', () => {
     expect(response.headers.getSetCookie()).toEqual(['a=1; Path=/', 'b=2; Path=/'])
   })
 
-  test('answers a bare 500 and rejects when the handler throws and there is no next', async () => {
-    const failure = new Error('no database')
-    const outcomes: Promise<void>[] = []
-    const url = await listen(
-      createServer((request, response) => {
-        const outcome = toNodeListener(() => Promise.reject(failure))(request, response)
-        outcomes.push(outcome.catch((error: unknown) => expect(error).toBe(failure)) as Promise<void>)
-      }),
-    )
-    const response = await fetch(url)
-    expect(response.status).toBe(500)
-    expect(await response.text()).toBe('')
-    expect(outcomes).toHaveLength(1)
-    await outcomes[0]
+  test('adds its cookies and Vary to those that earlier middleware has set', async () => {
+    const listener = toNodeListener(async () => {
+      const headers = new Headers({ vary: 'Cookie', 'x-app': 'handler' })
+      headers.append('set-cookie', 'login=1')
+      headers.append('set-cookie', 'other=2')
+      return new Response(null, { headers })
+    })
+    for (const [cookies, vary] of [
+      ['session=0', 'Accept-Encoding'],
+      [
+        ['session=0', 'theme=dark'],
+        ['Accept-Encoding', 'Origin'],
+      ],
+    ] as const) {
+      const url = await listen(
+        createServer((request, response) => {
+          response.setHeader('set-cookie', cookies)
+          response.setHeader('vary', vary)
+          response.setHeader('x-app', 'middleware')
+          void listener(request, response)
+        }),
+      )
+      const { headers } = await fetch(url)
+      expect(headers.getSetCookie()).toEqual([cookies, 'login=1', 'other=2'].flat())
+      expect(headers.get('vary')).toBe([vary, 'Cookie'].flat().join(', '))
+      expect(headers.get('x-app')).toBe('handler')
+    }
   })
 
-  test('survives a host that is none', async () => {
-    let seen = ''
-    const response = { statusCode: 0, setHeader: () => {}, end: () => {} }
-    const listener = toNodeListener(async (request) => {
-      seen = request.url
-      return new Response()
-    })
-    for (const host of ['a b', '', ':', 'x/../', undefined]) {
-      await listener({ method: 'GET', url: '/login?x=1', headers: { host, cookie: ['a=1', 'b=2'] } }, response)
-      expect(new URL(seen).pathname + new URL(seen).search).toBe('/login?x=1')
+  test('answers a plain 500 and tells onError when the handler throws and there is no next', async () => {
+    const failure = new Error('no database')
+    const errors: unknown[] = []
+    const onError = (error: unknown) => {
+      errors.push(error)
+      throw new Error('the log is away too')
+    }
+    for (const handler of [() => Promise.reject(failure), async () => 'text' as never]) {
+      const response = await fetch(await listen(createServer(toNodeListener(handler, { onError }))))
+      expect(response.status).toBe(500)
+      expect(await response.text()).toBe('Internal Server Error')
+    }
+    expect(errors).toEqual([failure, expect.any(TypeError)])
+  })
+
+  test('does not reject when the response has been sent already', async () => {
+    const outcomes: Promise<void>[] = []
+    const listener = toNodeListener(async () => new Response('late', { headers: { 'x-late': '1' } }))
+    const url = await listen(
+      createServer((request, response) => {
+        response.end('timed out')
+        outcomes.push(listener(request, response))
+      }),
+    )
+    expect(await (await fetch(url)).text()).toBe('timed out')
+    await expect(Promise.all(outcomes)).resolves.toEqual([undefined])
+  })
+
+  test.each([
+    ['/login?x=1', '/login?x=1'],
+    ['//user@evil.example/login', '//user@evil.example/login'],
+    ['//', '//'],
+    ['http://user:word@evil.example/login?x=1', '/login?x=1'],
+    ['https://evil.example', '/'],
+    [undefined, '/'],
+  ])('takes path and query of the target %j, on an origin of its own', async (target, path) => {
+    for (const host of ['a:b@c', 'evil.example', 'a b', '', ':', 'x/../', undefined]) {
+      const { request, status } = await adapt({ url: target, headers: { host, cookie: ['a=1', 'b=2'] } })
+      expect(status).toBe(200)
+      expect(request?.url).toBe(`http://localhost${path}`)
+      expect(request?.headers.get('cookie')).toMatch(/^a=1[;,] b=2$/)
+    }
+  })
+
+  test.each(['', '*', 'evil.example:443', '?x=1', 'javascript:alert(1)', 'http://', 'http://a:b', 'ftp://a/b', 'x'])(
+    'answers 400 to the target %j',
+    async (url) => {
+      expect(await adapt({ url })).toMatchObject({ request: undefined, status: 400 })
+    },
+  )
+
+  test('answers 400 to a header that no request can carry', async () => {
+    for (const headers of [{ cookie: 'a\nb' }, { 'a b': 'c' }, { x: '漢' }]) {
+      expect((await adapt({ headers })).status).toBe(400)
+    }
+  })
+
+  test.each(['CONNECT', 'TRACE', 'TRACK', 'trace', 'get', 'G E T', '', 'PROPFIND'])(
+    'answers 405 to the method %j and names those it passes on',
+    async (method) => {
+      const { request, status, headers } = await adapt({ method })
+      expect(request).toBeUndefined()
+      expect(status).toBe(405)
+      expect(headers.get('allow')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+    },
+  )
+
+  test('refuses a handler or an option that it cannot use', () => {
+    const handler = async () => new Response()
+    for (const [argument, make] of [
+      ['handler', () => toNodeListener(undefined as never)],
+      ['options', () => toNodeListener(handler, null as never)],
+      ['onError', () => toNodeListener(handler, { onError: 'log' as never })],
+      ['onerror', () => toNodeListener(handler, { onerror: () => {} } as never)],
+    ] as const) {
+      expect(make).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
     }
   })
 })

@@ -12,6 +12,8 @@ describe('a path to return to', () => {
     ['/mail/me@example.com', '/mail/me@example.com'],
     ['/%2f%2fevil.example', '/%2f%2fevil.example'],
     ['/é', '/%C3%A9'],
+    [`/${'x'.repeat(1_023)}`, `/${'x'.repeat(1_023)}`],
+    [`/${'漢'.repeat(113)}`, `/${'%E6%BC%A2'.repeat(113)}`],
   ])('%s stays on the site, as %s', (text, path) => {
     expect(safeReturnTo(text)).toBe(path)
   })
@@ -49,7 +51,8 @@ describe('a path to return to', () => {
     '/./\\evil.example',
     '/\u2028/evil.example',
     '',
-    `/${'x'.repeat(512)}`,
+    `/${'x'.repeat(1_024)}`,
+    `/${'漢'.repeat(114)}`,
   ])('%j is not one', (text) => {
     expect(safeReturnTo(text)).toBeUndefined()
   })

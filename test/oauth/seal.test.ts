@@ -1,5 +1,6 @@
+import { hkdfSync } from 'node:crypto'
 import fc from 'fast-check'
-import { CompactEncrypt, decodeProtectedHeader } from 'jose'
+import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSealer } from '../../src/oauth/seal.ts'
 
@@ -60,6 +61,18 @@ describe('sealed text', () => {
       kid: expect.stringMatching(/^[0-9a-f]{16}$/),
     })
     expect(Buffer.from(sealed, 'base64url').toString()).not.toContain('codeVerifier')
+  })
+
+  test('names its key by an id that is derived independently of the key', async () => {
+    const derive = (label: string, length: number) =>
+      Buffer.from(hkdfSync('sha256', secret, '', `support-workspace-sdk test ${label}`, length))
+    const sealed = await createSealer(secret, 'test').seal('value')
+    const key = derive('key', 32)
+    const { plaintext } = await compactDecrypt(sealed, key)
+    expect(JSON.parse(Buffer.from(plaintext).toString())).toEqual({ value: 'value' })
+    const { kid } = decodeProtectedHeader(sealed)
+    expect(kid).toBe(derive('key id', 8).toString('hex'))
+    expect(key.toString('hex')).not.toContain(kid)
   })
 
   test('is different each time', async () => {

@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { InvalidArgumentError, OAuthApp, PublicOAuthApp, serializeTransaction } from '../../src/oauth/index.ts'
+import {
+  InvalidArgumentError,
+  OAuthApp,
+  type OAuthAppOptions,
+  PublicOAuthApp,
+  serializeTransaction,
+} from '../../src/oauth/index.ts'
 import { clientSecret, makeApp, redirectUri } from './helpers/login.ts'
 
 const baseUrl = 'https://api.example'
 const app = makeApp(baseUrl)
+const commonNames = ['baseUrl', 'clientId', 'redirectUri', 'issuer', 'transactionLifetime', 'allowInsecureHttp']
 
 describe('the authorize address', () => {
   test('has the parameters of the specification, response_type and the S256 challenge of the verifier', async () => {
@@ -174,12 +181,51 @@ describe('what cannot be used is refused before anything is made', () => {
     ['timeout', { timeout: Number.POSITIVE_INFINITY }],
     ['transactionLifetime', { transactionLifetime: -1 }],
     ['clientAuthentication', { clientAuthentication: 'none' as never }],
+    ['fetch', { fetch: 'https://proxy.example' as never }],
+    ['allowInsecureHttp', { allowInsecureHttp: 'yes' as never }],
+    ['dangerouslyAllowSecretInBrowser', { dangerouslyAllowSecretInBrowser: 1 as never }],
+    ['redirectURI', { redirectURI: redirectUri } as never],
+    ['scope', { scope: ['conversations:read'] } as never],
+    ...[...commonNames, 'clientSecret', 'clientAuthentication', 'fetch', 'timeout'].map(
+      (name): [string, Partial<OAuthAppOptions>] => [name, { [name]: null }],
+    ),
+    ...['clientId', 'clientSecret', 'redirectUri', 'issuer'].flatMap((name) =>
+      ['\n%', '%\n', '%\r\n', ' %', '%\t'].map((text): [string, Partial<OAuthAppOptions>] => [
+        name,
+        { [name]: text.replace('%', redirectUri) },
+      ]),
+    ),
   ])('the option %s given as %j', (argument, options) => {
     expect(() => makeApp(baseUrl, options)).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
   })
 })
 
+test.each([undefined, null, 'https://api.example', []])('an app with %j for options is refused', (options) => {
+  for (const App of [OAuthApp, PublicOAuthApp]) {
+    expect(() => new App(options as never)).toThrow(expect.objectContaining({ argument: 'options' }))
+  }
+})
+
+test.each([
+  ['request', undefined],
+  ['request', null],
+  ['request', 'conversations:read'],
+  ['scopes', { scope: 'conversations:read', scopes: ['messages:write'] }],
+  ['parameters', { scope: 'conversations:read', parameters: null }],
+  ['parameters', { scope: 'conversations:read', parameters: ['prompt=consent'] }],
+  ['parameters', { scope: 'conversations:read', parameters: 'prompt=consent' }],
+])('a login is refused for its %s: %j', async (argument, request) => {
+  const login = app.startLogin(request as never)
+  await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument })
+})
+
 describe('an app without a secret', () => {
+  test.each([...commonNames, 'scope'])('refuses the option %s given as null', (name) => {
+    const options = { baseUrl, clientId: 'app_abc123', redirectUri, [name]: null }
+    const refused = expect.objectContaining({ name: 'InvalidArgumentError', argument: name })
+    expect(() => new PublicOAuthApp(options)).toThrow(refused)
+  })
+
   const publicApp = new PublicOAuthApp({ baseUrl, clientId: 'app_abc123', redirectUri })
 
   test('starts a login as one with a secret does', async () => {

@@ -1,0 +1,261 @@
+import { createServer, type Server } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createLoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth/index.ts'
+import { Random } from '../helpers/random.ts'
+import { sendHttp2 } from './helpers/http2-frames.ts'
+
+const count = 1_000
+const atOnce = 100
+
+const app = new OAuthApp({
+  baseUrl: 'https://api.example',
+  clientId: 'app_abc123',
+  clientSecret: 'secret',
+  redirectUri: 'https://app.example/callback?tenant=1',
+  fetch: () => Promise.reject(new Error('no callback is good enough to send anything')),
+})
+const login = createLoginHandlers(app, {
+  secret: 'a secret of this app, 32 characters or more',
+  scope: ['conversations:read'],
+  onConnected: () => {},
+})
+const site = (request: Request) =>
+  new URL(request.url).pathname.includes('callback') ? login.callback(request) : login.start(request)
+
+/** What must stay empty: what the handlers threw, and what would have ended the process. */
+const failures: unknown[] = []
+const note = (error: unknown) => void failures.push(error)
+const listener = toNodeListener(site, { onError: note })
+
+// A request that never ends is ended by the server, and soon.
+const limits = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 100 }
+const http1 = createServer(limits, listener)
+const http2 = createHttp2Server(listener)
+
+beforeAll(async () => {
+  process.on('unhandledRejection', note)
+  process.on('uncaughtException', note)
+  await Promise.all([http1, http2].map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))))
+})
+afterAll(() => {
+  process.off('unhandledRejection', note)
+  process.off('uncaughtException', note)
+  http1.closeAllConnections()
+  http1.close()
+  http2.close()
+})
+beforeEach(() => {
+  failures.length = 0
+})
+
+const portOf = (server: Pick<Server, 'address'>) => (server.address() as AddressInfo).port
+
+const methods = [
+  'GET',
+  'GET',
+  'GET',
+  'POST',
+  'HEAD',
+  'TRACE',
+  'CONNECT',
+  'OPTIONS',
+  'PUT',
+  'PROPFIND',
+  'get',
+  'TRACK',
+  '',
+]
+const targets = [
+  '/login',
+  '/callback',
+  '//user@host/login',
+  '//',
+  'http://a:b@c/',
+  'http://a:b',
+  'https://evil.example:99999/callback',
+  'evil.example:443',
+  '*',
+  '?x',
+  'javascript:alert(1)',
+  '/\\evil.example',
+  '/.//evil.example/../callback',
+  '/%00%ff%zz/login',
+  '/\u00ff\u0080callback',
+  `/${'a'.repeat(7_000)}`,
+  'http://[::1',
+  'http://[fe80::1%25eth0]/login',
+  '/login#fragment',
+  '',
+]
+const queries = [
+  '',
+  '?return_to=//evil.example',
+  '?return_to=/a&return_to=/b',
+  '?return_to=%E0%A4%A',
+  `?return_to=/${'%E6%BC%A2'.repeat(300)}`,
+  '?state=&code=&iss=&error=',
+  '?code=1&state=2&tenant=1',
+  '?state=%ED%A0%80&code=%',
+  '?state=a&state=b',
+  `?${'x&'.repeat(1_500)}`,
+  '?\u0000',
+  '??&&==',
+]
+const hosts = [
+  'a:b@c',
+  'localhost',
+  '',
+  ' ',
+  ':',
+  'x/../',
+  '[::1',
+  'evil.example',
+  'a b',
+  '\u00ff',
+  '%00',
+  'h:99999999',
+]
+const cookies = [
+  '',
+  '=',
+  ';;;',
+  '__Host-support_login.=x',
+  `${'__Host-support_login.0123456789abcdef=x; '.repeat(100)}`,
+  '__Host-support_login.d4735e3a265e16ee=eyJhbGciOiJkaXIifQ..a.b.c',
+  '\u00ff\u0080=\u0001',
+  `a=${'"'.repeat(3_000)}`,
+]
+const headerLines = [
+  'Sec-Purpose: prefetch',
+  'Content-Length: 5',
+  'Content-Length: -1',
+  'Transfer-Encoding: chunked',
+  'Transfer-Encoding: chunked\r\nContent-Length: 3',
+  'Expect: 100-continue',
+  'Expect: nonsense',
+  'Upgrade: h2c\r\nConnection: Upgrade',
+  'Bad Header: x',
+  ': empty',
+  ' folded: x',
+  'X-Odd: \u0001\u007f\u00ff',
+  'Host: second.example',
+  '__proto__: x',
+  'constructor: x',
+]
+
+/** One request over HTTP/1.1, as bytes; resolves with its status, or with undefined when the connection was closed. */
+function sendHttp1(port: number, text: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(Buffer.from(text, 'latin1')))
+    const finish = (status?: number) => {
+      socket.destroy()
+      resolve(status)
+    }
+    socket.on('data', (chunk: Buffer) => {
+      const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(chunk.toString('latin1'))?.[1])
+      // 100 Continue is not yet the response.
+      if (status !== 100) finish(status)
+    })
+    socket.on('error', () => finish())
+    socket.on('close', () => finish())
+  })
+}
+
+/** Calls a function for each number from 0, some at once. */
+async function inBatches<Result>(run: (index: number) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (let start = 0; start < count; start += atOnce) {
+    results.push(...(await Promise.all(Array.from({ length: atOnce }, (_, offset) => run(start + offset)))))
+  }
+  return results
+}
+
+function tally<Value>(values: readonly Value[]): Map<Value, number> {
+  const counts = new Map<Value, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return counts
+}
+
+/** Lets rejections that nobody handles be reported. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+test(`survives ${count} hostile requests over HTTP/1.1, and answers or closes each`, async () => {
+  const random = new Random(1)
+  const requests = Array.from({ length: count }, () => {
+    const version = random.pick(['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/9.9', ''])
+    const lines = [`${random.pick(methods)} ${random.pick(targets)}${random.pick(queries)} ${version}`]
+    lines.push(`Host: ${random.pick(hosts)}`, `Cookie: ${random.pick(cookies)}`)
+    if (random.next() < 0.4) lines.push(random.pick(headerLines))
+    const text = `${lines.join('\r\n')}\r\n\r\n`
+    if (random.next() > 0.1) return text
+    const position = Math.floor(random.next() * text.length)
+    const byte = String.fromCharCode(Math.floor(random.next() * 256))
+    return text.slice(0, position) + byte + text.slice(position + 1)
+  })
+  const statuses = tally(await inBatches((index) => sendHttp1(portOf(http1), requests[index]!)))
+  await settle()
+  expect(failures).toEqual([])
+  expect(statuses.get(500)).toBeUndefined()
+  for (const status of [303, 400, 405, 503]) expect(statuses.get(status)).toBeGreaterThan(0)
+  expect(await sendHttp1(portOf(http1), 'GET /login HTTP/1.1\r\nHost: a\r\n\r\n')).toBe(303)
+}, 60_000)
+
+test(`survives ${count} hostile requests over HTTP/2, and answers, resets or closes each`, async () => {
+  const random = new Random(2)
+  const requests = Array.from({ length: count }, () => {
+    const fields: [string, string][] = [
+      [':method', random.pick(methods)],
+      [':path', random.pick(targets) + random.pick(queries)],
+      [':scheme', random.pick(['http', 'http', 'https', 'javascript', ''])],
+      [':authority', random.pick(hosts)],
+      ['cookie', random.pick(cookies)],
+    ]
+    if (random.next() < 0.3) {
+      fields.push(
+        random.pick([
+          ['host', 'a:b@c'],
+          ['Upper', 'x'],
+          ['connection', 'close'],
+          [':path', '/twice'],
+          ['', ''],
+          [':odd', 'x'],
+          ['x', '\r\n'],
+        ]),
+      )
+    }
+    if (random.next() < 0.15) fields.splice(Math.floor(random.next() * fields.length), 1)
+    return fields
+  })
+  const outcomes = tally(await inBatches((index) => sendHttp2(portOf(http2), requests[index]!)))
+  await settle()
+  expect(failures).toEqual([])
+  expect(outcomes.get('response')).toBeGreaterThan(count / 10)
+  const good = [
+    [':method', 'GET'],
+    [':path', '/login'],
+    [':scheme', 'http'],
+    [':authority', 'a'],
+  ] as const
+  expect(await sendHttp2(portOf(http2), good)).toBe('response')
+}, 60_000)
+
+test(`gives a Response to each of ${count} hostile requests without an adapter`, async () => {
+  const random = new Random(3)
+  const statuses = tally(
+    await inBatches(async () => {
+      const path = random.pick(['/login', '/callback', '/callback/', '//callback', '/%00', '/%zz/callback'])
+      const headers = new Headers()
+      for (const value of [random.pick(cookies), random.pick(cookies)]) {
+        if (!value.includes('\u0000')) headers.append('cookie', value)
+      }
+      const url = `https://${random.pick(['app.example', 'evil.example'])}${path}${random.pick(queries)}`
+      const response = await site(new Request(url, { headers, method: random.pick(['GET', 'GET', 'POST', 'DELETE']) }))
+      expect(response).toBeInstanceOf(Response)
+      await response.text()
+      return response.status
+    }),
+  )
+  expect([...statuses.keys()].sort()).toEqual([303, 400, 405])
+})
