@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { loginTime } from '../../src/oauth/connections/entry-id.ts'
 import { LiveConnections } from '../../src/oauth/connections/live-connections.ts'
 import { readStoreSettings } from '../../src/oauth/connections/store-options.ts'
 import type { ConnectionStorage } from '../../src/oauth/index.ts'
@@ -23,12 +24,12 @@ function process(storage: ConnectionStorage) {
     storage,
     onRevoked: ({ connectedAt }) => void revoked.push(`connection ${connectedAt}`),
   })
-  const live = new LiveConnections(settings)
+  const live = new LiveConnections(settings, async () => true)
   return {
     revoked,
     save: async (accessToken: string, connectedAt = 0) => {
       const value = await settings.format.write({ connection: { ...connection, connectedAt }, accessToken })
-      await settings.entries.write(key, value, [], [])
+      await settings.entries.write(key, value, { startedAt: loginTime(), tried: [], isRetry: false })
     },
     read: async () => (await live.read(key))?.accessToken,
     refused: (accessToken: string) => live.tokenSource(key).onInvalidToken?.(accessToken),
