@@ -148,7 +148,8 @@ export class Entries {
   }
 
   async #tidy(key: string, id: EntryId, superseded: readonly (EntryId | undefined)[]): Promise<void> {
-    const ids = new Set(superseded.filter((old) => old !== undefined))
+    // A removal at the same time may have pointed at this entry already.
+    const ids = new Set(superseded.filter((old) => old !== undefined).filter((old) => old !== id))
     await Promise.all(Array.from(ids, (old) => this.#remove(key, this.#entryAt(key, old))))
     // Of two saves at once, the one whose pointer was overwritten may be unknown to the other.
     const now = await this.#pointer(key)
@@ -186,9 +187,9 @@ export class Entries {
       const ids = await this.#ids(key)
       const risen = ids.filter((id) => dead.has(id))
       await Promise.all(risen.map((id) => this.#remove(key, this.#entryAt(key, id))))
-      const newest = ids.filter((id) => !dead.has(id)).at(-1)
+      const [newest, previous] = ids.filter((id) => !dead.has(id)).reverse()
       if (newest === undefined || newest === written) return
-      await this.#point(key, { current: newest })
+      await this.#point(key, { current: newest, previous })
       written = newest
     }
   }
