@@ -301,6 +301,18 @@ describe('verify', () => {
     expect(await store.get(connection.key)).toEqual(connection)
   })
 
+  test('leaves a login alone that came while it asked', async () => {
+    const { gate, store, storage, key } = await connected()
+    gate.hold('answers')
+    const verifying = store.verify(key)
+    await gate.held(1)
+    const token = sandbox.issueToken({ actor: 'self', scopes: ['users:read'] })
+    const saved = await makeStore(sandbox, { storage, secret }).save(token)
+    gate.release()
+    expect(await verifying).toEqual(saved)
+    expect(await store.get(key)).toEqual(saved)
+  })
+
   test('hears of a revocation as any call does', async () => {
     const { store, token, key, revoked, storage } = await connected()
     sandbox.revoke(token)

@@ -5,6 +5,7 @@ import { AuthenticationError, InvalidArgumentError, isSupportWorkspaceError } fr
 import { checkAccessToken } from '../../http/authorization.ts'
 import { isObject } from '../../http/json-object.ts'
 import type { Me } from '../../models/me.ts'
+import type { WebAbortSignal } from '../../web-types.ts'
 import type { AccessToken } from '../access-token.ts'
 import { mapBounded } from './bounded.ts'
 import { type Connection, type ConnectionMetadata, connectionOf } from './connection.ts'
@@ -41,7 +42,7 @@ export interface ResealOptions {
   /** Called after each connection. */
   readonly onProgress?: ((progress: ResealProgress) => void) | undefined
   /** Stops between two connections. What is sealed anew by then stays so. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: WebAbortSignal | undefined
 }
 
 export interface ResealResult extends ResealProgress {
@@ -159,6 +160,8 @@ export class ConnectionStore {
    * @throws InvalidArgumentError when `key` is not the key of a connection.
    */
   async verify(key: string): Promise<Connection> {
+    checkConnectionKey(key)
+    const { id } = await this.#live.requireToken(key)
     const workspace = await this.workspace(key)
     const me = await workspace.me()
     this.#checkApplication(me)
@@ -167,7 +170,12 @@ export class ConnectionStore {
       throw identityMismatch(`\`/me\` names another connection ("${verified.key}") than "${key}".`, key)
     }
     const { connectedAt: _, ...facts } = verified
-    return this.#change(key, (connection) => ({ ...connection, ...facts }) as Connection)
+    const changed = await this.#live.change(key, id, ({ connection, accessToken }) => ({
+      connection: { ...connection, ...facts } as Connection,
+      accessToken,
+    }))
+    // A new login came in between: it has asked `/me` itself.
+    return changed ?? (await this.#live.require(key)).connection
   }
 
   /**
@@ -311,9 +319,9 @@ export class ConnectionStore {
     }
   }
 
-  async *#keys(filter: ConnectionFilter, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
+  async *#keys(filter: ConnectionFilter, signal?: WebAbortSignal): AsyncGenerator<string, void, undefined> {
     for await (const key of this.#settings.entries.keys()) {
-      signal?.throwIfAborted()
+      if (signal?.aborted) throw signal.reason
       if (await keyMatches(key, filter)) yield key
     }
   }
