@@ -19,12 +19,20 @@ export {
   type Connection,
   type ConnectionFilter,
   type ConnectionList,
+  type ConnectionListing,
+  type ConnectionMetadata,
   ConnectionNotSavedError,
   type ConnectionParty,
   type ConnectionStorage,
   ConnectionStore,
   type ConnectionStoreOptions,
+  type ListConnectionsOptions,
+  type ResealOptions,
+  type ResealProgress,
+  type ResealResult,
+  type SaveOptions,
   type SelfConnection,
+  type StorageKeys,
 } from './connections/index.ts'
 export type { LoginFailure } from './login-error-page.ts'
 export {
