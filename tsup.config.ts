@@ -9,7 +9,11 @@ const shared: Options = {
 
 const library: Options = {
   ...shared,
-  entry: { index: 'src/index.ts', oauth: 'src/oauth/index.ts' },
+  entry: {
+    index: 'src/index.ts',
+    oauth: 'src/oauth/index.ts',
+    'storage-tests': 'src/oauth/connections/storage-tests.ts',
+  },
   dts: { resolve: ['@standard-schema/spec'] },
   splitting: true,
 }

@@ -8,6 +8,10 @@ export default defineConfig({
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
+      {
+        find: /^support-workspace-sdk\/storage-tests$/,
+        replacement: source('oauth/connections/storage-tests.ts'),
+      },
       { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
     ],
   },

@@ -4,10 +4,10 @@ import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
 import { secureHeaders } from 'hono/secure-headers'
 import {
-  type SupportWorkspace,
   AuthenticationError,
   InvalidArgumentError,
   NotFoundError,
+  type SupportWorkspace,
   SupportWorkspaceError,
 } from 'support-workspace-sdk'
 import {

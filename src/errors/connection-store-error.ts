@@ -6,7 +6,8 @@ import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-er
  * - `not_connected`: there is no such connection: never made, removed, or its token was revoked. Log in again.
  * - `me_failed`: `/me`, which names the connection of a new token, could not be read; `cause` says why.
  * - `identity_incomplete`: `/me` does not name application, organization, actor or, for `self`, the user.
- * - `storage_failed`: the storage threw; `cause` is a copy of its error.
+ * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
+ * - `storage_failed`: the storage threw or returned an error, or no usable value; `cause` is a copy of its error.
  * - `secret_unknown`: the entry is sealed with a secret that the store was not given.
  * - `entry_damaged`: the entry is not what this package wrote under that key, or not sealed though the store has a secret.
  */
@@ -14,6 +15,7 @@ export type ConnectionStoreErrorReason =
   | 'not_connected'
   | 'me_failed'
   | 'identity_incomplete'
+  | 'identity_mismatch'
   | 'storage_failed'
   | 'secret_unknown'
   | 'entry_damaged'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { createStorage } from 'unstorage'
 import { describe, expect, test } from 'vitest'
-import { connectionKey, encode, parseConnectionKey } from '../../src/oauth/connections/connection-key.ts'
+import { connectionKey, encode, isConnectionKey, keyMatches } from '../../src/oauth/connections/connection-key.ts'
 
 const id = fc.oneof(
   fc.string({ minLength: 1, unit: 'grapheme' }),
@@ -17,10 +17,15 @@ const identity = fc.oneof(
 )
 
 describe('a connection key', () => {
-  test('gives its ids back, so no two connections share one', () => {
-    fc.assert(
-      fc.property(identity, (one) => {
-        expect(parseConnectionKey(connectionKey(one))).toEqual({ user: undefined, ...one })
+  test('matches its own ids and no others, so no two connections share one', async () => {
+    await fc.assert(
+      fc.asyncProperty(identity, identity, async (one, other) => {
+        const key = await connectionKey(one)
+        expect(isConnectionKey(key)).toBe(true)
+        expect(await keyMatches(key, one)).toBe(true)
+        const same = JSON.stringify({ user: null, ...one }) === JSON.stringify({ user: null, ...other })
+        expect((await connectionKey(other)) === key).toBe(same)
+        expect(await keyMatches(key, { ...one, organization: `${one.organization}x` })).toBe(false)
       }),
     )
   })
@@ -28,8 +33,9 @@ describe('a connection key', () => {
   test('is in every storage what it was, also in one that ignores upper and lower case', async () => {
     await fc.assert(
       fc.asyncProperty(identity, async (one) => {
-        const key = connectionKey(one)
+        const key = await connectionKey(one)
         expect(key).toMatch(/^[a-z0-9.=-]+$/)
+        expect(key.length).toBeLessThanOrEqual(255)
         const storage = createStorage()
         await storage.setItem(`base:${key}:current`, 'x')
         expect(await storage.getKeys()).toEqual([`base:${key}:current`])
@@ -37,9 +43,23 @@ describe('a connection key', () => {
     )
   })
 
-  test('reads well for ids as services make them', () => {
+  test('stays short enough for a file name however long its ids are, and tells them apart', async () => {
+    const long = (end: string) => `${'Ü'.repeat(5000)}${end}`
+    const one = { actor: 'self', application: long('a'), organization: long('o'), user: long('u') } as const
+    const key = await connectionKey(one)
+    expect(key.length).toBeLessThanOrEqual(255)
+    expect(isConnectionKey(key)).toBe(true)
+    expect(await connectionKey({ ...one, user: long('v') })).not.toBe(key)
+    expect(await keyMatches(key, { user: long('u') })).toBe(true)
+    expect(await keyMatches(key, { user: long('v') })).toBe(false)
+    expect(isConnectionKey(`app.a.${'b'.repeat(300)}`)).toBe(false)
+    // The longest id that is not shortened.
+    expect(await connectionKey({ actor: 'app', application: 'a', organization: 'o'.repeat(80) })).toContain('ooo')
+  })
+
+  test('reads well for ids as services make them', async () => {
     const identity = { actor: 'self', application: 'desk', organization: '7f3e-11', user: 'usr_9' } as const
-    expect(connectionKey(identity)).toBe('self.desk.7f3e-11.usr=5f9')
+    expect(await connectionKey(identity)).toBe('self.desk.7f3e-11.usr=5f9')
   })
 })
 

@@ -202,7 +202,7 @@ test('a workspace whose entry cannot be read fails before anything is sent', asy
   const store = makeStore(sandbox, { storage: watch.storage })
   const { key } = await store.save(sandbox.issueToken())
   const workspace = await store.workspace(key)
-  for (const place of await watch.storage.getKeys()) await watch.storage.setItem(place, 'spoiled')
+  for await (const place of await watch.storage.getKeys()) await watch.storage.setItem(place, 'spoiled')
   sandbox.clearRequests()
   expect(await storeError(workspace.me())).toMatchObject({ reason: 'entry_damaged', key, outcome: 'not-sent' })
   expect(sandbox.requests).toEqual([])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Consumer, compile, compilers } from './consumers.ts'
 import { installPacked, type Project } from './packed.ts'
-import { comparesCopies, runsMe, watchesLoading } from './programs.ts'
+import { comparesCopies, runsMe, runsStorageTests, watchesLoading } from './programs.ts'
 import { offencesIn } from './public-types.ts'
 
 let project: Project
@@ -32,9 +32,12 @@ test('the tarball holds exactly these files', () => {
       'dist/cli.js',
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),
+      ...filesOf('storage-tests', code, maps, types),
       ...filesOf('sandbox', code, types),
-      // What index and oauth share, and what sandbox.js and cli.js do.
-      ...filesOf('[shared]', code, maps, types, ['js']),
+      // What index and oauth share, what oauth and storage-tests do, and what sandbox.js and cli.js do.
+      ...filesOf('[shared]', code, maps, types),
+      ...filesOf('[shared]', code, maps, types),
+      ...filesOf('[shared]', ['js']),
     ].sort(),
   )
 })
@@ -58,6 +61,13 @@ describe('me() runs against the sandbox', () => {
   })
 })
 
+test.each([
+  ['import', 'storage.mjs', "import { storageTests } from 'support-workspace-sdk/storage-tests'"],
+  ['require', 'storage.cjs', "const { storageTests } = require('support-workspace-sdk/storage-tests')"],
+])('the tests of storages run through %s', async (_, file, load) => {
+  expect(await runProgram(file, runsStorageTests(load))).toEqual({ passed: 11, failed: [] })
+})
+
 test('instanceof and the guard work across the ESM and the CommonJS copy', async () => {
   const same = [true, true, true, true, false]
   expect(await runProgram('copies.mjs', comparesCopies)).toEqual({
@@ -71,7 +81,12 @@ test('instanceof and the guard work across the ESM and the CommonJS copy', async
 })
 
 describe('loading an entry point does nothing', () => {
-  const entries = ['support-workspace-sdk', 'support-workspace-sdk/oauth', 'support-workspace-sdk/sandbox']
+  const entries = [
+    'support-workspace-sdk',
+    'support-workspace-sdk/oauth',
+    'support-workspace-sdk/storage-tests',
+    'support-workspace-sdk/sandbox',
+  ]
   const loads = entries.flatMap((entry) => [
     [`import('${entry}')`, `await import('${entry}')`],
     [`require('${entry}')`, `require('${entry}')`],
@@ -90,7 +105,7 @@ describe('loading an entry point does nothing', () => {
 test('no declaration has `any`, a type of another package or one of Node', async () => {
   const folder = join(project.installed, 'dist')
   const declarations = (await readdir(folder)).filter((name) => /\.d\.c?ts$/.test(name))
-  expect(declarations.length).toBe(8)
+  expect(declarations.length).toBe(12)
   for (const name of declarations) expect(await offencesIn(join(folder, name)), name).toEqual([])
 })
 

@@ -16,6 +16,27 @@ const main = async () => {
 main()
 `
 
+/** Runs the tests of storages on a storage in memory, and says how many passed. */
+export const runsStorageTests = (load: string) => `
+${load}
+const main = async () => {
+  const items = new Map()
+  const storage = {
+    getItem: (key) => items.get(key) ?? null,
+    setItem: (key, value) => void items.set(key, value),
+    removeItem: (key) => void items.delete(key),
+    getKeys: () => [...items.keys()],
+  }
+  const failed = []
+  let passed = 0
+  for (const { name, run } of storageTests({ open: () => storage })) {
+    await run().then(() => { passed += 1 }, (error) => failed.push(name + ': ' + error.message))
+  }
+  console.log(JSON.stringify({ passed, failed }))
+}
+main()
+`
+
 /** Makes an error with each copy of the package and asks the other one for its class. */
 export const comparesCopies = `
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-import type { SupportWorkspace, Conversation, Message } from 'support-workspace-sdk'
+import type { Conversation, Message, SupportWorkspace } from 'support-workspace-sdk'
 import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'

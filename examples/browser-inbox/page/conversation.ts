@@ -1,4 +1,4 @@
-import type { SupportWorkspace, Conversation, Me, Message } from 'support-workspace-sdk'
+import type { Conversation, Me, Message, SupportWorkspace } from 'support-workspace-sdk'
 import { toHtml, toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'

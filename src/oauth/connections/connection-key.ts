@@ -9,28 +9,39 @@ export interface ConnectionIdentity {
   readonly user?: string | undefined
 }
 
-/** The key of a connection: `app.<application>.<organization>` or `self.<application>.<organization>.<user>`. */
-export function connectionKey({ actor, application, organization, user }: ConnectionIdentity): string {
-  const parts = [application, organization, ...(user === undefined ? [] : [user])]
-  return [actor, ...parts.map((id) => encode(id))].join('.')
+/**
+ * Returns the key of a connection: `app.<application>.<organization>` or `self.<application>.<organization>.<user>`. At
+ * most 247 characters, so that it can be the name of a file or a folder.
+ */
+export async function connectionKey({ actor, application, organization, user }: ConnectionIdentity): Promise<string> {
+  const ids = [application, organization, ...(user === undefined ? [] : [user])]
+  return [actor, ...(await Promise.all(ids.map(keyPart)))].join('.')
 }
 
-/** What a key names; undefined for a text that is no key. */
-export function parseConnectionKey(key: unknown): ConnectionIdentity | undefined {
-  if (typeof key !== 'string' || !/^(app(\.[a-z0-9=-]+){2}|self(\.[a-z0-9=-]+){3})$/.test(key)) return undefined
-  const [actor, application, organization, user] = key.split('.').map(decode)
-  if ((actor !== 'app' && actor !== 'self') || application === undefined || organization === undefined) return undefined
-  const identity = { actor, application, organization, user } as const
-  return connectionKey(identity) === key ? identity : undefined
+/** Whether every id that is given is the one in the key. */
+export async function keyMatches(
+  key: string,
+  wanted: { readonly [Name in keyof ConnectionIdentity]?: string | undefined },
+): Promise<boolean> {
+  const [actor, ...parts] = key.split('.')
+  const ids = [wanted.application, wanted.organization, wanted.user]
+  const same = await Promise.all(ids.map(async (id, index) => id === undefined || (await keyPart(id)) === parts[index]))
+  return (wanted.actor === undefined || wanted.actor === actor) && !same.includes(false)
+}
+
+/** Whether the value is the key of a connection, in its one spelling. */
+export function isConnectionKey(key: unknown): key is string {
+  if (typeof key !== 'string' || !/^(app(\.[a-z0-9=-]+){2}|self(\.[a-z0-9=-]+){3})$/.test(key)) return false
+  return key.split('.').every((part) => digestPattern.test(part) || isEncoded(part))
 }
 
 /** A key may come from a URL or a cookie: it never becomes part of a storage key unchecked. */
 export function checkConnectionKey(key: unknown): asserts key is string {
-  if (parseConnectionKey(key) !== undefined) return
+  if (isConnectionKey(key)) return
   throw new InvalidArgumentError(
     'key',
     '`key` is not the key of a connection.',
-    'Pass the `key` of a connection that `save` or `list` gave.',
+    'Pass the `key` of a connection that `save` or `list` returned.',
   )
 }
 
@@ -47,10 +58,23 @@ export function encode(text: string, keep = ''): string {
   }).join('')
 }
 
-function decode(part: string): string | undefined {
+/** Three of this length, the actor and the dots stay below the 255 bytes that file systems allow for a name. */
+const longestPart = 80
+/** `==` never begins an encoded id, so a digest cannot pass for one. */
+const digestPattern = /^==[0-9a-f]{64}$/
+
+/** An id as part of a key: encoded, or its SHA-256 digest where that is too long. */
+async function keyPart(id: string): Promise<string> {
+  const encoded = encode(id)
+  if (encoded.length <= longestPart) return encoded
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(id)))
+  return `==${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+function isEncoded(part: string): boolean {
   try {
-    return decodeURIComponent(part.replaceAll('=', '%'))
+    return part.length <= longestPart && encode(decodeURIComponent(part.replaceAll('=', '%'))) === part
   } catch {
-    return undefined
+    return false
   }
 }

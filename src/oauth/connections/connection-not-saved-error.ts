@@ -13,8 +13,9 @@ export class ConnectionNotSavedError extends ConnectionStoreError {
   static override readonly kind: string = 'ConnectionNotSavedError'
 
   /**
-   * Saves the token again, and gives the connection. Asks `/me` only if that has not answered yet. Rejects with a new
-   * `ConnectionNotSavedError`, which can be tried again in turn.
+   * Saves the token again, and returns the connection. Asks `/me` only if it has not responded yet. When a newer login of
+   * the connection has been saved since the first try, keeps that one and returns it. Rejects with a new
+   * `ConnectionNotSavedError`, which can be retried in turn.
    */
   declare readonly retry: () => Promise<Connection>
 

@@ -1,36 +1,67 @@
-import type { Actor } from '../../actor.ts'
 import { SupportWorkspace } from '../../client.ts'
 import type { ClientOptions } from '../../client-options.ts'
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { isSupportWorkspaceError } from '../../errors/index.ts'
+import { AuthenticationError, InvalidArgumentError, isSupportWorkspaceError } from '../../errors/index.ts'
 import { checkAccessToken } from '../../http/authorization.ts'
+import { isObject } from '../../http/json-object.ts'
+import type { Me } from '../../models/me.ts'
+import type { WebAbortSignal } from '../../web-types.ts'
 import type { AccessToken } from '../access-token.ts'
-import { type Connection, connectionOf } from './connection.ts'
-import { checkConnectionKey, parseConnectionKey } from './connection-key.ts'
+import { mapBounded } from './bounded.ts'
+import { type Connection, type ConnectionMetadata, connectionOf } from './connection.ts'
+import { checkConnectionKey, keyMatches } from './connection-key.ts'
+import {
+  type ConnectionFilter,
+  ConnectionListing,
+  type ListConnectionsOptions,
+  type ReadConnection,
+} from './connection-list.ts'
 import { ConnectionNotSavedError } from './connection-not-saved-error.ts'
+import type { Save } from './entries.ts'
+import { loginTime } from './entry-id.ts'
 import { LiveConnections } from './live-connections.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
-/** Which connections to list: those that match everything given. Ids, as `/me` names them. */
-export interface ConnectionFilter {
-  readonly application?: string | undefined
-  readonly organization?: string | undefined
-  readonly actor?: Actor | undefined
-  readonly user?: string | undefined
+export interface SaveOptions {
+  /**
+   * Your own data about the connection, kept with it: a JSON object. Defaults to the metadata that the connection had
+   * before this login.
+   */
+  readonly metadata?: ConnectionMetadata | undefined
 }
 
-export interface ConnectionList {
-  /** Oldest first. */
-  readonly connections: readonly Connection[]
-  /** One error for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with its `key`. */
+/** How far `reseal` has come. */
+export interface ResealProgress {
+  /** The connections looked at so far. */
+  readonly checked: number
+  /** Those of them that were sealed anew. */
+  readonly resealed: number
+}
+
+export interface ResealOptions {
+  /** Called after each connection. */
+  readonly onProgress?: ((progress: ResealProgress) => void) | undefined
+  /** Stops between two connections. What is sealed anew by then stays so. */
+  readonly signal?: WebAbortSignal | undefined
+}
+
+export interface ResealResult extends ResealProgress {
+  /**
+   * One error for each connection whose entry cannot be read, with its `key`. Keep an older secret in the list as long as
+   * one of them is `secret_unknown` that it may open.
+   */
   readonly unreadable: readonly ConnectionStoreError[]
 }
+
+/** How many entries are read at a time: file systems and connection pools have limits. */
+const parallelReads = 16
 
 /** A token on its way into the storage. Only closures hold it, so that no error can print it. */
 interface Pending {
   readonly accessToken: string
   readonly grantedScopes: readonly string[] | undefined
-  readonly tried: string[]
+  readonly metadata: ConnectionMetadata | undefined
+  readonly save: Save
   connection?: Connection
 }
 
@@ -54,19 +85,24 @@ export class ConnectionStore {
   /** @throws InvalidArgumentError when an option cannot be used. */
   constructor(options: ConnectionStoreOptions) {
     this.#settings = readStoreSettings(options)
-    this.#live = new LiveConnections(this.#settings)
+    this.#live = new LiveConnections(this.#settings, (accessToken) => this.#isRefused(accessToken))
   }
 
   /**
    * Asks the service whose token it is (`/me`), and saves it in place of the one that this connection had.
    *
    * @throws ConnectionNotSavedError when `/me` or the storage fails: `retry()` tries again, the token is not lost.
-   * @throws InvalidArgumentError when it is not an access token.
+   * @throws InvalidArgumentError when it is not an access token, or one of another service or app; nothing is sent then.
    */
-  async save(token: AccessToken | string): Promise<Connection> {
+  async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
     const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
-    const grantedScopes = typeof token === 'string' ? undefined : token.scopes
-    return this.#save({ accessToken, grantedScopes, tried: [] })
+    if (typeof token !== 'string') this.#checkOrigin(token)
+    return this.#save({
+      accessToken,
+      grantedScopes: typeof token === 'string' ? undefined : token.scopes,
+      metadata: options.metadata === undefined ? undefined : checkMetadata(options.metadata),
+      save: { startedAt: loginTime(), tried: [], isRetry: false },
+    })
   }
 
   /**
@@ -81,19 +117,85 @@ export class ConnectionStore {
   }
 
   /**
-   * The connections of this service. Walks through the keys of the storage, so it is for a page or a start-up, not for
-   * each request.
+   * Lists the connections of this service: `await` it for all, or iterate it with `for await` where there are many. Walks
+   * through the keys of the storage and reads 16 entries at a time, so it is for a page or a start-up, not for each
+   * request.
    *
    * @throws ConnectionStoreError `storage_failed`. An entry that cannot be read does not throw: see `unreadable`.
+   *
+   * @example
+   * const { connections, unreadable } = await store.list()
+   * for await (const connection of store.list({ actor: 'app' })) console.log(connection.organization.name)
    */
-  async list(filter: ConnectionFilter = {}): Promise<ConnectionList> {
-    const wanted = (await this.#settings.entries.keys()).filter((key) => matches(key, filter))
-    const found = await Promise.all(wanted.map((key) => this.#readOrError(key)))
-    const connections = found.flatMap(({ connection }) => connection ?? [])
-    return {
-      connections: connections.sort((one, other) => one.connectedAt - other.connectedAt),
-      unreadable: found.flatMap(({ error }) => error ?? []),
+  list(filter: ConnectionFilter = {}, options: ListConnectionsOptions = {}): ConnectionListing {
+    return new ConnectionListing(
+      () => mapBounded(this.#keys(filter), parallelReads, (key) => this.#readOrError(key)),
+      options,
+    )
+  }
+
+  /**
+   * Replaces the metadata of a connection; `undefined` removes it. Of two changes at the same time, in two processes, one
+   * wins.
+   *
+   * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
+   * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object.
+   */
+  async setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
+    checkConnectionKey(key)
+    const checked = metadata === undefined ? undefined : checkMetadata(metadata)
+    return this.#change(key, ({ metadata: _, ...connection }) => ({
+      ...connection,
+      ...(checked !== undefined && { metadata: checked }),
+    }))
+  }
+
+  /**
+   * Asks the service whether the token of a connection still works (`/me`), and saves the names and scopes that it has
+   * now. After a revocation the connection is removed, as after any call.
+   *
+   * @throws AuthenticationError and the other errors of a call, when `/me` fails.
+   * @throws ConnectionStoreError `not_connected`, `identity_incomplete`, `identity_mismatch`, `storage_failed`,
+   * `secret_unknown`, `entry_damaged`
+   * @throws InvalidArgumentError when `key` is not the key of a connection.
+   */
+  async verify(key: string): Promise<Connection> {
+    checkConnectionKey(key)
+    const { id } = await this.#live.requireToken(key)
+    const workspace = await this.workspace(key)
+    const me = await workspace.me()
+    this.#checkApplication(me)
+    const verified = await connectionOf(me, undefined, { connectedAt: 0 })
+    if (verified.key !== key) {
+      throw identityMismatch(`\`/me\` names another connection ("${verified.key}") than "${key}".`, key)
     }
+    const { connectedAt: _, ...facts } = verified
+    const changed = await this.#live.change(key, id, ({ connection, accessToken }) => ({
+      connection: { ...connection, ...facts } as Connection,
+      accessToken,
+    }))
+    // A new login came in between: it has asked `/me` itself.
+    return changed ?? (await this.#live.require(key)).connection
+  }
+
+  /**
+   * Seals every entry that an older secret sealed with the first one again, 16 at a time. An older secret is no longer
+   * needed once no entry is `unreadable`. Saves at the same time are safe.
+   *
+   * @throws ConnectionStoreError `storage_failed`
+   * @throws the reason of `signal`
+   */
+  async reseal({ onProgress, signal }: ResealOptions = {}): Promise<ResealResult> {
+    let [checked, resealed] = [0, 0]
+    const unreadable: ConnectionStoreError[] = []
+    const keys = this.#keys({}, signal)
+    for await (const result of mapBounded(keys, parallelReads, (key) => orUnreadable(() => this.#live.reseal(key)))) {
+      checked += 1
+      if (result instanceof ConnectionStoreError) unreadable.push(result)
+      else if (result) resealed += 1
+      onProgress?.({ checked, resealed })
+    }
+    return { checked, resealed, unreadable }
   }
 
   /**
@@ -119,7 +221,7 @@ export class ConnectionStore {
    */
   async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     checkConnectionKey(key)
-    const { actor, scopes } = await this.#live.require(key)
+    const { actor, scopes } = (await this.#live.requireToken(key)).connection
     const options = { ...this.#clientOptions(), scopes, accessToken: this.#live.tokenSource(key) }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
@@ -127,14 +229,16 @@ export class ConnectionStore {
   }
 
   async #save(pending: Pending): Promise<Connection> {
-    const { accessToken, grantedScopes, tried } = pending
+    const { accessToken, grantedScopes } = pending
     const { entries, format } = this.#settings
     try {
-      pending.connection ??= connectionOf(await this.#me(accessToken), grantedScopes)
+      pending.connection ??= await this.#connectionOf(accessToken, grantedScopes)
       const { key } = pending.connection
-      const value = await format.write({ connection: pending.connection, accessToken })
-      await entries.write(key, value, tried, [accessToken])
-      return pending.connection
+      const metadata = pending.metadata ?? (await this.#metadataOf(key))
+      const connection = { ...pending.connection, ...(metadata !== undefined && { metadata }) }
+      const value = await format.write({ connection, accessToken })
+      const newer = await entries.write(key, value, pending.save, [accessToken])
+      return newer === undefined ? connection : (await format.read(key, newer.value)).connection
     } catch (thrown) {
       if (!isSupportWorkspaceError(thrown)) throw thrown
       throw new ConnectionNotSavedError(`The connection was not saved: ${thrown.message}`, {
@@ -142,12 +246,36 @@ export class ConnectionStore {
         key: pending.connection?.key,
         cause: thrown,
         hint: 'The token is not lost: call `retry()` of this error.',
-        retry: () => this.#save(pending),
+        retry: () => {
+          pending.save.isRetry = true
+          return this.#save(pending)
+        },
       })
     }
   }
 
-  async #me(accessToken: string) {
+  async #connectionOf(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<Connection> {
+    const me = await this.#me(accessToken)
+    this.#checkApplication(me)
+    return connectionOf(me, grantedScopes, { connectedAt: Date.now() })
+  }
+
+  /** The metadata that a new login takes over. What cannot be read is about to be replaced. */
+  async #metadataOf(key: string): Promise<ConnectionMetadata | undefined> {
+    return (await this.#readOrError(key)).connection?.metadata
+  }
+
+  /** Whether the service refuses the token for good. Any other failure of `/me` says nothing about it. */
+  async #isRefused(accessToken: string): Promise<boolean> {
+    try {
+      await this.#me(accessToken)
+      return false
+    } catch (thrown) {
+      return thrown instanceof AuthenticationError && thrown.code === 'invalid_token'
+    }
+  }
+
+  async #me(accessToken: string): Promise<Me> {
     return new SupportWorkspace({ ...this.#clientOptions(), accessToken }).me()
   }
 
@@ -155,19 +283,91 @@ export class ConnectionStore {
     return { ...this.#settings.client, baseUrl: this.#settings.baseUrl }
   }
 
-  async #readOrError(key: string): Promise<{ connection?: Connection | undefined; error?: ConnectionStoreError }> {
-    try {
-      return { connection: (await this.#live.read(key))?.connection }
-    } catch (thrown) {
-      if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return { error: thrown }
-      throw thrown
+  /** A token is sent to the service that it comes from, and to no other. */
+  #checkOrigin(token: object): void {
+    const { baseUrl, clientId } = token as { readonly baseUrl?: string; readonly clientId?: string }
+    if (baseUrl !== undefined && withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
+      throw new InvalidArgumentError(
+        'token',
+        '`token` was issued by another service than the one of this store.',
+        'Save it in a store whose `baseUrl` is that of the `OAuthApp`.',
+      )
     }
+    if (clientId === undefined || this.#settings.clientId === undefined || clientId === this.#settings.clientId) return
+    throw new InvalidArgumentError(
+      'token',
+      '`token` was issued to another app than the `clientId` of this store.',
+      'Save it in a store whose `clientId` is that of the `OAuthApp`.',
+    )
+  }
+
+  #checkApplication(me: Me): void {
+    const { clientId } = this.#settings
+    if (clientId === undefined || me.application?.client_id === clientId) return
+    throw identityMismatch('`/me` does not name the application with the `clientId` of this store.', undefined)
+  }
+
+  async #change(key: string, edit: (connection: Connection) => Connection): Promise<Connection> {
+    for (;;) {
+      const { id } = await this.#live.require(key)
+      const changed = await this.#live.change(key, id, ({ connection, accessToken }) => ({
+        connection: edit(connection),
+        accessToken,
+      }))
+      // Undefined when a new login came in between: the change is for that one then.
+      if (changed !== undefined) return changed
+    }
+  }
+
+  async *#keys(filter: ConnectionFilter, signal?: WebAbortSignal): AsyncGenerator<string, void, undefined> {
+    for await (const key of this.#settings.entries.keys()) {
+      if (signal?.aborted) throw signal.reason
+      if (await keyMatches(key, filter)) yield key
+    }
+  }
+
+  async #readOrError(key: string): Promise<ReadConnection> {
+    const found = await orUnreadable(() => this.#live.read(key))
+    return found instanceof ConnectionStoreError ? { error: found } : { connection: found?.connection }
   }
 }
 
-function matches(key: string, filter: ConnectionFilter): boolean {
-  const identity = parseConnectionKey(key)
-  if (identity === undefined) return false
-  const names = ['application', 'organization', 'actor', 'user'] as const
-  return names.every((name) => filter[name] === undefined || filter[name] === identity[name])
+async function orUnreadable<Value>(read: () => Promise<Value>): Promise<Value | ConnectionStoreError> {
+  try {
+    return await read()
+  } catch (thrown) {
+    if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return thrown
+    throw thrown
+  }
+}
+
+function identityMismatch(message: string, key: string | undefined): ConnectionStoreError {
+  return new ConnectionStoreError(message, {
+    reason: 'identity_mismatch',
+    key,
+    hint: 'Check `baseUrl` and `clientId`, then log in again.',
+  })
+}
+
+/** A copy, as it will be read: what JSON cannot hold is refused or left out now, not found missing later. */
+function checkMetadata(metadata: unknown): ConnectionMetadata {
+  const copy = isObject(metadata) ? jsonCopy(metadata) : undefined
+  if (isObject(copy)) return copy
+  throw new InvalidArgumentError(
+    'metadata',
+    '`metadata` must be a JSON object.',
+    'Pass an object of strings, numbers, booleans, null, lists and objects.',
+  )
+}
+
+function jsonCopy(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value))
+  } catch {
+    return undefined
+  }
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '')
 }

@@ -20,7 +20,14 @@ interface CommonConnection {
   readonly scopes?: readonly string[] | undefined
   /** When the token was saved, in ms since the epoch. */
   readonly connectedAt: number
+  /** When the service refused the token for good, in ms since the epoch. Only in a store with `keepRevoked`. */
+  readonly revokedAt?: number | undefined
+  /** Your own data about this connection: see `save` and `setMetadata`. */
+  readonly metadata?: ConnectionMetadata | undefined
 }
+
+/** Your own data about a connection: a JSON object. */
+export type ConnectionMetadata = Readonly<Record<string, unknown>>
 
 /** A connection of the app itself. */
 export interface AppConnection extends CommonConnection {
@@ -38,27 +45,37 @@ export interface SelfConnection extends CommonConnection {
 /** What a token is bound to (specification, section 5, rule 5), without the token. Plain data, discriminated by `actor`. */
 export type Connection = AppConnection | SelfConnection
 
+/** What a connection has besides what `/me` says. */
+export type ConnectionState = Pick<Connection, 'connectedAt' | 'revokedAt' | 'metadata'>
+
 /**
- * The connection that `/me` describes.
+ * Returns the connection that `/me` describes.
  *
  * @throws ConnectionStoreError `identity_incomplete`
  */
-export function connectionOf(
+export async function connectionOf(
   me: Me,
   grantedScopes: readonly string[] | undefined,
-  connectedAt: number = Date.now(),
-): Connection {
+  { connectedAt, revokedAt, metadata }: ConnectionState,
+): Promise<Connection> {
   const actor: unknown = me.actor
   const application = party(me.application?.id, me.application?.name)
   const organization = party(me.organization?.id, me.organization?.display_name ?? me.organization?.name)
   const user = party(me.user?.id, me.user?.name)
   const scopes = me.scopes ?? grantedScopes
-  const rest = { ...(Array.isArray(scopes) && { scopes: scopes.map(String) }), connectedAt }
+  const rest = {
+    ...(Array.isArray(scopes) && { scopes: scopes.map(String) }),
+    connectedAt,
+    ...(revokedAt !== undefined && { revokedAt }),
+    ...(metadata !== undefined && { metadata }),
+  }
   if (application !== undefined && organization !== undefined) {
     const ids = { application: application.id, organization: organization.id }
-    if (actor === 'app') return { key: connectionKey({ actor, ...ids }), application, organization, actor, ...rest }
+    if (actor === 'app') {
+      return { key: await connectionKey({ actor, ...ids }), application, organization, actor, ...rest }
+    }
     if (actor === 'self' && user !== undefined) {
-      const key = connectionKey({ actor, ...ids, user: user.id })
+      const key = await connectionKey({ actor, ...ids, user: user.id })
       return { key, application, organization, actor, user, ...rest }
     }
   }

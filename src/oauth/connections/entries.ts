@@ -1,29 +1,45 @@
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { safeCause } from '../../errors/redact.ts'
+import { isError, safeCause } from '../../errors/redact.ts'
 import { parseObject } from '../../http/json-object.ts'
+import { isConnectionKey } from './connection-key.ts'
+import { byAge, type EntryId, idPattern, newEntryId, timeOf } from './entry-id.ts'
 import { damagedEntry } from './record.ts'
 import type { ConnectionStorage } from './storage.ts'
 
 /** One saved token: its own id, and what was written. */
 export interface Entry {
-  readonly id: string
+  readonly id: EntryId
   readonly value: unknown
 }
 
+/** A save and its retries. */
+export interface Save {
+  /** When it was first tried, in ms since the epoch. */
+  readonly startedAt: number
+  /** The ids of the entries that it has written so far. */
+  readonly tried: EntryId[]
+  /** The entry that was current when it was first tried, once that has been read. */
+  replaces?: { readonly id: EntryId | undefined }
+  /** A retry does not replace a login that was saved since the first try. */
+  isRetry: boolean
+}
+
 interface Pointer {
-  readonly current: string
-  readonly previous?: string | undefined
+  readonly current: EntryId
+  readonly previous?: EntryId | undefined
 }
 
 /**
  * Keeps the entries of connections in a storage that has no compare-and-swap.
  *
- * Each save writes an entry under an id that is never used again, then a pointer that names it. An entry is only ever
- * removed, never changed. So "read, compare, remove" cannot take away what somebody else has saved in between; a save
- * that stops half-way leaves the pointer, and with it the old connection, as it was; and a read takes two look-ups, not
- * a walk through all keys.
+ * Each save writes an entry under an id that is never used again, then a pointer that names it. So "read, compare,
+ * remove that entry" cannot take away what somebody else has saved in between; a save that stops half-way leaves the
+ * pointer, and with it the old connection, as it was; and a read takes two look-ups, not a walk through all keys.
  *
- * Every method throws `ConnectionStoreError` (`storage_failed`) when the storage does.
+ * The pointer is only a short cut to the newest entry: it is removed under a mark, and whoever finds the mark, or a
+ * pointer to nothing, looks at the entries themselves. Decision 20 has the argument.
+ *
+ * Every method throws `ConnectionStoreError` (`storage_failed`) when the storage throws or returns no usable value.
  */
 export class Entries {
   readonly #storage: ConnectionStorage
@@ -37,110 +53,245 @@ export class Entries {
 
   /** The current entry of a connection; undefined when there is none. */
   async read(key: string): Promise<Entry | undefined> {
-    let gone: string | undefined
-    for (;;) {
-      const pointer = toPointer(await this.#ask(key, () => this.#storage.getItem(this.#pointerAt(key))))
+    let gone: EntryId | undefined
+    for (let wasAbsent = false; ; ) {
+      const pointer = await this.#pointer(key)
       if (pointer === 'damaged') throw damagedEntry(key)
-      if (pointer === undefined || pointer.current === gone) return undefined
-      const value = await this.#ask(key, () => this.#storage.getItem(this.#entryAt(key, pointer.current)))
-      if (value !== null && value !== undefined) return { id: pointer.current, value }
-      // Revoked, or replaced since the pointer was read: only the pointer can tell.
-      gone = pointer.current
+      if (pointer !== undefined && pointer.current !== gone) {
+        const value = await this.#get(key, this.#entryAt(key, pointer.current))
+        if (value !== undefined) return { id: pointer.current, value }
+        // Revoked, or replaced since the pointer was read: only the pointer can tell.
+        gone = pointer.current
+      } else if (pointer !== undefined || (await this.#get(key, this.#markAt(key))) !== undefined) {
+        return this.#newest(key)
+      } else if (wasAbsent) {
+        return undefined
+      } else {
+        // A removal that ended between the two looks may have put the pointer back.
+        wasAbsent = true
+      }
     }
   }
 
   /**
    * Makes a value the current entry of a connection, and removes the one before.
    *
-   * @param tried the ids of earlier tries to save the same value; this one is added to them.
    * @param secrets what must not be quoted from an error of the storage.
+   * @returns the entry of a newer login when this is a retry and there is one: it stays.
    */
-  async write(key: string, value: string, tried: string[], secrets: readonly string[]): Promise<void> {
-    const id = newId()
-    const leftovers = [...tried]
-    tried.push(id)
-    await this.#ask(key, () => this.#storage.setItem(this.#entryAt(key, id), value), secrets)
-    const before = await this.#pointer(key)
-    const pointer: Pointer = { current: id, previous: before?.current }
-    await this.#ask(key, () => this.#storage.setItem(this.#pointerAt(key), JSON.stringify(pointer)))
-    // The connection is saved. What goes wrong from here on leaves an entry that nothing names, until the next save.
+  async write(key: string, value: string, save: Save, secrets: readonly string[] = []): Promise<Entry | undefined> {
+    const id = newEntryId(save.startedAt)
+    const leftovers = [...save.tried]
+    save.tried.push(id)
+    await this.#set(key, this.#entryAt(key, id), value, secrets)
+    // A damaged pointer counts as none where it is about to be overwritten: a new login repairs it.
+    const pointer = await this.#pointer(key)
+    const before = pointer === 'damaged' ? undefined : pointer
+    if (save.isRetry && before !== undefined && isNewer(before.current, save)) {
+      const newer = await this.#get(key, this.#entryAt(key, before.current))
+      if (newer !== undefined) return this.#giveWay(key, save, { id: before.current, value: newer })
+    }
+    save.replaces ??= { id: before?.current }
+    await this.#point(key, { current: id, previous: before?.current })
+    if (save.isRetry) {
+      const newer = (await this.#ids(key)).filter((one) => isNewer(one, save)).at(-1)
+      const saved = newer === undefined ? undefined : await this.#get(key, this.#entryAt(key, newer))
+      if (newer !== undefined && saved !== undefined) {
+        await this.#point(key, { current: newer })
+        return this.#giveWay(key, save, { id: newer, value: saved })
+      }
+    }
+    // The connection is saved. What goes wrong from here on leaves an entry that nothing names, until the next removal.
     await this.#tidy(key, id, [before?.current, before?.previous, ...leftovers]).catch(() => {})
+    return undefined
   }
 
-  /** Removes one entry. The pointer stays: between looking at it and removing it, it could have moved on. */
-  async removeEntry(key: string, id: string): Promise<void> {
-    await this.#ask(key, () => this.#storage.removeItem(this.#entryAt(key, id)))
+  /**
+   * Changes what an entry holds, as long as it is the current one of its connection. What has been saved in between
+   * stays: it has an id of its own.
+   */
+  async rewrite(key: string, id: EntryId, value: string, secrets: readonly string[] = []): Promise<void> {
+    await this.#set(key, this.#entryAt(key, id), value, secrets)
+    const pointer = await this.#pointer(key)
+    if (pointer === 'damaged' || pointer?.current === id) return
+    // Replaced or removed meanwhile: it must not come back. Without a pointer but with the mark, a removal decides.
+    if (pointer === undefined && (await this.#get(key, this.#markAt(key))) !== undefined) return
+    await this.#remove(key, this.#entryAt(key, id))
   }
 
-  /** Removes a connection with everything that half-finished saves may have left of it. */
+  /** Removes one entry, and the pointer if it names that one. */
+  async removeEntry(key: string, id: EntryId): Promise<void> {
+    await this.#remove(key, this.#entryAt(key, id))
+    await this.#removePointer(key, new Set([id]))
+  }
+
+  /** Removes a connection with everything that half-finished saves and removals may have left of it. */
   async removeAll(key: string): Promise<void> {
-    // The pointer goes first: a save at the same time then ends either wholly saved or wholly removed.
-    await this.#ask(key, () => this.#storage.removeItem(this.#pointerAt(key)))
+    const pointer = await this.#pointer(key)
     const start = `${this.#base}:${key}:`
-    const all = await this.#ask(key, () => this.#storage.getKeys(start))
-    const entries = all.filter((name) => name.startsWith(start) && name !== this.#pointerAt(key))
-    await Promise.all(entries.map((name) => this.#ask(key, () => this.#storage.removeItem(name))))
+    const names: string[] = []
+    for await (const name of this.#names(key, start)) names.push(name)
+    const dead = new Set(names.map((name) => name.slice(start.length)))
+    if (pointer !== undefined && pointer !== 'damaged') dead.add(pointer.current)
+    const entries = names.filter((name) => name !== this.#pointerAt(key))
+    await Promise.all(entries.map((name) => this.#remove(key, name)))
+    await this.#removePointer(key, dead)
   }
 
-  /** The keys of the connections that there are or were. */
-  async keys(): Promise<string[]> {
+  /** The keys of the connections that there are. */
+  async *keys(): AsyncGenerator<string, void, undefined> {
     const start = `${this.#base}:`
-    const all = await this.#ask(undefined, () => this.#storage.getKeys(start))
-    const pointers = all.filter((name) => name.startsWith(start) && name.endsWith(pointerEnd))
-    return pointers.map((name) => name.slice(start.length, -pointerEnd.length))
+    for await (const name of this.#names(undefined, start)) {
+      const key = name.endsWith(pointerEnd) ? name.slice(start.length, -pointerEnd.length) : undefined
+      if (isConnectionKey(key)) yield key
+    }
   }
 
-  async #tidy(key: string, id: string, superseded: readonly (string | undefined)[]): Promise<void> {
-    const ids = new Set(superseded.filter((old) => old !== undefined))
-    await Promise.all(Array.from(ids, (old) => this.removeEntry(key, old)))
+  async #tidy(key: string, id: EntryId, superseded: readonly (EntryId | undefined)[]): Promise<void> {
+    // A removal at the same time may have pointed at this entry already.
+    const ids = new Set(superseded.filter((old) => old !== undefined).filter((old) => old !== id))
+    await Promise.all(Array.from(ids, (old) => this.#remove(key, this.#entryAt(key, old))))
     // Of two saves at once, the one whose pointer was overwritten may be unknown to the other.
     const now = await this.#pointer(key)
-    if (now !== undefined && now.current !== id) await this.removeEntry(key, id)
+    if (now === undefined || now === 'damaged' || ids.has(now.current) || byAge(now.current, id) <= 0) return
+    await this.#remove(key, this.#entryAt(key, id))
   }
 
-  /** A damaged pointer counts as none where it is about to be overwritten: a new login repairs it. */
-  async #pointer(key: string): Promise<Pointer | undefined> {
-    const pointer = toPointer(await this.#ask(key, () => this.#storage.getItem(this.#pointerAt(key))))
-    return pointer === 'damaged' ? undefined : pointer
+  /** Takes the entries of a retry back, because there is a newer login. */
+  async #giveWay(key: string, save: Save, newer: Entry): Promise<Entry> {
+    await Promise.all(save.tried.map((id) => this.#remove(key, this.#entryAt(key, id)))).catch(() => {})
+    return newer
+  }
+
+  /**
+   * Removes the pointer if it names a dead entry. Between the look at it and its removal, a login may have overwritten
+   * it: so the entries are listed afterwards, and the pointer is set to the newest that lives. The mark stands for the
+   * pointer meanwhile, also for the processes that read after this one has died.
+   */
+  async #removePointer(key: string, dead: ReadonlySet<string>): Promise<void> {
+    const isDead = async () => {
+      const pointer = await this.#pointer(key)
+      return pointer !== undefined && (pointer === 'damaged' || dead.has(pointer.current))
+    }
+    if (!(await isDead())) return
+    await this.#set(key, this.#markAt(key), '1')
+    if (await isDead()) {
+      await this.#remove(key, this.#pointerAt(key))
+      await this.#restorePointer(key, dead)
+    }
+    await this.#remove(key, this.#markAt(key))
+  }
+
+  async #restorePointer(key: string, dead: ReadonlySet<string>): Promise<void> {
+    for (let written: EntryId | undefined; ; ) {
+      const ids = await this.#ids(key)
+      const risen = ids.filter((id) => dead.has(id))
+      await Promise.all(risen.map((id) => this.#remove(key, this.#entryAt(key, id))))
+      const [newest, previous] = ids.filter((id) => !dead.has(id)).reverse()
+      if (newest === undefined || newest === written) return
+      await this.#point(key, { current: newest, previous })
+      written = newest
+    }
+  }
+
+  async #newest(key: string): Promise<Entry | undefined> {
+    for (const id of (await this.#ids(key)).reverse()) {
+      const value = await this.#get(key, this.#entryAt(key, id))
+      if (value !== undefined) return { id, value }
+    }
+    return undefined
+  }
+
+  /** The ids of all entries of a connection, oldest first. */
+  async #ids(key: string): Promise<EntryId[]> {
+    const start = `${this.#base}:${key}:`
+    const ids = new Set<EntryId>()
+    for await (const name of this.#names(key, start)) {
+      const id = name.slice(start.length)
+      if (idPattern.test(id)) ids.add(id)
+    }
+    return [...ids].sort(byAge)
+  }
+
+  async *#names(key: string | undefined, start: string): AsyncGenerator<string, void, undefined> {
+    try {
+      const names: unknown = await this.#storage.getKeys(start)
+      if (isError(names)) throw names
+      for await (const name of names as Iterable<string> | AsyncIterable<string>) if (name.startsWith(start)) yield name
+    } catch (thrown) {
+      throw storageFailed(key, thrown)
+    }
+  }
+
+  async #pointer(key: string): Promise<Pointer | 'damaged' | undefined> {
+    return toPointer(await this.#get(key, this.#pointerAt(key)))
+  }
+
+  async #point(key: string, pointer: Pointer): Promise<void> {
+    await this.#set(key, this.#pointerAt(key), JSON.stringify(pointer))
+  }
+
+  async #get(key: string, name: string): Promise<unknown> {
+    return await this.#ask(key, async () => {
+      const value = await this.#storage.getItem(name)
+      if (value === null || value === undefined) return undefined
+      if (typeof value === 'string' || typeof value === 'object') return value
+      throw new TypeError(`getItem returned a ${typeof value} instead of text.`)
+    })
+  }
+
+  #set(key: string, name: string, value: string, secrets: readonly string[] = []): Promise<unknown> {
+    return this.#ask(key, () => this.#storage.setItem(name, value), secrets)
+  }
+
+  #remove(key: string, name: string): Promise<unknown> {
+    return this.#ask(key, () => this.#storage.removeItem(name))
   }
 
   #pointerAt(key: string): string {
     return `${this.#base}:${key}${pointerEnd}`
   }
 
-  #entryAt(key: string, id: string): string {
+  #markAt(key: string): string {
+    return `${this.#base}:${key}:removing`
+  }
+
+  #entryAt(key: string, id: EntryId): string {
     return `${this.#base}:${key}:${id}`
   }
 
-  async #ask<Value>(
-    key: string | undefined,
-    question: () => Value | Promise<Value>,
-    secrets: readonly string[] = [],
-  ): Promise<Value> {
+  /** Some drivers return an error instead of throwing it, for example when there are no file descriptors left. */
+  async #ask(key: string, question: () => unknown, secrets: readonly string[] = []): Promise<unknown> {
     try {
-      return await question()
+      const value = await question()
+      if (isError(value)) throw value
+      return value
     } catch (thrown) {
-      const cause = safeCause(thrown, secrets)
-      const whose = key === undefined ? 'of the connections' : `of the connection "${key}"`
-      throw new ConnectionStoreError(`The storage ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
-        reason: 'storage_failed',
-        key,
-        cause,
-        hint: 'Check that the storage can be reached, then try again.',
-      })
+      throw storageFailed(key, thrown, secrets)
     }
   }
 }
 
 const pointerEnd = ':current'
-const idPattern = /^[0-9a-f]{32}$/
 
-function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+function storageFailed(key: string | undefined, thrown: unknown, secrets: readonly string[] = []) {
+  const cause = safeCause(thrown, secrets)
+  const whose = key === undefined ? 'of the connections' : `of the connection "${key}"`
+  return new ConnectionStoreError(`The storage ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
+    reason: 'storage_failed',
+    key,
+    cause,
+    hint: 'Check that the storage can be reached, then try again.',
+  })
+}
+
+/** Whether an entry was saved by somebody else after the first try of this save. */
+function isNewer(id: EntryId, { startedAt, tried, replaces }: Save): boolean {
+  return !tried.includes(id) && id !== replaces?.id && timeOf(id) > startedAt
 }
 
 function toPointer(value: unknown): Pointer | 'damaged' | undefined {
-  if (value === null || value === undefined) return undefined
+  if (value === undefined) return undefined
   const { current, previous } = parseObject(value) ?? {}
   if (typeof current !== 'string' || !idPattern.test(current)) return 'damaged'
   return { current, previous: typeof previous === 'string' && idPattern.test(previous) ? previous : undefined }

@@ -1,5 +1,18 @@
-export type { AppConnection, Connection, ConnectionParty, SelfConnection } from './connection.ts'
+export type {
+  AppConnection,
+  Connection,
+  ConnectionMetadata,
+  ConnectionParty,
+  SelfConnection,
+} from './connection.ts'
+export type { ConnectionFilter, ConnectionList, ConnectionListing, ListConnectionsOptions } from './connection-list.ts'
 export { ConnectionNotSavedError } from './connection-not-saved-error.ts'
-export { type ConnectionFilter, type ConnectionList, ConnectionStore } from './connection-store.ts'
-export type { ConnectionStorage } from './storage.ts'
+export {
+  ConnectionStore,
+  type ResealOptions,
+  type ResealProgress,
+  type ResealResult,
+  type SaveOptions,
+} from './connection-store.ts'
+export type { ConnectionStorage, StorageKeys } from './storage.ts'
 export type { ConnectionStoreOptions } from './store-options.ts'

@@ -7,50 +7,105 @@ import type { StoreSettings } from './store-options.ts'
 interface Found extends ConnectionRecord {
   /** The id of the entry. */
   readonly id: string
+  /** Whether the entry is sealed with another secret than the first. */
+  readonly outdated: boolean
 }
 
 /** The connections of a store less those whose token the service has refused, and the reaction to a refusal. */
 export class LiveConnections {
   readonly #settings: StoreSettings
+  readonly #isRefused: (accessToken: string) => Promise<boolean>
   /** The running reaction to a refused token, by key and token, for all calls that fail together. */
   readonly #reactions = new Map<string, Promise<void>>()
   /** Entries with a refused token that are still in the storage, because their removal runs or has failed. */
   readonly #refused = new Map<string, 'being removed' | 'not removed'>()
+  /** The running changes of entries, by id: one after the other, so that none undoes another. */
+  readonly #changes = new Map<string, Promise<unknown>>()
 
-  constructor(settings: StoreSettings) {
+  /** @param isRefused asks the service once more: one stray response must not cost a connection. */
+  constructor(settings: StoreSettings, isRefused: (accessToken: string) => Promise<boolean>) {
     this.#settings = settings
+    this.#isRefused = isRefused
   }
 
   /** What is kept under the key; undefined when nothing is, or when its token was refused. */
   async read(key: string): Promise<Found | undefined> {
+    const found = await this.#read(key)
+    // Who reads can do without it: the older secret still opens the entry.
+    if (found?.outdated === true) await this.change(key, found.id, (record) => record).catch(() => {})
+    return found
+  }
+
+  /**
+   * Seals an entry with the first secret if it is sealed with another. Returns whether it was.
+   *
+   * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
+   */
+  async reseal(key: string): Promise<boolean> {
+    const found = await this.#read(key)
+    if (found?.outdated === true) await this.change(key, found.id, (record) => record)
+    return found?.outdated === true
+  }
+
+  /**
+   * Changes what an entry holds. Returns the connection afterwards; undefined when the entry is no longer the current one.
+   *
+   * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
+   */
+  async change(
+    key: string,
+    id: string,
+    edit: (record: ConnectionRecord) => ConnectionRecord,
+  ): Promise<Connection | undefined> {
+    const { entries, format } = this.#settings
+    const before = this.#changes.get(id)
+    const change = (async () => {
+      await before?.catch(() => {})
+      const found = await this.#read(key)
+      if (found === undefined || found.id !== id) return undefined
+      const { connection, accessToken } = edit(found)
+      const value = await format.write({ connection, accessToken })
+      await entries.rewrite(key, id, value, accessToken === undefined ? [] : [accessToken])
+      return connection
+    })()
+    this.#changes.set(id, change)
+    try {
+      return await change
+    } finally {
+      if (this.#changes.get(id) === change) this.#changes.delete(id)
+    }
+  }
+
+  /** @throws ConnectionStoreError `not_connected` and those of the storage */
+  async require(key: string): Promise<Found> {
+    const found = await this.read(key)
+    if (found !== undefined) return found
+    throw notConnected(key, `There is no connection "${key}": it was never made, was removed, or was revoked.`)
+  }
+
+  /** What a client of the connection asks before each attempt, and tells after a 401 `invalid_token`. */
+  tokenSource(key: string): AccessTokenSource {
+    return {
+      getAccessToken: async () => (await this.requireToken(key)).accessToken,
+      onInvalidToken: (accessToken) => this.#reactOnce(key, accessToken),
+    }
+  }
+
+  /** @throws ConnectionStoreError `not_connected` and those of the storage */
+  async requireToken(key: string): Promise<Found & { readonly accessToken: string }> {
+    const { accessToken, ...found } = await this.require(key)
+    if (accessToken !== undefined) return { ...found, accessToken }
+    const since = new Date(found.connection.revokedAt ?? 0).toISOString()
+    throw notConnected(key, `The connection "${key}" was found revoked at ${since}.`)
+  }
+
+  async #read(key: string): Promise<Found | undefined> {
     const { entries, format } = this.#settings
     const entry = await entries.read(key)
     if (entry === undefined) return undefined
     if (!this.#refused.has(entry.id)) return { id: entry.id, ...(await format.read(key, entry.value)) }
     if (this.#refused.get(entry.id) === 'not removed') await this.#remove(key, entry.id)
     return undefined
-  }
-
-  /** @throws ConnectionStoreError `not_connected` and those of the storage */
-  async require(key: string): Promise<Connection> {
-    return (await this.#requireFound(key)).connection
-  }
-
-  /** What a client of the connection asks before each attempt, and tells after a 401 `invalid_token`. */
-  tokenSource(key: string): AccessTokenSource {
-    return {
-      getAccessToken: async () => (await this.#requireFound(key)).accessToken,
-      onInvalidToken: (accessToken) => this.#reactOnce(key, accessToken),
-    }
-  }
-
-  async #requireFound(key: string): Promise<Found> {
-    const found = await this.read(key)
-    if (found !== undefined) return found
-    throw new ConnectionStoreError(
-      `There is no connection "${key}": it was never made, was removed, or the service has revoked it.`,
-      { reason: 'not_connected', key, hint: 'Log in again and save the new token.' },
-    )
   }
 
   #reactOnce(key: string, accessToken: string): Promise<void> {
@@ -70,12 +125,22 @@ export class LiveConnections {
   async #react(key: string, accessToken: string): Promise<void> {
     const found = await this.read(key)
     if (found === undefined || found.accessToken !== accessToken) return
+    if (!(await this.#isRefused(accessToken))) return
+    if (this.#settings.keepRevoked) return this.#markRevoked(key, found.id)
     const failure = await this.#remove(key, found.id)
     await this.#settings.onRevoked?.(found.connection)
     if (failure !== undefined) throw failure
   }
 
-  /** Gives what failed, if anything. Where the storage fails, this process does not use the entry again, and each read tries to remove it. */
+  async #markRevoked(key: string, id: string): Promise<void> {
+    const revoked = await this.change(key, id, ({ connection }) => ({
+      connection: { ...connection, revokedAt: Date.now() },
+      accessToken: undefined,
+    }))
+    if (revoked !== undefined) await this.#settings.onRevoked?.(revoked)
+  }
+
+  /** Returns what failed, if anything. Where the storage fails, this process does not use the entry again, and each read tries to remove it. */
   async #remove(key: string, id: string): Promise<unknown> {
     this.#refused.set(id, 'being removed')
     try {
@@ -87,4 +152,12 @@ export class LiveConnections {
       return failure
     }
   }
+}
+
+function notConnected(key: string, message: string): ConnectionStoreError {
+  return new ConnectionStoreError(message, {
+    reason: 'not_connected',
+    key,
+    hint: 'Log in again and save the new token.',
+  })
 }

@@ -1,5 +1,5 @@
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { parseObject } from '../../http/json-object.ts'
+import { isObject, parseObject } from '../../http/json-object.ts'
 import type { Me } from '../../models/me.ts'
 import { createSealer, type Sealer, type SealSecret } from '../seal.ts'
 import { type Connection, connectionOf } from './connection.ts'
@@ -7,7 +7,14 @@ import { type Connection, connectionOf } from './connection.ts'
 /** A connection with its token: what an entry holds. */
 export interface ConnectionRecord {
   readonly connection: Connection
-  readonly accessToken: string
+  /** Undefined once the connection is revoked. */
+  readonly accessToken: string | undefined
+}
+
+/** A record from the storage. */
+export interface StoredRecord extends ConnectionRecord {
+  /** Whether it is sealed with another secret than the first. */
+  readonly outdated: boolean
 }
 
 /**
@@ -16,12 +23,17 @@ export interface ConnectionRecord {
  */
 export class RecordFormat {
   readonly #service: string
+  /** The first secret, which seals. */
   readonly #sealer: Sealer | undefined
+  /** All secrets, each of which opens. */
+  readonly #opener: Sealer | undefined
 
   /** @throws InvalidArgumentError when a secret is too short. */
   constructor(service: string, secret: SealSecret | undefined) {
     this.#service = service
-    this.#sealer = secret === undefined ? undefined : createSealer(secret, 'connection')
+    if (secret === undefined) return
+    this.#opener = createSealer(secret, 'connection')
+    this.#sealer = createSealer((typeof secret === 'string' ? secret : secret[0]) ?? '', 'connection')
   }
 
   async write({ connection, accessToken }: ConnectionRecord): Promise<string> {
@@ -31,12 +43,14 @@ export class RecordFormat {
   }
 
   /** @throws ConnectionStoreError `entry_damaged`, `secret_unknown` */
-  async read(key: string, value: unknown): Promise<ConnectionRecord> {
+  async read(key: string, value: unknown): Promise<StoredRecord> {
     const { version, content, sealed } = parseObject(value) ?? {}
     if (version !== 1) throw damagedEntry(key)
-    const record = toRecord(sealed === undefined ? this.#plain(key, content) : await this.#open(key, sealed))
+    const { value: found, outdated } =
+      sealed === undefined ? { value: this.#plain(key, content), outdated: false } : await this.#open(key, sealed)
+    const record = await toRecord(found)
     if (record?.service !== this.#service || record.connection.key !== key) throw damagedEntry(key)
-    return record
+    return { connection: record.connection, accessToken: record.accessToken, outdated }
   }
 
   /** With a secret, a plain entry is refused: whoever can write to the storage could have put it there. */
@@ -45,12 +59,14 @@ export class RecordFormat {
     throw damagedEntry(key, 'is not sealed, though the store has a secret')
   }
 
-  async #open(key: string, sealed: unknown): Promise<unknown> {
+  async #open(key: string, sealed: unknown): Promise<{ readonly value: unknown; readonly outdated: boolean }> {
     if (typeof sealed !== 'string') throw damagedEntry(key)
-    if (this.#sealer === undefined) throw unknownSecret(key)
+    if (this.#sealer === undefined || this.#opener === undefined) throw unknownSecret(key)
     const opened = await this.#sealer.open(sealed)
-    if (opened.ok) return opened.value
-    throw opened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)
+    if (opened.ok) return { value: opened.value, outdated: false }
+    const reopened = await this.#opener.open(sealed)
+    if (reopened.ok) return { value: reopened.value, outdated: true }
+    throw reopened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)
   }
 }
 
@@ -74,12 +90,22 @@ function unknownSecret(key: string): ConnectionStoreError {
 }
 
 /** The content of an entry, with the connection made anew from its parts; undefined when some are not there. */
-function toRecord(content: unknown): (ConnectionRecord & { readonly service: unknown }) | undefined {
+async function toRecord(content: unknown): Promise<(ConnectionRecord & { readonly service: unknown }) | undefined> {
   const { service, connection, accessToken } = parseObject(content) ?? {}
-  const facts = parseObject(connection)
-  if (facts === undefined || typeof accessToken !== 'string' || typeof facts.connectedAt !== 'number') return undefined
+  const { connectedAt, revokedAt, metadata, ...me } = parseObject(connection) ?? {}
+  if (typeof connectedAt !== 'number') return undefined
+  const isRevoked = typeof revokedAt === 'number'
+  if (isRevoked ? accessToken !== undefined : typeof accessToken !== 'string') return undefined
   try {
-    return { service, accessToken, connection: connectionOf(facts as Me, undefined, facts.connectedAt) }
+    return {
+      service,
+      accessToken: typeof accessToken === 'string' ? accessToken : undefined,
+      connection: await connectionOf(me as Me, undefined, {
+        connectedAt,
+        ...(isRevoked && { revokedAt }),
+        metadata: isObject(metadata) ? metadata : undefined,
+      }),
+    }
   } catch {
     return undefined
   }

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from '../../errors/index.ts'
 
 /**
- * Where connections are kept: any storage of this shape, such as one of `unstorage`. Its methods may be synchronous, and
- * what they throw is heard.
+ * Where connections are kept: any storage of this shape, such as one of `unstorage`. Its methods may be synchronous. An
+ * error that they throw, reject with or return becomes a `ConnectionStoreError` (`storage_failed`). Test your own with
+ * `storageTests` from `support-workspace-sdk/storage-tests`.
  *
  * It must show at once what was written last, to every process: a cache or an eventually consistent storage in front of
  * it makes revoked connections live on and new ones vanish. It needs no transactions, locks or compare-and-swap.
@@ -12,9 +13,15 @@ export interface ConnectionStorage {
   getItem(key: string): unknown
   setItem(key: string, value: string): unknown
   removeItem(key: string): unknown
-  /** The full keys that begin with `base`, or more: the store picks its own. */
-  getKeys(base?: string): readonly string[] | Promise<readonly string[]>
+  /**
+   * Returns the full keys that begin with `base`, or more: the store picks its own. Where there are many, return them
+   * bit by bit (an async generator, as over Redis `SCAN`): the store does not collect them to iterate.
+   */
+  getKeys(base?: string): StorageKeys | Promise<StorageKeys>
 }
+
+/** A list of keys, or anything that can be iterated. */
+export type StorageKeys = Iterable<string> | AsyncIterable<string>
 
 /** The default: gone with the process, and not shared with another. */
 export function memoryStorage(): ConnectionStorage {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Redis } from 'ioredis'
 import { createStorage, prefixStorage } from 'unstorage'
 import fsDriver from 'unstorage/drivers/fs'
 import type { ConnectionStorage } from '../../../src/oauth/index.ts'
@@ -33,6 +34,19 @@ export const storages: Readonly<Record<string, () => OpenStorage>> = {
 
 function unstorage(storage: ReturnType<typeof createStorage>): OpenStorage {
   return { storage, close: () => storage.dispose() }
+}
+
+/** A storage on Redis that names its keys bit by bit, so that a walk through many keys holds up no other command. */
+export function redisStorage(client: Redis): ConnectionStorage {
+  return {
+    getItem: (key) => client.get(key),
+    setItem: (key, value) => client.set(key, value),
+    removeItem: (key) => client.del(key),
+    async *getKeys(base = '') {
+      const pattern = `${base.replace(/[*?[\]\\]/g, '\\$&')}*`
+      for await (const keys of client.scanStream({ match: pattern, count: 1000 })) yield* keys as string[]
+    },
+  }
 }
 
 /** A storage whose items a test can look at and spoil. */

@@ -1,0 +1,233 @@
+import { ConnectionStore } from './connection-store.ts'
+import type { ConnectionStorage } from './storage.ts'
+
+export type { ConnectionStorage, StorageKeys } from './storage.ts'
+
+export interface StorageTestsOptions {
+  /**
+   * Returns a storage over the same, initially empty, place each time it is called. Called several times in a test, as
+   * several processes would open it.
+   */
+  readonly open: () => ConnectionStorage | Promise<ConnectionStorage>
+  /** Empties the place after each test. Defaults to removing the keys that the tests wrote. */
+  readonly clear?: (() => void | Promise<void>) | undefined
+}
+
+/** One test of a storage, for any test runner. */
+export interface StorageTest {
+  readonly name: string
+  /** Rejects with an `Error` that says what is wrong. Run the tests one after the other. */
+  readonly run: () => Promise<void>
+}
+
+/**
+ * Returns the tests that a storage must pass to keep connections. They use no test runner, so that they run in yours.
+ *
+ * @example
+ * import { test } from 'node:test'
+ * import { storageTests } from 'support-workspace-sdk/storage-tests'
+ *
+ * for (const { name, run } of storageTests({ open: () => myStorage(url) })) test(name, run)
+ */
+export function storageTests(options: StorageTestsOptions): StorageTest[] {
+  return Object.entries(cases).map(([name, test]) => ({
+    name,
+    run: async () => {
+      const storage = await options.open()
+      try {
+        await test(storage, options.open)
+      } finally {
+        if (options.clear === undefined) await removeOurs(storage)
+        else await options.clear()
+      }
+    },
+  }))
+}
+
+type Case = (storage: ConnectionStorage, reopen: StorageTestsOptions['open']) => Promise<void>
+
+const base = 'storage-tests:https.service.example'
+
+const cases: Readonly<Record<string, Case>> = {
+  'has nothing under a key that was never set': async (storage) => {
+    await isMissing(storage, `${base}:app.a.o:current`)
+    same(await keysOf(storage, `${base}:`), [], 'the keys of an empty storage')
+  },
+
+  'returns the text that was set': async (storage) => {
+    const texts = [
+      'plain',
+      '',
+      '{"a":1}',
+      '{"text":"\\u0000 \\n \u{1f600} \u00fc"}',
+      JSON.stringify({ long: 'x'.repeat(50_000) }),
+    ]
+    for (const [index, text] of texts.entries()) {
+      const key = `${base}:app.a.o:${index}`
+      await storage.setItem(key, text)
+      // The store writes JSON objects only. Storages that parse them by themselves are welcome.
+      if (text.startsWith('{')) sameJson(await storage.getItem(key), text)
+    }
+  },
+
+  'replaces the text of a key': async (storage) => {
+    const key = `${base}:app.a.o:current`
+    await storage.setItem(key, '{"current":1,"long":"text"}')
+    await storage.setItem(key, '{"current":2}')
+    sameJson(await storage.getItem(key), '{"current":2}')
+    same(await keysOf(storage, `${base}:`), [key], 'the keys')
+  },
+
+  'removes a key, and does nothing where there is none': async (storage) => {
+    const [key, other] = [`${base}:app.a.o:current`, `${base}:app.a.other:current`]
+    await storage.setItem(key, '{"value":1}')
+    await storage.setItem(other, '{"value":2}')
+    await storage.removeItem(key)
+    await storage.removeItem(key)
+    await isMissing(storage, key)
+    sameJson(await storage.getItem(other), '{"value":2}')
+    same(await keysOf(storage, `${base}:`), [other], 'the keys')
+  },
+
+  'names the full keys below a base': async (storage) => {
+    const keys = ['app.a.o:current', 'app.a.o:0f', 'app.a.oo:current'].map((name) => `${base}:${name}`)
+    for (const key of keys) await storage.setItem(key, '{"value":1}')
+    same(await keysOf(storage, `${base}:`), [...keys].sort(), 'the keys below the service')
+    same(await keysOf(storage, `${base}:app.a.o:`), keys.slice(0, 2).sort(), 'the keys below a connection')
+    same(await keysOf(storage, `${base}:app.a.none:`), [], 'the keys below nothing')
+  },
+
+  'tells keys apart that differ in little': async (storage) => {
+    const names = ['app.a.b', 'app.a-b', 'app.a=2eb', 'app.ab', 'self.a.b', 'app.a.=41', 'app.a.a', 'app.=2a.=3f']
+    const keys = names.map((name) => `${base}:${name}:current`)
+    for (const [index, key] of keys.entries()) await storage.setItem(key, JSON.stringify({ index }))
+    for (const [index, key] of keys.entries()) sameJson(await storage.getItem(key), JSON.stringify({ index }))
+    same(await keysOf(storage, `${base}:`), [...keys].sort(), 'the keys')
+  },
+
+  'takes keys with parts of 247 characters': async (storage) => {
+    const key = `${base}:self.${'a'.repeat(80)}.${'b'.repeat(80)}.${'c'.repeat(80)}:current`
+    await storage.setItem(key, '{"value":1}')
+    sameJson(await storage.getItem(key), '{"value":1}')
+    same(await keysOf(storage, `${base}:`), [key], 'the keys')
+  },
+
+  'takes 200 writes, reads and removals at once': async (storage) => {
+    const keys = Array.from({ length: 200 }, (_, index) => `${base}:app.a.o${index}:current`)
+    await Promise.all(keys.map(async (key, index) => storage.setItem(key, JSON.stringify({ index }))))
+    const values = await Promise.all(keys.map(async (key) => storage.getItem(key)))
+    for (const [index, value] of values.entries()) sameJson(value, JSON.stringify({ index }))
+    same((await keysOf(storage, `${base}:`)).length, 200, 'the number of keys')
+    await Promise.all(keys.map(async (key) => storage.removeItem(key)))
+    same(await keysOf(storage, `${base}:`), [], 'the keys afterwards')
+  },
+
+  'shows another process at once what was written last': async (storage, reopen) => {
+    const [key, other] = [`${base}:app.a.o:current`, await reopen()]
+    for (let round = 0; round < 20; round += 1) {
+      const [writer, reader] = round % 2 === 0 ? [storage, other] : [other, storage]
+      await writer.setItem(key, JSON.stringify({ round }))
+      sameJson(await reader.getItem(key), JSON.stringify({ round }))
+      same(await keysOf(reader, `${base}:`), [key], 'the keys')
+    }
+    await storage.removeItem(key)
+    await isMissing(other, key)
+    same(await keysOf(other, `${base}:`), [], 'the keys after the removal')
+  },
+
+  'keeps the connections of a store: saved, read, listed, replaced and removed': async (storage, reopen) => {
+    const store = testStore(storage)
+    const { key } = await store.save('token-of-organization-1')
+    const second = await store.save('token-of-organization-2')
+    const elsewhere = testStore(await reopen())
+    same((await elsewhere.get(key))?.key, key, 'the connection')
+    same((await elsewhere.list()).connections.length, 2, 'the number of connections')
+    await elsewhere.save('another-of-organization-1')
+    same((await keysOf(storage, 'storage-tests:')).length, 4, 'the number of keys of two connections')
+    await store.remove(key)
+    same(await elsewhere.get(key), undefined, 'a removed connection')
+    same(
+      (await elsewhere.list()).connections.map((one) => one.key),
+      [second.key],
+      'the connections that are left',
+    )
+    await store.remove(second.key)
+    same(await keysOf(storage, 'storage-tests:'), [], 'what removed connections leave')
+  },
+
+  'keeps nothing of a connection that was revoked': async (storage) => {
+    const store = testStore(storage)
+    const { key } = await store.save('revoked-of-organization-1')
+    const workspace = await store.workspace(key)
+    await workspace.conversations.list().then(
+      () => fail('a call with a revoked token must fail'),
+      () => {},
+    )
+    same(await store.get(key), undefined, 'a revoked connection')
+    same(await keysOf(storage, 'storage-tests:'), [], 'what a revoked connection leaves')
+  },
+}
+
+/** A store for a service that needs no network: a token ends with its organization, and may begin with `revoked`. */
+function testStore(storage: ConnectionStorage): ConnectionStore {
+  const asked = new Set<string>()
+  return new ConnectionStore({
+    baseUrl: 'https://service.example',
+    storage,
+    prefix: 'storage-tests',
+    secret: 'the secret of the storage tests, never used elsewhere',
+    client: {
+      maxRetries: 0,
+      fetch: async (...args: readonly unknown[]) => {
+        const token = tokenOf(args)
+        const revoked = token.startsWith('revoked') && asked.has(token)
+        asked.add(token)
+        if (revoked) return Response.json({ error: 'invalid_token' }, { status: 401 })
+        const organization = { id: token.slice(token.lastIndexOf('-') + 1) }
+        return Response.json({ application: { id: 'app' }, organization, actor: 'app', scopes: [] })
+      },
+    },
+  })
+}
+
+function tokenOf([input, init]: readonly unknown[]): string {
+  const request = input instanceof Request ? input : new Request(String(input), init as RequestInit)
+  return (request.headers.get('authorization') ?? '').replace('Bearer ', '')
+}
+
+async function keysOf(storage: ConnectionStorage, start: string): Promise<string[]> {
+  const keys = new Set<string>()
+  for await (const key of await storage.getKeys(start)) if (key.startsWith(start)) keys.add(key)
+  return [...keys].sort()
+}
+
+async function removeOurs(storage: ConnectionStorage): Promise<void> {
+  for (const key of await keysOf(storage, 'storage-tests:')) await storage.removeItem(key)
+}
+
+async function isMissing(storage: ConnectionStorage, key: string): Promise<void> {
+  const value = await storage.getItem(key)
+  if (value !== null && value !== undefined) fail(`getItem returned ${show(value)} for a key that is not set`)
+}
+
+function sameJson(value: unknown, text: string): void {
+  if (value !== null && typeof value !== 'string' && typeof value !== 'object') fail(`getItem returned ${show(value)}`)
+  same(
+    JSON.stringify(typeof value === 'string' ? JSON.parse(value) : value),
+    JSON.stringify(JSON.parse(text)),
+    'a value',
+  )
+}
+
+function same(actual: unknown, expected: unknown, what: string): void {
+  if (show(actual) !== show(expected)) fail(`expected ${what} to be ${show(expected)}, but got ${show(actual)}`)
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+function fail(message: string): never {
+  throw new Error(`This storage cannot keep connections: ${message}.`)
+}

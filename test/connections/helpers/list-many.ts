@@ -1,0 +1,9 @@
+// A process that lists many connections on files, with the file descriptors that its shell left it.
+import { createStorage } from 'unstorage'
+import fsDriver from 'unstorage/drivers/fs'
+import { ConnectionStore } from '../../../src/oauth/index.ts'
+
+const storage = createStorage({ driver: fsDriver({ base: process.argv[2] ?? '' }) })
+const store = new ConnectionStore({ baseUrl: 'https://service.example', storage })
+const { connections, unreadable } = await store.list()
+process.stdout.write(JSON.stringify({ listed: connections.length, unreadable: unreadable.length }))

@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { ConnectionStore, type ConnectionStoreError } from '../../src/oauth/index.ts'
+import { itemsOfMany } from './helpers/many-connections.ts'
+import { findRedis, startRedis } from './helpers/redis-server.ts'
+import { mapStorage, redisStorage, watched } from './helpers/storages.ts'
+import { storeError } from './helpers/store.ts'
+
+const baseUrl = 'https://service.example'
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+async function storeOf(count: number) {
+  const watch = watched(mapStorage(new Map(await itemsOfMany(count))))
+  return { watch, store: new ConnectionStore({ baseUrl, storage: watch.storage }) }
+}
+
+describe('listing', () => {
+  test('gives the connections oldest first, whatever order the storage has', async () => {
+    const { store } = await storeOf(50)
+    const times = (await store.list()).connections.map(({ connectedAt }) => connectedAt)
+    expect(times).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+  })
+
+  test('iterates what awaiting gives, with a filter too', async () => {
+    const { store } = await storeOf(50)
+    const keys = (connections: readonly { key: string }[]) => connections.map(({ key }) => key).sort()
+    expect(keys(await collect(store.list()))).toEqual(keys((await store.list()).connections))
+    expect(keys(await collect(store.list({ organization: 'o7' })))).toEqual(['app.a.o7'])
+  })
+
+  test('reads nothing before it is awaited or iterated, and stops reading when the loop is left', async () => {
+    const { store, watch } = await storeOf(200)
+    const listing = store.list()
+    expect(watch.calls).toEqual([])
+    for await (const _ of listing) break
+    expect(watch.count('getItem')).toBeLessThanOrEqual(2 * 17)
+    await Promise.all([listing, listing.then(), listing.catch(() => {}), listing.finally(() => {})])
+    expect(watch.count('getKeys')).toBe(2)
+  })
+
+  test('never reads more than 16 connections at a time, and takes the names of keys bit by bit', async () => {
+    const items = mapStorage(new Map(await itemsOfMany(300)))
+    let [reading, most, named, mostAhead, read] = [0, 0, 0, 0, 0]
+    const store = new ConnectionStore({
+      baseUrl,
+      storage: {
+        ...items,
+        getItem: async (key) => {
+          most = Math.max(most, ++reading)
+          await setImmediate()
+          reading -= 1
+          return items.getItem(key)
+        },
+        async *getKeys() {
+          for (const key of items.getKeys()) {
+            named += 1
+            mostAhead = Math.max(mostAhead, named - 2 * read)
+            yield key
+          }
+        },
+      },
+    })
+    for await (const _ of store.list()) read += 1
+    expect(read).toBe(300)
+    expect(most).toBeGreaterThan(1)
+    expect(most).toBeLessThanOrEqual(16)
+    expect(mostAhead).toBeLessThanOrEqual(2 * 17)
+  })
+
+  test('reports what cannot be read to onUnreadable, and iterates the rest', async () => {
+    const { store, watch } = await storeOf(3)
+    await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
+    const reported: ConnectionStoreError[] = []
+    const onUnreadable = (error: ConnectionStoreError) => void reported.push(error)
+    expect(await collect(store.list({}, { onUnreadable }))).toHaveLength(2)
+    expect(reported).toEqual([expect.objectContaining({ reason: 'entry_damaged', key: 'app.a.o1' })])
+    expect((await store.list()).unreadable).toHaveLength(1)
+  })
+
+  test('names a connection once when the storage names its key twice', async () => {
+    const { store, watch } = await storeOf(3)
+    const { getKeys } = watch.storage
+    watch.storage.getKeys = async (base) => {
+      const keys = (await getKeys(base)) as string[]
+      return [...keys, ...keys]
+    }
+    expect((await store.list()).connections).toHaveLength(3)
+  })
+
+  test.each<[string, () => unknown]>([
+    ['throws', () => Promise.reject(new Error('EMFILE'))],
+    ['returns an error', () => new Error('EMFILE')],
+    ['returns something that is no list', () => 7],
+    [
+      'fails half-way',
+      async function* () {
+        yield 'other'
+        throw new Error('EMFILE')
+      },
+    ],
+  ])('fails with storage_failed when getKeys %s', async (_title, getKeys) => {
+    const storage = { ...mapStorage(), getKeys: getKeys as () => string[] }
+    const store = new ConnectionStore({ baseUrl, storage })
+    expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed' })
+    expect(await storeError(collect(store.list()))).toMatchObject({ reason: 'storage_failed' })
+  })
+})
+
+test('lists 3,000 connections on files with 1,024 file descriptors', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'many-'))
+  for (const [key, value] of await itemsOfMany(3000)) {
+    const path = join(base, key.replaceAll(':', '/'))
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, value)
+  }
+  const script = fileURLToPath(new URL('./helpers/list-many.ts', import.meta.url))
+  const command = 'ulimit -n 1024 && exec "$0" "$1" "$2"'
+  const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, script, base])
+  expect(JSON.parse(stdout)).toEqual({ listed: 3000, unreadable: 0 })
+  rmSync(base, { recursive: true })
+}, 180_000)
+
+const binary = findRedis()
+
+test.skipIf(binary === undefined)(
+  'lists 50,000 connections, 100,000 keys, in Redis, which serves other commands in between',
+  async () => {
+    const redis = await startRedis(binary ?? '')
+    const [client, other] = [new Redis({ path: redis.path }), new Redis({ path: redis.path })]
+    try {
+      const items = await itemsOfMany(50_000)
+      for (let start = 0; start < items.length; start += 10_000) {
+        await client.mset(...items.slice(start, start + 10_000).flat())
+      }
+      expect(await client.dbsize()).toBe(100_000)
+
+      const store = new ConnectionStore({ baseUrl, storage: redisStorage(client) })
+      let listing = true
+      const pings = (async () => {
+        let count = 0
+        for (; listing; count += 1) await other.ping()
+        return count
+      })()
+      let connections = 0
+      for await (const { actor } of store.list()) if (actor === 'app') connections += 1
+      listing = false
+      expect(connections).toBe(50_000)
+      expect(await pings).toBeGreaterThan(100)
+      const statistics = await client.info('commandstats')
+      expect(statistics).not.toContain('cmdstat_keys')
+      expect(Number(/cmdstat_scan:calls=(\d+)/.exec(statistics)?.[1])).toBeGreaterThanOrEqual(100)
+    } finally {
+      await Promise.all([client.quit(), other.quit()])
+      await redis.close()
+    }
+  },
+  180_000,
+)
