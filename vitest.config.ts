@@ -17,7 +17,6 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    unstubGlobals: true,
     // Only what hangs should fail: a busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -34,11 +34,9 @@ async function connected(options: Partial<ConnectionStoreOptions> = {}) {
 const refuseOnce = () => sandbox.failNext({ status: 401, body: { error: 'invalid_token' } })
 
 describe('a token for another service or app', () => {
-  const tokenOf = (origin: object) => {
-    const details = { accessToken: sandbox.issueToken(), tokenType: 'Bearer', scope: '' }
-    const token = new AccessToken(details)
-    for (const [name, value] of Object.entries(origin)) Object.defineProperty(token, name, { value })
-    return token
+  const tokenOf = (origin: { baseUrl?: string; clientId?: string }) => {
+    const issued = { accessToken: sandbox.issueToken(), tokenType: 'Bearer', scope: '' }
+    return new AccessToken({ ...issued, baseUrl: sandbox.url, clientId: 'app_sandbox', ...origin })
   }
 
   test('is refused before anything is sent', async () => {

@@ -1,5 +1,5 @@
 import { type Actor, type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
-import { vi } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 
 /** The token of the clients under test. Long and unlike anything else, so that it can be searched for. */
 export const token = 'swot_Zx81mQ7-secret_9rT4vB2nK6'
@@ -45,6 +45,7 @@ export function scripted(...steps: Step[]): ScriptedFetch {
 export function scriptedPlatform(...steps: Step[]): ScriptedFetch {
   const fetch = scripted(...steps)
   vi.stubGlobal('fetch', fetch)
+  onTestFinished(() => void vi.unstubAllGlobals())
   return fetch
 }
 

@@ -1,12 +1,11 @@
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import nodeFetch from 'node-fetch'
 import type { FetchInit, RequestError, WebFetch } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import { ProxyAgent, fetch as undiciFetch } from 'undici'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { brokenConnection, json, makeClient, refusal, refusedConnection, rejection, token } from '../helpers/client.ts'
+import { startProxy } from '../helpers/proxy.ts'
 import { closedPort, type RawRequest, rawAnswer, startRawServer } from '../helpers/raw-server.ts'
 
 const created = { data: { id: 'm1' } }
@@ -23,6 +22,10 @@ async function startService() {
   onTestFinished(() => server.close())
   return { url: server.url, bodies }
 }
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 describe('a custom fetch', () => {
   test('is called with a URL string and plain data, and never as a method', async () => {
@@ -87,7 +90,7 @@ describe('a custom fetch', () => {
   test('may go through a ProxyAgent of undici', async () => {
     const sandbox = await startSandbox()
     const proxy = await startProxy()
-    const dispatcher = new ProxyAgent({ uri: proxy.url, proxyTunnel: true })
+    const dispatcher = new ProxyAgent(proxy.url)
     onTestFinished(async () => {
       await dispatcher.close()
       await proxy.close()
@@ -99,7 +102,7 @@ describe('a custom fetch', () => {
       fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
     })
     expect((await client.me()).actor).toBe('self')
-    expect(proxy.tunnels).toEqual([new URL(sandbox.url).host])
+    expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
   })
 })
 
@@ -237,25 +240,3 @@ describe('a redirect', () => {
     expect(cancel).toHaveBeenCalledTimes(1)
   })
 })
-
-/** A proxy that opens the tunnels it is asked for, and keeps a list. */
-async function startProxy() {
-  const tunnels: string[] = []
-  const server = createServer((_request, response) => response.writeHead(405).end())
-  server.on('connect', (request, client, head) => {
-    const [host, port] = (request.url ?? '').split(':')
-    tunnels.push(request.url ?? '')
-    const upstream = connect(Number(port), host, () => {
-      client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-      upstream.write(head)
-      upstream.pipe(client).pipe(upstream)
-    })
-    for (const socket of [client, upstream]) socket.on('error', () => {})
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    tunnels,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => new Promise((resolve) => server.close(resolve)),
-  }
-}

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
 
 const item = { data: { id: '1' } }
@@ -255,6 +255,7 @@ describe('headers', () => {
 
   it('leave the user-agent to a browser', async () => {
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
+    onTestFinished(() => void vi.unstubAllGlobals())
     const fetch = scripted(json({}))
     await makeClient({ fetch }).me()
     expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type LoopbackProxy, startProxy } from '../helpers/proxy.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // Inside the project, so that the examples resolve what a reader's project would.
@@ -11,6 +12,7 @@ const folder = `${root}test/readme/.examples`
 const examples = readExamples(await readFile(`${root}README.md`, 'utf8'))
 
 let sandbox: Sandbox
+let proxy: LoopbackProxy
 
 beforeAll(async () => {
   await rm(folder, { recursive: true, force: true })
@@ -18,13 +20,24 @@ beforeAll(async () => {
   for (const { file, code } of examples) await writeFile(file, `${code}\nexport {}\n`)
   const redirectUri = 'http://127.0.0.1:3000/callback'
   sandbox = await startSandbox({ conversations: 120, app: { redirectUris: [redirectUri] } })
+  proxy = await startProxy()
   const { clientId, clientSecret } = sandbox.app
   const secret = 'thirty-two characters, or some more'
-  const given = { baseUrl: sandbox.url, clientId, clientSecret, redirectUri, secret, visit, keep: vi.fn() }
+  const given = {
+    baseUrl: sandbox.url,
+    clientId,
+    clientSecret,
+    redirectUri,
+    secret,
+    visit,
+    keep: vi.fn(),
+    proxyUrl: proxy.url,
+  }
   for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
 })
 
 afterAll(async () => {
+  await proxy.close()
   await sandbox.close()
   vi.unstubAllGlobals()
   await rm(folder, { recursive: true, force: true })

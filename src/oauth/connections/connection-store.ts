@@ -284,16 +284,15 @@ export class ConnectionStore {
   }
 
   /** A token is sent to the service that it comes from, and to no other. */
-  #checkOrigin(token: object): void {
-    const { baseUrl, clientId } = token as { readonly baseUrl?: string; readonly clientId?: string }
-    if (baseUrl !== undefined && withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
+  #checkOrigin({ baseUrl, clientId }: AccessToken): void {
+    if (withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
       throw new InvalidArgumentError(
         'token',
         '`token` was issued by another service than the one of this store.',
         'Save it in a store whose `baseUrl` is that of the `OAuthApp`.',
       )
     }
-    if (clientId === undefined || this.#settings.clientId === undefined || clientId === this.#settings.clientId) return
+    if (this.#settings.clientId === undefined || clientId === this.#settings.clientId) return
     throw new InvalidArgumentError(
       'token',
       '`token` was issued to another app than the `clientId` of this store.',
