@@ -11,7 +11,6 @@ import {
   SupportWorkspaceError,
 } from 'support-workspace-sdk'
 import {
-  type AccessToken,
   type Connection,
   ConnectionNotSavedError,
   ConnectionStore,
@@ -53,11 +52,12 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     return connection?.connectedAt === login?.connectedAt ? connection : undefined
   }
 
-  const login = {
+  const login = createLoginHandlers(app, {
     secret,
+    actor: 'self',
     scope: scopesFor('conversations.list', 'messages.list', 'messages.create'),
     returnTo: '/conversations',
-    async onConnected(token: AccessToken, { request, returnTo }: { request: Request; returnTo: string }) {
+    async onConnected(token, { request, returnTo }) {
       const connection = await store.save(token).catch((error: unknown) => {
         // The service will not give this token again, so one failure must not lose it.
         if (error instanceof ConnectionNotSavedError) return error.retry()
@@ -68,15 +68,14 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
         headers: { location: returnTo, 'set-cookie': await sessions.begin(request, connection) },
       })
     },
-    async onError(error: Error, { request }: { request: Request }) {
+    async onError(error, { request, status }) {
       const connection = await connectionOf(request)
       const title = connection === undefined ? 'You are not connected' : 'Your connection is unchanged'
-      return toResponse(noticePage(title, error.message, connection), 403)
+      // The words of another error are not meant for visitors.
+      const message = error instanceof SupportWorkspaceError ? error.message : 'Something went wrong. Try again.'
+      return toResponse(noticePage(title, message, connection), status)
     },
-  }
-  // A login's scope and actor are fixed when its handlers are made: a pair for each way to connect, one callback.
-  const asSelf = createLoginHandlers(app, { ...login, actor: 'self' })
-  const asApp = createLoginHandlers(app, { ...login, actor: 'app' })
+  })
 
   site.use(
     secureHeaders({
@@ -95,9 +94,9 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
   site.get('/style.css', (context) => context.body(styles, 200, { 'content-type': 'text/css' }))
   site.get('/icon.svg', (context) => context.body(icon, 200, { 'content-type': 'image/svg+xml' }))
 
-  site.get('/login/self', (context) => asSelf.start(context.req.raw))
-  site.get('/login/app', (context) => asApp.start(context.req.raw))
-  site.get('/login/callback', (context) => asSelf.callback(context.req.raw))
+  site.get('/login/self', (context) => login.start(context.req.raw))
+  site.get('/login/app', (context) => login.start(context.req.raw, { actor: 'app' }))
+  site.get('/login/callback', (context) => login.callback(context.req.raw))
 
   site.get('/', async (context) => {
     const isConnected = (await connectionOf(context.req.raw)) !== undefined

@@ -230,7 +230,7 @@ describe('the page', () => {
     await page.getByLabel('Your reply').fill('On it.')
     sandbox.faults.add({ method: 'POST', path: /\/messages$/, drop: 'mid-body' })
     await page.getByRole('button', { name: 'Send as' }).click()
-    await page.getByRole('alert').filter({ hasText: 'look before you send it again' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'The write may have been applied' }).waitFor()
     expect(await page.getByLabel('Your reply').inputValue()).toBe('On it.')
     const { path } = sandbox.requests.findLast(({ operation }) => operation === 'createMessage') ?? { path: '' }
     await watch.expectNoAnswer({ error: 'net::ERR_CONTENT_LENGTH_MISMATCH', path, times: 1 })

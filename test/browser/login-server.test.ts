@@ -198,7 +198,7 @@ describe('the server', () => {
     await page.getByLabel('Your reply').fill('On it.')
     sandbox.faults.add({ method: 'POST', path: /\/messages$/, drop: 'after-effect' })
     await page.getByRole('button', { name: 'Send as' }).click()
-    await page.getByRole('alert').filter({ hasText: 'look before you send it again' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'The write may have been applied' }).waitFor()
     expect(await page.getByLabel('Your reply').inputValue()).toBe('On it.')
     await pictures(page, 'login-server-reply-unknown')
     await watch.expectFailedAnswers({ status: 502, path: new URL(page.url()).pathname })

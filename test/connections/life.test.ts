@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, ServerError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
 import { type Connection, ConnectionNotSavedError, type ConnectionStoreOptions } from '../../src/oauth/index.ts'
@@ -110,9 +110,10 @@ describe('one 401 invalid_token that /me does not confirm', () => {
     await gate.held(20)
     sandbox.revoke(token)
     gate.release()
-    // Every call has failed before `/me` is answered, so that each would ask if they did not share.
-    gate.hold('answers')
+    // Every call has been refused before `/me` is sent, so that each would ask if they did not share.
+    gate.hold('requests')
     await gate.held(1)
+    await vi.waitFor(() => expect(sandbox.requests).toHaveLength(20))
     gate.release()
     await calls
     const asked = sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/me')
