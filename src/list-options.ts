@@ -1,15 +1,10 @@
 import { InvalidArgumentError } from './errors/index.ts'
+import { callOptionNames } from './http/settings.ts'
 import type { ListOptions } from './pagination.ts'
 
 /** Every option of a list. One that is missing here does not compile. */
 export const listOptionNames = Object.keys({
-  signal: true,
-  timeout: true,
-  totalTimeout: true,
-  maxRetries: true,
-  headers: true,
-  extraQuery: true,
-  extraBody: true,
+  ...callOptionNames,
   direction: true,
   maxItems: true,
   prefetch: true,

@@ -32,7 +32,7 @@ export interface Settings extends CallSettings {
 }
 
 /** Typed as a record so that an option cannot be added to the interface and forgotten here. */
-const callOptionNames: Readonly<Record<keyof CallOptions, true>> = {
+export const callOptionNames: Readonly<Record<keyof CallOptions, true>> = {
   signal: true,
   timeout: true,
   totalTimeout: true,
