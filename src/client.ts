@@ -19,7 +19,10 @@ import { Segments } from './resources/segments.ts'
 import { Tasks } from './resources/tasks.ts'
 
 /** A client that `SupportWorkspace.connect` returned. It knows what `/me` said of its token. */
-export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & { readonly identity: Me }
+export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & {
+  readonly actor: A
+  readonly identity: Me
+}
 
 /** What `workspace.call` takes after the operation: its input, where it has one, and the options. */
 export type CallArguments<Definition extends Operation> =
@@ -136,10 +139,16 @@ async function connect(
   options: Omit<ClientOptions, 'actor' | 'scopes'>,
   callOptions: CallOptions | undefined,
 ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-  const { data: identity, response } = await new SupportWorkspace(options).me(callOptions).withResponse()
-  const known = { ...options, ...(Array.isArray(identity.scopes) && { scopes: identity.scopes }) }
-  if (identity.actor === 'app') return Object.assign(new SupportWorkspace({ ...known, actor: 'app' }), { identity })
-  if (identity.actor === 'self') return Object.assign(new SupportWorkspace({ ...known, actor: 'self' }), { identity })
+  // Copied before anything is awaited: both clients are made of what the caller passed.
+  const given = { ...options }
+  const { data: identity, response } = await new SupportWorkspace(given).me(callOptions).withResponse()
+  const known = { ...given, ...(Array.isArray(identity.scopes) && { scopes: identity.scopes }) }
+  if (identity.actor === 'app') {
+    return Object.assign(new SupportWorkspace({ ...known, actor: 'app' }), { actor: 'app', identity } as const)
+  }
+  if (identity.actor === 'self') {
+    return Object.assign(new SupportWorkspace({ ...known, actor: 'self' }), { actor: 'self', identity } as const)
+  }
   throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
     operation: meOperation.id,
     outcome: 'refused',

@@ -38,6 +38,8 @@ export async function connecting(): Promise<void> {
   } else {
     // @ts-expect-error: it is an app client
     workspace.messages.create('c', message)
+    const known: 'app' = workspace.actor
+    void known
   }
   // `connect` asked the service who the token is.
   const identity: Me = workspace.identity
