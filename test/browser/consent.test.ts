@@ -24,8 +24,9 @@ test.each([
   'the decision of actor %s is in sight at %i×%i without scrolling',
   async (actor, width, height, colorScheme) => {
     const { page } = await visit({ viewport: { width, height }, colorScheme })
-    const app = new OAuthApp({ baseUrl: sandbox.url, redirectUri, ...sandbox.app })
-    const { url } = await app.startLogin({ scope: sandbox.app.scopes.join(' '), actor })
+    const { clientId, clientSecret, scopes } = sandbox.app
+    const app = new OAuthApp({ baseUrl: sandbox.url, redirectUri, clientId, clientSecret })
+    const { url } = await app.startLogin({ scope: scopes.join(' '), actor })
     await page.goto(url)
     for (const name of ['Allow', 'Deny']) {
       const box = await page.getByRole('button', { name }).boundingBox()
