@@ -8,12 +8,16 @@ const longestTimer = 2_147_483_647
  * `satisfies Record<keyof Options, true>`, so that the compiler keeps it complete.
  */
 export function checkOptions(name: string, options: unknown, names: Readonly<Record<string, true>>): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new InvalidArgumentError(name, `\`${name}\` must be an object.`, `Pass an object with ${listOf(names)}.`)
-  }
+  checkObject(name, options, `Pass an object with ${listOf(names)}.`)
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(names, key))
   if (unknown === undefined) return
   throw new InvalidArgumentError(unknown, `There is no option \`${unknown}\`.`, `The options are ${listOf(names)}.`)
+}
+
+/** Checks that the options are an object. */
+export function checkObject(name: string, options: unknown, hint: string): asserts options is object {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return
+  throw new InvalidArgumentError(name, `\`${name}\` must be an object.`, hint)
 }
 
 function listOf(names: Readonly<Record<string, true>>): string {

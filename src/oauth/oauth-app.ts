@@ -4,13 +4,13 @@ import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
 import { isPublicPlace } from './browser.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { checkFlag, checkFunction, checkMilliseconds, checkOptions, checkText } from './check-options.ts'
+import { checkFlag, checkFunction, checkMilliseconds, checkObject, checkOptions, checkText } from './check-options.ts'
 import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
 import type { LoginRequest } from './login-request.ts'
 import { everyForm } from './outside-text.ts'
 import { inspectSymbol, placeholder, printAs } from './print.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
-import { type CommonAppOptions, commonOptionNames, readSettings } from './settings.ts'
+import { type CommonAppOptions, readSettings } from './settings.ts'
 import { type StartedLogin, startLogin } from './start-login.ts'
 import { type ExchangeSettings, requestToken } from './token-request.ts'
 import { readTokenResponse } from './token-response.ts'
@@ -42,15 +42,6 @@ export interface OAuthAppOptions extends CommonAppOptions {
   readonly dangerouslyAllowSecretInBrowser?: boolean | undefined
 }
 
-const optionNames = {
-  ...commonOptionNames,
-  clientSecret: true,
-  clientAuthentication: true,
-  fetch: true,
-  timeout: true,
-  dangerouslyAllowSecretInBrowser: true,
-} satisfies Record<keyof OAuthAppOptions, true>
-
 export interface ExchangeOptions {
   /** Ends the exchange at once; it then rejects with the signal's reason. */
   readonly signal?: WebAbortSignal | undefined
@@ -75,7 +66,8 @@ export class OAuthApp {
   readonly redirectUri: string
 
   constructor(options: OAuthAppOptions) {
-    checkOptions('options', options, optionNames)
+    // More than the options is fine: a record of the registered app can be spread into them.
+    checkObject('options', options, 'Pass at least `baseUrl`, `clientId`, `clientSecret` and `redirectUri`.')
     const clientSecret = checkSecret(options)
     const settings = readSettings(options)
     const { clientAuthentication = 'client_secret_post', fetch: customFetch, timeout = 30_000 } = options

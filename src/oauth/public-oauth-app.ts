@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { checkOptions } from './check-options.ts'
+import { checkObject } from './check-options.ts'
 import type { LoginRequest } from './login-request.ts'
-import { type AppSettings, type CommonAppOptions, commonOptionNames, readSettings } from './settings.ts'
+import { type AppSettings, type CommonAppOptions, readSettings } from './settings.ts'
 import { type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
 
@@ -10,8 +10,6 @@ export interface PublicOAuthAppOptions extends CommonAppOptions {
   /** A public app has none: the secret belongs to `OAuthApp`, on your server. */
   readonly clientSecret?: never
 }
-
-const optionNames = { ...commonOptionNames, clientSecret: true } satisfies Record<keyof PublicOAuthAppOptions, true>
 
 /** What the part without a secret hands to the part with it, which finishes the login with `app.exchangeCode`. */
 export interface AuthorizationCodeGrant {
@@ -43,7 +41,7 @@ export class PublicOAuthApp {
   readonly redirectUri: string
 
   constructor(options: PublicOAuthAppOptions) {
-    checkOptions('options', options, optionNames)
+    checkObject('options', options, 'Pass at least `baseUrl`, `clientId` and `redirectUri`.')
     if (options.clientSecret !== undefined) {
       throw new InvalidArgumentError(
         'clientSecret',

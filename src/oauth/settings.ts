@@ -37,15 +37,6 @@ export interface AppSettings {
   readonly client: Client
 }
 
-export const commonOptionNames = {
-  baseUrl: true,
-  clientId: true,
-  redirectUri: true,
-  issuer: true,
-  transactionLifetime: true,
-  allowInsecureHttp: true,
-} as const satisfies Record<keyof CommonAppOptions, true>
-
 export function readSettings(options: CommonAppOptions): AppSettings {
   const { issuer, transactionLifetime = 600_000 } = options
   const allowInsecureHttp = checkFlag('allowInsecureHttp', options.allowInsecureHttp)

@@ -234,7 +234,7 @@ describe('the server', () => {
     await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
     await page.goto(callbacks[0] ?? '')
     await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
-    await watch.expectFailedAnswers(...Array(2).fill({ status: 403, path: '/login/callback' }))
+    await watch.expectFailedAnswers(...Array(2).fill({ status: 400, path: '/login/callback' }))
     // The connection of the first time is still there.
     await page.getByRole('link', { name: 'Go to your conversations' }).click()
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
