@@ -31,13 +31,14 @@ export function callOperation<Definition extends Operation>(
   options: OptionsOf<Definition> | undefined,
 ): ResultOf<Definition> {
   // JavaScript may pass anything, `undefined` included.
-  const isList = (operation as Definition | undefined)?.answer === 'list'
-  const result = isList
-    ? callList(transport, operation, input, options)
-    : Call.started(async () => {
-        checkOperation(operation)
-        return transport.send(operation, input, options)
-      })
+  const taken = { ...operation }
+  const result =
+    taken.answer === 'list'
+      ? callList(transport, taken, input, options)
+      : Call.started(async () => {
+          checkOperation(taken)
+          return transport.send(taken, input, options)
+        })
   return result as ResultOf<Definition>
 }
 

@@ -142,7 +142,7 @@ async function connect(
   // Copied before anything is awaited: both clients are made of what the caller passed.
   const given = { ...options }
   const { data: identity, response } = await new SupportWorkspace(given).me(callOptions).withResponse()
-  const known = { ...given, ...(Array.isArray(identity.scopes) && { scopes: identity.scopes }) }
+  const known = { ...given, ...(Array.isArray(identity.scopes) && { scopes: identity.scopes.map(String) }) }
   if (identity.actor === 'app') {
     return Object.assign(new SupportWorkspace({ ...known, actor: 'app' }), { actor: 'app', identity } as const)
   }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from './errors/index.ts'
-import { callOptionNames } from './http/settings.ts'
+import { callOptionNames, checkHeaders } from './http/settings.ts'
 import type { ListOptions } from './pagination.ts'
 
 /** Every option of a list. One that is missing here does not compile. */
@@ -24,8 +24,7 @@ export function takeListOptions(options: ListOptions = {}): ListOptions {
     throw new InvalidArgumentError('prefetch', '`prefetch` must be a boolean.', 'Pass true or false, or leave it out.')
   }
   checkInteger('maxItems', maxItems, 0)
-  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers ?? {})
-  return { ...options, ...(headers && { headers: Object.fromEntries(entries) }) }
+  return { ...options, ...(headers !== undefined && { headers: checkHeaders(headers) }) }
 }
 
 /** @throws InvalidArgumentError unless the value is undefined or an integer of at least `least`. */
@@ -34,6 +33,6 @@ export function checkInteger(name: string, value: unknown, least: number): void 
   throw new InvalidArgumentError(
     name,
     `\`${name}\` must be an integer of at least ${least}.`,
-    'Leave it out for no limit.',
+    name === 'limit' ? "Leave it out for the service's default." : 'Leave it out for no limit.',
   )
 }

@@ -91,7 +91,33 @@ export function checkOperation(operation: unknown): asserts operation is Operati
     )
   }
   checkPath({ id, path })
+  const { actor, answer } = operation as Operation
+  if (actor !== undefined && actor !== 'self') {
+    throw new InvalidArgumentError(
+      'actor',
+      `The \`actor\` of operation "${id}" is not supported.`,
+      'Pass "self", or leave it out.',
+    )
+  }
+  if (answer !== undefined && !answers.includes(answer)) {
+    throw new InvalidArgumentError(
+      'answer',
+      `The \`answer\` of operation "${id}" is not supported.`,
+      `Use one of: ${answers.join(', ')}.`,
+    )
+  }
+  for (const name of ['body', 'query', 'response'] as const) {
+    const schema = (operation as Operation)[name]
+    if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') continue
+    throw new InvalidArgumentError(
+      name,
+      `The \`${name}\` schema of operation "${id}" is not a Standard Schema.`,
+      'Pass a schema of zod, valibot, arktype or another library of https://standardschema.dev.',
+    )
+  }
 }
+
+const answers: readonly Answer[] = ['item', 'list', 'bare', 'none', 'any']
 
 /** Refuses a path that could lead away from the base URL, or out of its prefix. */
 export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {

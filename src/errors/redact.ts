@@ -32,12 +32,28 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
  * causes. The original may hold the live request, and with it the token.
  */
 export function safeCause(error: unknown, secrets: readonly string[] = [], depth = 4): Error {
-  if (!isError(error)) return named(new Error(redact(messageOf(error), secrets)), 'Error')
-  const cause = error.cause === undefined || depth === 0 ? undefined : safeCause(error.cause, secrets, depth - 1)
-  const copy = new Error(redact(messageOf(error), secrets), cause && { cause })
-  const { code } = error as { code?: unknown }
+  const message = redact(messageOf(error), secrets)
+  if (!isError(error)) return named(new Error(message), 'Error')
+  const inner = read(error, 'cause')
+  const cause = inner === undefined || depth === 0 ? undefined : safeCause(inner, secrets, depth - 1)
+  const copy = new Error(message, cause && { cause })
+  const code = read(error, 'code')
   if (typeof code === 'string') Object.assign(copy, { code: redact(code, secrets) })
-  return named(copy, redact(error.name, secrets))
+  return named(copy, redact(textOf(read(error, 'name')), secrets))
+}
+
+/** An error of somebody's own can have a getter that throws. */
+function read(error: object, name: string): unknown {
+  try {
+    return Reflect.get(error, name)
+  } catch {
+    return undefined
+  }
+}
+
+/** Its text, or the kind of value that stands where a text should. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : Object.prototype.toString.call(value)
 }
 
 /** Whether it is an error, also one of another realm (a test runner's sandbox, a frame). */
@@ -53,8 +69,9 @@ function named(error: Error, name: string): Error {
 }
 
 function messageOf(error: unknown): string {
-  if (!isError(error)) return typeof error === 'string' ? error : Object.prototype.toString.call(error)
+  if (!isError(error)) return textOf(error)
+  const message = textOf(read(error, 'message'))
   // Where each address of a host was tried, only the single errors say what happened.
-  const { errors } = error as { errors?: unknown }
-  return error.message === '' && Array.isArray(errors) ? errors.map(messageOf).join(', ') : error.message
+  const errors = read(error, 'errors')
+  return message === '' && Array.isArray(errors) ? errors.map(messageOf).join(', ') : message
 }

@@ -11,6 +11,7 @@ import { checkReply } from './check-reply.ts'
 import { unwrap } from './envelope.ts'
 import { readErrorBody } from './error-body.ts'
 import { apiFailure, connectionFailure, type Failure, timeoutFailure, unexpectedFailure, withCause } from './failure.ts'
+import { isPlatformFetch } from './platform-fetch.ts'
 import { BadFetch, BodyNotText, BodyTooLarge, discardBody, isRedirect, readText, responseInfo } from './response.ts'
 import { retryAfterOf } from './retry-after.ts'
 import type { Settings } from './settings.ts'
@@ -73,7 +74,12 @@ export async function attempt(
       throw signal.reason
     }
     if (context === undefined) throw thrown
-    const facts = { url: request.url, isPlatformFetch: isPlatformFetch(settings), sent, response: info }
+    const facts = {
+      url: request.url,
+      isPlatformFetch: isPlatformFetch(settings.fetch ?? globalThis.fetch),
+      sent,
+      response: info,
+    }
     return { failure: connectionFailure(operation, thrown, [context.accessToken], facts) }
   } finally {
     stop()
@@ -100,6 +106,8 @@ function send({ request, settings, signal, accessToken }: Context, onSend: () =>
     // ky would pass a Request, which only the platform's own fetch understands.
     fetch: async () => {
       onSend()
+      // The hook may have aborted the call, and a custom fetch may not look at its signal.
+      signal.throwIfAborted()
       const response: FetchResponse | undefined = await fetch(request.url, {
         ...init,
         signal: signal as WebAbortSignal,
@@ -113,11 +121,6 @@ function send({ request, settings, signal, accessToken }: Context, onSend: () =>
     timeout: false,
     throwHttpErrors: false,
   })
-}
-
-/** Only the errors of the platform's own fetch prove anything: a wrapper may have sent the request before it failed. */
-function isPlatformFetch({ fetch }: Settings): boolean {
-  return fetch === undefined || (fetch as unknown) === globalThis.fetch
 }
 
 async function readAnswer(context: Context, response: FetchResponse, info: ResponseInfo): Promise<AttemptResult> {

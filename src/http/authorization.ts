@@ -27,7 +27,7 @@ export function checkAccessToken(accessToken: unknown): string {
   if (typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken)) {
     throw new InvalidArgumentError(
       'accessToken',
-      `\`accessToken\` is ${describe(accessToken)}.`,
+      `\`accessToken\` ${describe(accessToken)}.`,
       'Pass the token exactly as the token endpoint gave it, or a function that returns it.',
     )
   }
@@ -35,6 +35,7 @@ export function checkAccessToken(accessToken: unknown): string {
 }
 
 function describe(accessToken: unknown): string {
-  if (typeof accessToken !== 'string') return `not a string but ${accessToken === null ? 'null' : typeof accessToken}`
-  return accessToken === '' ? 'empty' : 'not a token: it has white space, line breaks or non-ASCII characters'
+  if (typeof accessToken !== 'string')
+    return `must be a string, not ${accessToken === null ? 'null' : typeof accessToken}`
+  return accessToken === '' ? 'is empty' : 'is not a token: it contains whitespace, line breaks or non-ASCII characters'
 }

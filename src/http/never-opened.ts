@@ -20,7 +20,7 @@ function provesIt(error: Error, target: URL): boolean {
   if (port !== undefined && Number(port) !== portOf(target)) return false
   if (hostname !== undefined && hostname !== target.hostname) return false
   if (syscall === 'connect' || syscall === 'getaddrinfo' || neverOpenedCodes.has(String(code))) return true
-  return error.message.includes('client error (Connect)') // Deno
+  return String(error.message).includes('client error (Connect)') // Deno
 }
 
 function portOf({ port, protocol }: URL): number {

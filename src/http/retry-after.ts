@@ -9,7 +9,7 @@ export function retryAfterOf(
   for (const { name, mayBeTimestamp } of timingHeaders) {
     const value = headers.get(name)
     // A header that is there decides, even one that cannot be read.
-    if (value !== null) return parseTiming(value, mayBeTimestamp, now)
+    if (typeof value === 'string') return parseTiming(value, mayBeTimestamp, now)
   }
   return undefined
 }

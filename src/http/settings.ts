@@ -5,6 +5,7 @@ import type { WebFetch } from '../web-types.ts'
 import { type AccessTokenSource, toAccessTokenSource } from './authorization.ts'
 import { parseBaseUrl } from './base-url.ts'
 import type { Hooks } from './hooks.ts'
+import { isPlainObject } from './take-json.ts'
 import { userAgent } from './user-agent.ts'
 import type { Drift, ValidationMode } from './validation.ts'
 
@@ -68,7 +69,7 @@ export function readSettings(options: ClientOptions): Settings {
   }
   refuseUnknown(options, clientOptionNames, 'client')
   return {
-    baseUrl: parseBaseUrl(options.baseUrl, options.allowInsecureHttp),
+    baseUrl: parseBaseUrl(options.baseUrl, readFlag('allowInsecureHttp', options.allowInsecureHttp)),
     tokenSource: toAccessTokenSource(options.accessToken),
     actor: oneOf('actor', options.actor, ['app', 'self']),
     scopes: readScopes(options.scopes),
@@ -130,28 +131,42 @@ function readHooks(hooks: unknown): Hooks {
   throw new InvalidArgumentError('hooks', '`hooks` must be an object.', 'Pass, for example, `{ onRetry(event) {} }`.')
 }
 
+function readFlag(name: string, value: unknown): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true
+  throw new InvalidArgumentError(name, `\`${name}\` must be a boolean.`, 'Pass true or false, or leave it out.')
+}
+
 function optionalFunction<Type>(name: string, value: Type): Type {
   if (value === undefined || typeof value === 'function') return value
   throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, 'Leave it out for the default.')
 }
 
-function checkHeaders(given: RequestHeaders): Record<string, string> {
+export function checkHeaders(given: RequestHeaders): Record<string, string> {
   const headers = toHeaders(given)
-  if (headers !== undefined && !headers.has('authorization')) return Object.fromEntries(headers)
+  if (headers === undefined) {
+    throw new InvalidArgumentError(
+      'headers',
+      '`headers` contains a name or value that HTTP does not allow.',
+      'Pass an object of ASCII names and string values without line breaks.',
+    )
+  }
+  const name = ['authorization', 'content-length', 'transfer-encoding', 'host'].find((each) => headers.has(each))
+  if (name === undefined) return Object.fromEntries(headers)
   throw new InvalidArgumentError(
     'headers',
-    headers === undefined
-      ? '`headers` contains a name or value that HTTP does not allow.'
-      : 'The `authorization` header is set by the client.',
-    headers === undefined ? 'Pass ASCII names and values without line breaks.' : 'Pass the token as `accessToken`.',
+    `The \`${name}\` header is set by the client.`,
+    name === 'authorization' ? 'Pass the token as `accessToken`.' : 'Leave it out.',
   )
 }
 
 /** The platform's error quotes the value, which may be a secret. */
-function toHeaders(given: RequestHeaders): Headers | undefined {
+function toHeaders(given: unknown): Headers | undefined {
+  const isIterable = given instanceof Headers || Array.isArray(given)
+  if (!isIterable && !isPlainObject(given)) return undefined
+  const entries = (isIterable ? [...given] : Object.entries(given)).filter((entry) => entry?.[1] !== undefined)
+  if (!entries.every((entry) => typeof entry?.[1] === 'string')) return undefined
   try {
-    const entries: [string, unknown][] = given instanceof Headers ? [...given] : Object.entries(given)
-    return new Headers(entries.filter((entry): entry is [string, string] => entry[1] !== undefined))
+    return new Headers(entries)
   } catch {
     return undefined
   }

@@ -121,7 +121,13 @@ function takeFields(argument: string, fields: unknown = {}): JsonObject {
 
 function checkSignal(signal: unknown): void {
   if (signal === undefined || signal === null) return
-  if (isObject(signal) && typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function') return
+  if (
+    isObject(signal) &&
+    typeof signal.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function' &&
+    typeof signal.removeEventListener === 'function'
+  )
+    return
   throw new InvalidArgumentError(
     'signal',
     '`signal` must be an AbortSignal.',

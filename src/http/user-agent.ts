@@ -19,8 +19,8 @@ const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-
 
 function describeApp(appInfo: AppInfo): string {
   const { name, version: appVersion, url } = Object(appInfo) as AppInfo
-  const version = appVersion === undefined ? '' : `/${appVersion}`
-  const text = `${name}${version}${url === undefined ? '' : ` (${url})`}`
+  const version = (appVersion ?? undefined) === undefined ? '' : `/${appVersion}`
+  const text = `${name}${version}${(url ?? undefined) === undefined ? '' : ` (${url})`}`
   if (typeof name === 'string' && product.test(text)) return text
   throw new InvalidArgumentError(
     'appInfo',

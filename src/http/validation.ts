@@ -42,7 +42,7 @@ export async function validate(
 ): Promise<{ readonly value: unknown } | { readonly mismatches: readonly Mismatch[] }> {
   try {
     const validated = schema['~standard'].validate(value)
-    const result = validated instanceof Promise ? await validated : validated
+    const result = 'then' in validated ? await validated : validated
     if (result.issues === undefined) return { value: result.value }
     return { mismatches: result.issues.map((issue) => toMismatch(issue, value, operation)) }
   } catch {

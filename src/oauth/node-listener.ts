@@ -1,3 +1,4 @@
+import { watch } from '../http/hooks.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import { checkFunction, checkOptions } from './check-options.ts'
 
@@ -59,12 +60,16 @@ export function toNodeListener(
       const received = toWebRequest(request)
       await send(received instanceof Response ? received : await handler(received), response)
     } catch (error) {
-      if (next !== undefined) return next(error)
-      sendFailure(response)
+      if (next === undefined) {
+        sendFailure(response)
+        watch(() => onError?.(error))
+        return
+      }
       try {
-        onError?.(error)
+        await next(error)
       } catch {
         // A rejection here would end the process.
+        sendFailure(response)
       }
     }
   }

@@ -4,6 +4,7 @@ import { safeCause } from '../errors/redact.ts'
 import { untilAborted } from '../http/abort.ts'
 import { CallClock, TimeLimit } from '../http/call-clock.ts'
 import { neverOpened } from '../http/never-opened.ts'
+import { isPlatformFetch } from '../http/platform-fetch.ts'
 import { BodyNotText, BodyTooLarge, discardBody, readText } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { ClientCredentials } from './client-authentication.ts'
@@ -125,7 +126,7 @@ function broken(
   attempts: ConnectionError['attempts'],
 ): ConnectionError {
   // A function of the caller's may have sent the code before it failed: only the platform's own errors prove anything.
-  const notSent = fetch === undefined && neverOpened(error, server.token_endpoint)
+  const notSent = isPlatformFetch(fetch ?? globalThis.fetch) && neverOpened(error, server.token_endpoint)
   const outcome: Outcome = notSent ? 'not-sent' : 'unknown'
   return new ConnectionError('The connection to the token endpoint failed.', {
     operation,

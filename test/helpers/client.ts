@@ -1,5 +1,6 @@
 import { type Actor, type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
 import { onTestFinished, vi } from 'vitest'
+import { platform } from '../../src/http/platform-fetch.ts'
 
 /** The token of the clients under test. Long and unlike anything else, so that it can be searched for. */
 export const token = 'swot_Zx81mQ7-secret_9rT4vB2nK6'
@@ -41,11 +42,21 @@ export function scripted(...steps: Step[]): ScriptedFetch {
   return Object.assign(fetch, { requests })
 }
 
+/** Puts a fetch in place of the platform's own, as if the platform had come with it. Undone after the test. */
+export function stubPlatformFetch(fetch: unknown): void {
+  vi.stubGlobal('fetch', fetch)
+  const own = platform.fetch
+  Object.assign(platform, { fetch })
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+    Object.assign(platform, { fetch: own })
+  })
+}
+
 /** The same in place of the platform's own `fetch`, whose errors prove whether a connection opened. Undone after the test. */
 export function scriptedPlatform(...steps: Step[]): ScriptedFetch {
   const fetch = scripted(...steps)
-  vi.stubGlobal('fetch', fetch)
-  onTestFinished(() => void vi.unstubAllGlobals())
+  stubPlatformFetch(fetch)
   return fetch
 }
 

@@ -2,9 +2,26 @@ import fc from 'fast-check'
 import nodeFetch from 'node-fetch'
 import type { FetchInit, RequestError, WebFetch } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
-import { ProxyAgent, fetch as undiciFetch } from 'undici'
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { brokenConnection, json, makeClient, refusal, refusedConnection, rejection, token } from '../helpers/client.ts'
+import {
+  Agent,
+  getGlobalDispatcher,
+  interceptors,
+  ProxyAgent,
+  RetryAgent,
+  setGlobalDispatcher,
+  fetch as undiciFetch,
+} from 'undici'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  brokenConnection,
+  json,
+  makeClient,
+  refusal,
+  refusedConnection,
+  rejection,
+  stubPlatformFetch,
+  token,
+} from '../helpers/client.ts'
 import { startProxy } from '../helpers/proxy.ts'
 import { closedPort, type RawRequest, rawAnswer, startRawServer } from '../helpers/raw-server.ts'
 
@@ -22,10 +39,6 @@ async function startService() {
   onTestFinished(() => server.close())
   return { url: server.url, bodies }
 }
-
-afterEach(() => {
-  vi.unstubAllGlobals()
-})
 
 describe('a custom fetch', () => {
   test('is called with a URL string and plain data, and never as a method', async () => {
@@ -207,7 +220,7 @@ describe("the platform's own fetch", () => {
   test('that tried every address of a host proves it too', async () => {
     const errors = [1, 2].map(() => refusedConnection().cause)
     const cause = Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' })
-    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('fetch failed', { cause })))
+    stubPlatformFetch(() => Promise.reject(new TypeError('fetch failed', { cause })))
     const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'not-sent' })
   })
@@ -218,14 +231,33 @@ describe("the platform's own fetch", () => {
     ['another host', [Object.assign(new Error('x'), { code: 'ENOTFOUND', hostname: 'audit.internal' })]],
   ])('proves nothing with an error of %s', async (_, errors) => {
     const cause = new AggregateError(errors)
-    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('fetch failed', { cause })))
+    stubPlatformFetch(() => Promise.reject(new TypeError('fetch failed', { cause })))
     const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'unknown', attempts: [{}] })
   })
 
+  test('proves nothing once it was wrapped: a wrapper may have retried', async () => {
+    vi.stubGlobal('fetch', () => Promise.reject(refusedConnection()))
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'unknown', attempts: [{}] })
+  })
+
+  test.each([
+    ['a RetryAgent', () => new RetryAgent(new Agent())],
+    ['an agent with a retry interceptor', () => new Agent().compose(interceptors.retry())],
+  ])('proves nothing above %s of undici, which retries by itself', async (_, makeAgent) => {
+    const before = getGlobalDispatcher()
+    setGlobalDispatcher(makeAgent())
+    onTestFinished(() => setGlobalDispatcher(before))
+    stubPlatformFetch(() => Promise.reject(refusedConnection()))
+    const error = await rejection(makeClient().messages.delete('c1', 'm1', { maxRetries: 0 }))
+    expect(error).toMatchObject({ outcome: 'unknown' })
+  })
+
   test('proves nothing when the body of a response breaks, whatever the error says', async () => {
     const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
-    vi.stubGlobal('fetch', async () => new Response(body))
+    stubPlatformFetch(async () => new Response(body))
     const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'unknown', attempts: [{ status: 200 }] })
   })

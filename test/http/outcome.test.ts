@@ -1,4 +1,10 @@
-import { InvalidArgumentError, RequestError } from 'support-workspace-sdk'
+import {
+  defineOperation,
+  InvalidArgumentError,
+  type Operation,
+  RequestError,
+  SupportWorkspace,
+} from 'support-workspace-sdk'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, token } from '../helpers/client.ts'
 
@@ -79,6 +85,13 @@ describe('the options of a client', () => {
     ['scopes', { scopes: [1] }],
     ['hooks', { hooks: () => {} }],
     ['fetch', { fetch: null }],
+    ['allowInsecureHttp', { allowInsecureHttp: 'false' }],
+    ['headers', { headers: new Map([['x-a', 'b']]) }],
+    ['headers', { headers: 'x-a: b' }],
+    ['headers', { headers: { 'x-a': null } }],
+    ['content-length', { headers: { 'content-length': '3' } }],
+    ['transfer-encoding', { headers: { 'Transfer-Encoding': 'chunked' } }],
+    ['host', { headers: { host: 'evil.example' } }],
   ])('are refused by name: %s', (argument, options) => {
     expect(() => makeClient(options as never)).toThrow(InvalidArgumentError)
     expect(() => makeClient(options as never)).toThrow(`\`${argument}\``)
@@ -97,6 +110,7 @@ describe('the options of a call', () => {
     ['timeuot', { timeuot: 5 }],
     ['signal', { signal: new AbortController() }],
     ['timeout', { timeout: 0 }],
+    ['headers', { headers: new Map() }],
   ])('are refused by name, by a rejection: %s', async (argument, options) => {
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).me(options as never))).toMatchObject({
@@ -106,4 +120,81 @@ describe('the options of a call', () => {
     })
     expect(fetch.requests).toHaveLength(0)
   })
+})
+
+describe('an error of the caller that cannot be read', () => {
+  const odd = Object.defineProperty(new Error('x'), 'message', {
+    get() {
+      throw new Error('broken getter')
+    },
+  })
+
+  test.each([
+    ['a message that is an object', Object.assign(new Error('x'), { message: { deep: 1 } })],
+    ['a name that is a symbol', Object.assign(new Error('x'), { name: Symbol('x') })],
+    ['a getter that throws', odd],
+  ])('(%s) does not hide the 401 that it followed', async (_, failure) => {
+    const onInvalidToken = () => Promise.reject(failure)
+    const client = makeClient({
+      accessToken: { getAccessToken: () => token, onInvalidToken },
+      fetch: scripted(refusal(401, 'invalid_token')),
+    })
+    expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({
+      name: 'AuthenticationError',
+      outcome: 'refused',
+    })
+  })
+
+  test('thrown by a fetch is a network error like another', async () => {
+    const client = makeClient({ fetch: () => Promise.reject(odd), maxRetries: 0 })
+    expect(await rejection(client.me())).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+  })
+})
+
+test('an abort inside onAttemptStart sends nothing, whatever the fetch makes of its signal', async () => {
+  const controller = new AbortController()
+  const fetch = scripted(json({}))
+  const client = makeClient({ fetch, hooks: { onAttemptStart: () => controller.abort('enough') } })
+  expect(await rejection(client.me({ signal: controller.signal }))).toBe('enough')
+  expect(fetch.requests).toHaveLength(0)
+})
+
+describe('an operation', () => {
+  test.each([
+    ['answer', { answer: 'List' }],
+    ['actor', { actor: 'Self' }],
+    ['response', { response: { type: 'object' } }],
+    ['body', { body: () => true }],
+  ])('with a bad %s is refused before anything is sent', async (argument, bad) => {
+    const operation = { id: 'x', method: 'POST', path: '/x', ...bad }
+    expect(() => defineOperation(operation as never)).toThrow(expect.objectContaining({ argument }))
+    const fetch = scripted(json({}))
+    expect(await rejection(makeClient({ fetch }).call(operation as unknown as Operation))).toMatchObject({
+      argument,
+      outcome: 'not-sent',
+    })
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('is what it was when it was called', async () => {
+    const operation = { id: 'x', method: 'GET' as 'GET' | 'DELETE', path: '/a' as `/${string}`, answer: 'any' as const }
+    const fetch = scripted(json({}))
+    const call = makeClient({ fetch }).call(operation)
+    Object.assign(operation, { method: 'DELETE', path: '/b' })
+    await call
+    expect(fetch.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['GET https://api.test/a'])
+  })
+})
+
+test('connect uses the options that it was called with', async () => {
+  const urls: string[] = []
+  const fetch = async (url: string) => {
+    urls.push(url)
+    return json({ actor: 'app', scopes: [null], data: [] })
+  }
+  const options = { baseUrl: 'https://a.test', accessToken: token, fetch }
+  const connecting = SupportWorkspace.connect(options)
+  options.baseUrl = 'https://b.test'
+  await (await connecting).conversations.list()
+  expect(urls).toEqual(['https://a.test/api/oauth/v1/me', 'https://a.test/api/oauth/v1/conversations'])
 })

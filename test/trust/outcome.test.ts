@@ -1,6 +1,6 @@
 import { RequestError } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { makeClient, rejection } from '../helpers/client.ts'
+import { makeClient, rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { type EffectsServer, type Fault, faults, startEffectsServer } from '../helpers/effects-server.ts'
 import { Random } from '../helpers/random.ts'
 import { answerJson, startRawServer } from '../helpers/raw-server.ts'
@@ -12,12 +12,11 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.restoreAllMocks()
-  vi.unstubAllGlobals()
 })
 
 /** The platform's fetch fails: only its errors can prove that nothing was sent. */
 function client({ server, fetch }: EffectsServer) {
-  vi.stubGlobal('fetch', fetch)
+  stubPlatformFetch(fetch)
   return makeClient({ baseUrl: server.url })
 }
 

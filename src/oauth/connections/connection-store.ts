@@ -3,6 +3,7 @@ import type { ClientOptions } from '../../client-options.ts'
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
 import { AuthenticationError, InvalidArgumentError, isSupportWorkspaceError } from '../../errors/index.ts'
 import { checkAccessToken } from '../../http/authorization.ts'
+import { watch } from '../../http/hooks.ts'
 import { isObject } from '../../http/json-object.ts'
 import type { Me } from '../../models/me.ts'
 import type { WebAbortSignal } from '../../web-types.ts'
@@ -193,7 +194,7 @@ export class ConnectionStore {
       checked += 1
       if (result instanceof ConnectionStoreError) unreadable.push(result)
       else if (result) resealed += 1
-      onProgress?.({ checked, resealed })
+      watch(() => onProgress?.({ checked, resealed }))
     }
     return { checked, resealed, unreadable }
   }
@@ -285,7 +286,7 @@ export class ConnectionStore {
 
   /** A token is sent to the service that it comes from, and to no other. */
   #checkOrigin({ baseUrl, clientId }: AccessToken): void {
-    if (withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
+    if (typeof baseUrl !== 'string' || withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
       throw new InvalidArgumentError(
         'token',
         '`token` was issued by another service than the one of this store.',
