@@ -37,10 +37,11 @@ const checks = {
     return reasonOf(client(facts).me({ signal: interruption.controller.signal }))
   },
 
-  interruptedInBody(facts: Facts) {
+  interruptedInBody({ baseUrl, accessToken }: Facts) {
     const controller = new AbortController()
     const workspace = new SupportWorkspace({
-      ...facts,
+      baseUrl,
+      accessToken,
       fetch: async (url, init) => {
         const response = await fetch(url, init)
         setTimeout(() => controller.abort('enough'))
@@ -50,10 +51,11 @@ const checks = {
     return reasonOf(workspace.me({ signal: controller.signal }))
   },
 
-  interruptedInWait(facts: Facts) {
+  interruptedInWait({ baseUrl, accessToken }: Facts) {
     const controller = new AbortController()
     const onRetry = () => void setTimeout(() => controller.abort('enough'))
-    return reasonOf(new SupportWorkspace({ ...facts, hooks: { onRetry } }).me({ signal: controller.signal }))
+    const workspace = new SupportWorkspace({ baseUrl, accessToken, hooks: { onRetry } })
+    return reasonOf(workspace.me({ signal: controller.signal }))
   },
 
   secret: ({ baseUrl, redirectUri }: Facts) =>
