@@ -1,7 +1,7 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout, setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
+import { RateLimitError, RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { type Fault, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CountingSignal, countingSignal } from '../helpers/counting-signal.ts'
@@ -60,7 +60,7 @@ it(
     console.log(`soak: ${JSON.stringify({ ...figures, unhandled: unhandled.length, heapGrowth, before, after })}`)
     expect(figures).toMatchObject({ doubled: 0, lost: 0, untrue: 0, wrongLists: 0, listenersLeft: 0 })
     expect(figures.calls).toBeGreaterThan(100)
-    expect(figures.succeeded).toBeGreaterThan(0)
+    expect(figures.succeeded).toBeGreaterThan(figures.calls / 10)
     expect(figures.faults).toBeGreaterThan(50)
     expect(unhandled).toEqual([])
     expect(after.TCPSocketWrap).toBeLessThanOrEqual(before.TCPSocketWrap)
@@ -108,7 +108,8 @@ async function soak(duration: number, seed: number) {
   const end = performance.now() + duration
   const loop = async (client: SupportWorkspace<'self'>) => {
     while (performance.now() < end) {
-      if (run.random.next() < 0.5) {
+      // Faults that nobody has met yet are enough: more would leave no call without one.
+      if (run.random.next() < 0.5 && sandbox.faults.pending < loopsPerClient) {
         sandbox.faults.add({ ...run.random.pick(faults), path: /^\/api\/oauth\/v1\// })
         injected += 1
       }
@@ -155,6 +156,8 @@ async function oneCall(run: Run, client: SupportWorkspace<'self'>): Promise<void
     if (error === controller) figures.aborted += 1
     else if (error instanceof RequestError) figures.failed += 1
     else throw error
+    // A caller that does not let the client wait waits by itself; it would only count refusals otherwise.
+    if (error instanceof RateLimitError && error.outcome === 'not-sent') await setTimeout(2)
     if (kind === 'create') told.set(text, error instanceof RequestError ? error.outcome : 'unknown')
   }
 }
