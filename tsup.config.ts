@@ -31,7 +31,7 @@ const sandbox: Options = {
 export default defineConfig([
   { ...library, format: 'esm' },
   // The dependencies are ES modules, which not every Node 22 can require: the CommonJS build carries them.
-  { ...library, format: 'cjs', noExternal: ['ky', 'zod', 'oauth4webapi', 'jose'] },
+  { ...library, format: 'cjs', noExternal: ['is-network-error', 'zod', 'oauth4webapi', 'jose'] },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox/index.ts', cli: 'src/sandbox/cli.ts' },

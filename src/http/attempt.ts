@@ -1,4 +1,3 @@
-import ky from 'ky'
 import type { ResponseInfo } from '../errors/index.ts'
 import { redact } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
@@ -91,36 +90,22 @@ async function askToken({ tokenSource }: Settings): Promise<string> {
   return tokenSource.getAccessToken()
 }
 
-/** One request. Retries, timeouts and statuses are handled by the caller: they span the body, which ky's do not. */
-function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<FetchResponse> {
+/** One request. */
+async function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<FetchResponse> {
   // Called as a plain function: a platform's own fetch refuses to be a method of something else.
   const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
-  const init = {
+  onSend()
+  // The hook may have aborted the call, and a custom fetch may ignore its signal.
+  signal.throwIfAborted()
+  const response: FetchResponse | undefined = await fetch(request.url, {
     method: request.operation.method,
     headers: { ...request.headers, authorization: `Bearer ${accessToken}` },
     ...(request.body !== undefined && { body: request.body }),
     redirect: 'manual',
-  } as const
-  return ky(request.url, {
-    ...init,
-    // ky would pass a Request, which only the platform's own fetch understands.
-    fetch: async () => {
-      onSend()
-      // The hook may have aborted the call, and a custom fetch may not look at its signal.
-      signal.throwIfAborted()
-      const response: FetchResponse | undefined = await fetch(request.url, {
-        ...init,
-        signal: signal as WebAbortSignal,
-      })
-      if (typeof response?.headers?.get === 'function' && typeof response.status === 'number')
-        return response as Response
-      throw new BadFetch('the `fetch` option returned no Response')
-    },
-    signal,
-    retry: 0,
-    timeout: false,
-    throwHttpErrors: false,
+    signal: signal as WebAbortSignal,
   })
+  if (typeof response?.headers?.get === 'function' && typeof response.status === 'number') return response
+  throw new BadFetch('the `fetch` option returned no Response')
 }
 
 async function readAnswer(context: Context, response: FetchResponse, info: ResponseInfo): Promise<AttemptResult> {

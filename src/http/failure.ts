@@ -1,4 +1,4 @@
-import { NetworkError } from 'ky'
+import isNetworkError from 'is-network-error'
 import {
   type Attempt,
   ConnectionError,
@@ -44,8 +44,7 @@ export function connectionFailure(
   secrets: readonly string[],
   { url, isPlatformFetch, sent, response }: SendFacts,
 ): Failure {
-  // ky's own wrapper adds only the whole URL.
-  const cause = safeCause(thrown instanceof NetworkError ? thrown.cause : thrown, secrets)
+  const cause = safeCause(thrown, secrets)
   const isBug = !isPlatformFetch && response === undefined && isMistake(thrown)
   const notSent = !sent || (isPlatformFetch && response === undefined && neverOpened(thrown, url))
   const what = isBug
@@ -71,10 +70,10 @@ export function connectionFailure(
   }
 }
 
-/** A mistake in a function fails the same way each time. Network errors are TypeErrors too, but ky knows those. */
+/** Whether a function of the caller is broken, so that it would fail the same way each time. Network errors are TypeErrors too. */
 function isMistake(thrown: unknown): boolean {
   if (thrown instanceof BadFetch) return true
-  if (!isError(thrown) || thrown instanceof NetworkError || thrown.cause !== undefined || 'code' in thrown) return false
+  if (isNetworkError(thrown) || !isError(thrown) || thrown.cause !== undefined || 'code' in thrown) return false
   return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
 }
 

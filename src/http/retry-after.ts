@@ -14,7 +14,7 @@ export function retryAfterOf(
   return undefined
 }
 
-/** The names that ky reads, in its order. */
+/** In order of precedence. */
 const timingHeaders = [
   { name: 'retry-after', mayBeTimestamp: false },
   { name: 'ratelimit-reset', mayBeTimestamp: true },
