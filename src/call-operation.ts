@@ -1,9 +1,10 @@
 import { Call } from './call.ts'
-import type { CallOptions } from './client-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
-import type { JsonObject } from './http/json-object.ts'
+import type { ParsedResponse } from './http/attempt.ts'
+import type { CallOptions } from './http/options.ts'
 import { takeInput } from './http/take-input.ts'
-import type { Reply, SendOptions } from './http/transport.ts'
+import type { SendOptions } from './http/transport.ts'
+import type { JsonObject } from './json.ts'
 import { listOptionNames, takeListOptions } from './list-options.ts'
 import { checkOperation, type InputOf, type Operation, type OperationInput, type OutputOf } from './operation.ts'
 import { type ListOptions, Paginated } from './pagination.ts'
@@ -20,7 +21,7 @@ export type OptionsOf<Definition extends Operation> = Definition extends { reado
 
 /** As much of the transport as a resource sees: its insides do not belong into the public types. */
 export interface Sender {
-  send(operation: Operation, input: OperationInput, options?: SendOptions): Promise<Reply>
+  send(operation: Operation, input: OperationInput, options?: SendOptions): Promise<ParsedResponse>
 }
 
 /** Calls an operation through a transport: the one way from a resource to the wire. Never throws synchronously. */

@@ -3,7 +3,6 @@ export type { Actor } from './actor.ts'
 export { Call, type WithResponse } from './call.ts'
 export type { OptionsOf, ResultOf } from './call-operation.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
-export type { AppInfo, CallOptions, ClientOptions } from './client-options.ts'
 export {
   ActorSelfRequiredError,
   ApiError,
@@ -39,6 +38,7 @@ export type {
   RetryEvent,
   WaitEvent,
 } from './http/hooks.ts'
+export type { AppInfo, CallOptions, ClientOptions } from './http/options.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'
 export type {

@@ -66,3 +66,18 @@ function kindsOf(errorClass: typeof SupportWorkspaceError): string[] {
 export function isSupportWorkspaceError(value: unknown): value is SupportWorkspaceError {
   return value instanceof SupportWorkspaceError
 }
+
+/** An option or argument cannot be used. Thrown before anything is sent. */
+export class InvalidArgumentError extends SupportWorkspaceError {
+  static override readonly kind: string = 'InvalidArgumentError'
+
+  /** The name of the option or argument. */
+  readonly argument: string
+  /** Nothing was sent. */
+  readonly outcome: 'not-sent' = 'not-sent'
+
+  constructor(argument: string, message: string, hint: string) {
+    super(message, { hint })
+    this.argument = argument
+  }
+}

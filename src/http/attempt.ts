@@ -1,19 +1,16 @@
 import type { ResponseInfo } from '../errors/index.ts'
-import { redact } from '../errors/redact.ts'
+import { redact, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
-import { untilAborted } from './abort.ts'
-import type { AttemptResult } from './attempt-result.ts'
 import { checkAccessToken } from './authorization.ts'
-import { type CallClock, TimeLimit } from './call-clock.ts'
-import { checkReply } from './check-reply.ts'
-import { unwrap } from './envelope.ts'
-import { readErrorBody } from './error-body.ts'
-import { apiFailure, connectionFailure, type Failure, timeoutFailure, unexpectedFailure, withCause } from './failure.ts'
-import { isPlatformFetch } from './platform-fetch.ts'
-import { BadFetch, BodyNotText, BodyTooLarge, discardBody, isRedirect, readText, responseInfo } from './response.ts'
-import { retryAfterOf } from './retry-after.ts'
+import { type CallClock, TimeLimit, untilAborted } from './call-clock.ts'
+import { isPlatformFetch } from './connect-error.ts'
+import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
+import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedFailure } from './failure.ts'
+import { BadFetch, discardBody, isRedirect, readText, responseInfo, UnusableResponse } from './response.ts'
+import { retryAfterOf } from './retry.ts'
 import type { Settings } from './settings.ts'
+import { validateResponse } from './validation.ts'
 
 /** A request, kept as values so that each attempt builds its own. */
 export interface PreparedRequest {
@@ -21,6 +18,11 @@ export interface PreparedRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
+}
+
+/** The data of a successful response, the cursors of a list, and the facts of the response. */
+export interface ParsedResponse extends Unwrapped {
+  readonly response: ResponseInfo
 }
 
 /** What the steps of one attempt share. */
@@ -35,8 +37,8 @@ interface Context {
 const maxErrorBytes = 64 * 1024
 
 /**
- * Sends a request once, reads its response to the end and checks it, within one timeout. Rejects only with the caller's
- * reason, or with what the token provider throws.
+ * Sends a request once, reads its response to the end and checks it, within one timeout. Throws an `AttemptFailure`, the
+ * reason of the caller's abort, or what the token provider throws.
  *
  * @param onSend called once there is a token, right before the request is sent
  */
@@ -46,7 +48,7 @@ export async function attempt(
   clock: CallClock,
   timeout: number,
   onSend: () => void,
-): Promise<AttemptResult> {
+): Promise<ParsedResponse> {
   const { operation } = request
   const { signal, stop } = clock.startAttempt(timeout)
   let context: Context | undefined
@@ -62,24 +64,26 @@ export async function attempt(
     })
     const response = await untilAborted(sending, signal)
     info = responseInfo(response, [accessToken])
-    const result = await readAnswer(context, response, info)
-    if ('failure' in result) return result
-    return await untilAborted(checkReply(operation, result.success, settings), signal)
+    const { data, cursors } = await readResponse(context, response, info)
+    const checked = await untilAborted(validateResponse(operation, data, settings), signal)
+    return { data: checked, cursors, response: info }
   } catch (thrown) {
+    if (thrown instanceof AttemptFailure) throw thrown
     // A fetch that ignores the signal may still bring a response, and with it a connection to release.
     sending?.then(discardBody).catch(() => {})
     if (signal.aborted) {
-      if (signal.reason instanceof TimeLimit) return { failure: timeoutFailure(operation, signal.reason, sent, info) }
-      throw signal.reason
+      throw signal.reason instanceof TimeLimit ? timeoutFailure(operation, signal.reason, sent, info) : signal.reason
     }
     if (context === undefined) throw thrown
-    const facts = {
+    if (thrown instanceof UnusableResponse && info !== undefined) {
+      throw unexpectedFailure(operation, info, thrown.reason, thrown.message)
+    }
+    throw networkFailure(operation, thrown, [context.accessToken], {
       url: request.url,
       isPlatformFetch: isPlatformFetch(settings.fetch ?? globalThis.fetch),
       sent,
       response: info,
-    }
-    return { failure: connectionFailure(operation, thrown, [context.accessToken], facts) }
+    })
   } finally {
     stop()
   }
@@ -108,53 +112,43 @@ async function send({ request, settings, signal, accessToken }: Context, onSend:
   throw new BadFetch('the `fetch` option returned no Response')
 }
 
-async function readAnswer(context: Context, response: FetchResponse, info: ResponseInfo): Promise<AttemptResult> {
+async function readResponse(context: Context, response: FetchResponse, info: ResponseInfo): Promise<Unwrapped> {
   const { settings, signal, accessToken } = context
   const { operation } = context.request
-  const unexpected = (...details: ['redirect' | 'not-json' | 'envelope' | 'too-large', string]): AttemptResult => ({
-    failure: unexpectedFailure(operation, info, ...details),
-  })
-  if (isRedirect(response)) {
-    discardBody(response)
-    return unexpected('redirect', 'it redirects')
-  }
-  if (response.status < 200 || response.status > 299) return { failure: await readError(context, response, info) }
-  let text: string
+  if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
+  if (response.status < 200 || response.status > 299) throw await readError(context, response, info)
+  const text = await readText(response, settings.maxResponseBytes, signal)
+  const envelope = operation.answer ?? 'item'
+  const mayBeEmpty = envelope === 'any' || envelope === 'none'
+  const body = text.trim() === '' && mayBeEmpty ? undefined : parseJson(text)
   try {
-    text = await readText(response, settings.maxResponseBytes, signal)
+    return unwrap(body, envelope)
   } catch (thrown) {
-    if (thrown instanceof BodyTooLarge) {
-      return unexpected('too-large', `the body is longer than ${settings.maxResponseBytes} bytes`)
-    }
-    if (thrown instanceof BodyNotText) return unexpected('not-json', 'the body is not UTF-8')
-    throw thrown
+    const { code } = readErrorBody(text)
+    if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
+    throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, [accessToken])}`)
   }
-  const answer = operation.answer ?? 'item'
-  const isEmpty = text.trim() === ''
-  const body = isEmpty && (answer === 'any' || answer === 'none') ? { value: undefined } : parseJson(text)
-  if (body === undefined) return unexpected('not-json', isEmpty ? 'the body is empty' : 'the body is not JSON')
-  const unwrapped = unwrap(body.value, answer)
-  if (typeof unwrapped !== 'string') return { success: { ...unwrapped, response: info } }
-  const { code } = readErrorBody(text)
-  const what = code === undefined ? unwrapped : `${unwrapped}, but an error ${redact(code, [accessToken])}`
-  return unexpected('envelope', what)
 }
 
-/** The status is the answer; a body that cannot be read takes nothing from it. */
-async function readError(context: Context, response: FetchResponse, info: ResponseInfo): Promise<Failure> {
+/** The failure for an error status, whether or not its body can be read. */
+async function readError(context: Context, response: FetchResponse, info: ResponseInfo): Promise<AttemptFailure> {
   const { request, settings, signal, accessToken } = context
   const text = await readText(response, maxErrorBytes, signal).catch(() => '')
   const { code, description } = readErrorBody(text, response.headers.get('www-authenticate'))
   const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
-  const body = { code: safe(code), description: safe(description) }
-  const retryAfter = retryAfterOf(response.headers)
-  const failure = apiFailure(request.operation, info, body, retryAfter, settings.scopes)
   const cause = info.status === 401 && code === 'invalid_token' ? await reportInvalidToken(context) : undefined
   if (signal.aborted && !(signal.reason instanceof TimeLimit)) throw signal.reason
-  return cause === undefined ? failure : withCause(failure, cause, [accessToken])
+  return apiFailure({
+    operation: request.operation,
+    response: info,
+    body: { code: safe(code), description: safe(description) },
+    grantedScopes: settings.scopes,
+    retryAfter: retryAfterOf(response.headers),
+    cause: cause === undefined ? undefined : safeCause(cause, [accessToken]),
+  })
 }
 
-/** Gives what went wrong with the report, which must not hide the answer that it is about. */
+/** Returns what went wrong with the report, which must not hide the response that it is about. */
 async function reportInvalidToken({ settings, signal, accessToken }: Context): Promise<unknown> {
   const report = async () => settings.tokenSource.onInvalidToken?.(accessToken)
   return untilAborted(report(), signal).then(
@@ -163,10 +157,10 @@ async function reportInvalidToken({ settings, signal, accessToken }: Context): P
   )
 }
 
-function parseJson(text: string): { readonly value: unknown } | undefined {
+function parseJson(text: string): unknown {
   try {
-    return { value: JSON.parse(text) }
+    return JSON.parse(text)
   } catch {
-    return undefined
+    throw new UnusableResponse('not-json', text.trim() === '' ? 'the body is empty' : 'the body is not JSON')
   }
 }

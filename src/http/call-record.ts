@@ -2,7 +2,7 @@ import type { Attempt, Outcome, RequestError, ResponseInfo } from '../errors/ind
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
-import type { Failure } from './failure.ts'
+import type { AttemptFailure } from './failure.ts'
 import { emit, type OperationEvent } from './hooks.ts'
 import type { Settings } from './settings.ts'
 
@@ -36,7 +36,11 @@ export class CallRecord {
   }
 
   /** Does nothing when no request was sent. */
-  endAttempt(response: ResponseInfo | undefined, failure?: Pick<Failure, 'name' | 'outcome'>, wait?: number): void {
+  endAttempt(
+    response: ResponseInfo | undefined,
+    failure?: Pick<AttemptFailure, 'name' | 'outcome'>,
+    wait?: number,
+  ): void {
     if (failure !== undefined) this.#worst = this.#worse(failure.outcome)
     const started = this.#attempt
     if (started === undefined) return
@@ -69,7 +73,7 @@ export class CallRecord {
   }
 
   /** The error of the call, once no attempt follows. */
-  toError(failure: Pick<Failure, 'outcome' | 'toError'>): RequestError {
+  toError(failure: Pick<AttemptFailure, 'outcome' | 'toError'>): RequestError {
     return failure.toError({ outcome: this.#worse(failure.outcome), attempts: this.attempts })
   }
 

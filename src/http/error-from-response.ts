@@ -14,25 +14,30 @@ import {
   UnprocessableError,
 } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
-import type { ErrorBody } from './error-body.ts'
-import { hintFor } from './hint.ts'
+import type { ErrorBody } from './envelope.ts'
+import { hintFor } from './failure.ts'
 
-/** What is known when the service has answered with an error. */
-export interface ErrorAnswer {
+/** What is known about an error response. */
+export interface ResponseFacts {
   readonly operation: Operation
-  readonly outcome: Outcome
-  readonly attempts: readonly Attempt[]
   readonly response: ResponseInfo
   readonly body: ErrorBody
   /** The scopes of the token, when the client knows them. */
   readonly grantedScopes: readonly string[] | undefined
   /** How long the service asks to wait, in ms. */
   readonly retryAfter: number | undefined
+  /** What went wrong while the response was handled, safe to show. */
+  readonly cause: Error | undefined
 }
 
-/** The error of the family that fits the status and code of an answer. */
-export function errorFromResponse(answer: ErrorAnswer): ApiError {
-  const { operation, outcome, attempts, response, body } = answer
+interface ErrorFacts extends ResponseFacts {
+  readonly outcome: Outcome
+  readonly attempts: readonly Attempt[]
+}
+
+/** The error for an error response. Its class comes from `errorClassFor`. */
+export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts): ApiError {
+  const { operation, outcome, attempts, response, body } = facts
   const { status } = response
   const message = `${operation.id} failed with ${status}${body.code === undefined ? '' : ` ${body.code}`}${
     body.description === undefined ? '' : `: ${body.description.replace(/[.\s]+$/, '')}`
@@ -45,18 +50,18 @@ export function errorFromResponse(answer: ErrorAnswer): ApiError {
     status,
     code: body.code,
     description: body.description,
-    retryAfter: answer.retryAfter === undefined ? undefined : Math.ceil(answer.retryAfter / 1000),
-    hint: hintFor(operation, outcome, nextStep(answer)),
+    retryAfter: facts.retryAfter === undefined ? undefined : Math.ceil(facts.retryAfter / 1000),
+    cause: facts.cause,
+    hint: hintFor(operation, outcome, nextStep(facts)),
   }
-  const ErrorClass = errorClassFor(status, body.code)
   if (ErrorClass === InsufficientScopeError) {
     const required = operation.scope === undefined ? [] : [operation.scope]
-    return new InsufficientScopeError(message, { ...details, required, granted: answer.grantedScopes })
+    return new InsufficientScopeError(message, { ...details, required, granted: facts.grantedScopes })
   }
   return new ErrorClass(message, details)
 }
 
-/** The class of the family that fits. The code goes first: it says more than the status. */
+/** The error class for a status and a code. The code goes first: it says more than the status. */
 export function errorClassFor(status: number, code: string | undefined): typeof ApiError {
   return (
     (code !== undefined && Object.hasOwn(byCode, code) ? byCode[code] : byStatus[status]) ??
@@ -92,7 +97,7 @@ export function actorSelfRequired(operation: Operation): ActorSelfRequiredError 
 
 const actorHint = 'Log in with actor "self" and call it with that token.'
 
-function nextStep({ operation, response, body, retryAfter }: ErrorAnswer): string {
+function nextStep({ operation, response, body, retryAfter }: ErrorFacts): string {
   const { status } = response
   if (body.code === 'actor_self_required') return actorHint
   if (body.code === 'insufficient_scope') {

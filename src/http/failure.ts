@@ -13,18 +13,44 @@ import {
 import { isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
-import type { ErrorBody } from './error-body.ts'
-import { errorClassFor, errorFromResponse } from './error-from-response.ts'
-import { hintFor } from './hint.ts'
-import { neverOpened } from './never-opened.ts'
+import { neverOpened } from './connect-error.ts'
+import { errorClassFor, errorFromResponse, type ResponseFacts } from './error-from-response.ts'
 import { BadFetch } from './response.ts'
-import type { FailedAttempt } from './retry-policy.ts'
+import type { FailedAttempt } from './retry.ts'
 
-/** How one attempt failed: what the retry policy reads, and how to make the error once no attempt follows. */
-export interface Failure extends FailedAttempt {
+/** The facts of an error once no attempt follows. */
+interface CallFacts {
+  readonly outcome: Outcome
+  readonly attempts: readonly Attempt[]
+}
+
+/** What is known of a failed attempt, and how to make the error of the call from it. */
+interface FailureFacts extends FailedAttempt {
+  /** The name of the error, for hooks and the list of attempts. */
   readonly name: string
   readonly response?: ResponseInfo | undefined
-  toError(context: { readonly outcome: Outcome; readonly attempts: readonly Attempt[] }): RequestError
+  toError(facts: CallFacts): RequestError
+}
+
+/** A failed attempt. The steps of an attempt throw it; the transport retries, or throws the error it makes. */
+export class AttemptFailure implements FailureFacts {
+  readonly name: string
+  readonly outcome: Outcome
+  readonly status: number | undefined
+  readonly retryAfter: number | undefined
+  readonly networkFault: boolean
+  readonly response: ResponseInfo | undefined
+  readonly toError: FailureFacts['toError']
+
+  constructor({ name, outcome, status, retryAfter, networkFault, response, toError }: FailureFacts) {
+    this.name = name
+    this.outcome = outcome
+    this.status = status
+    this.retryAfter = retryAfter
+    this.networkFault = networkFault
+    this.response = response
+    this.toError = toError
+  }
 }
 
 /** How far a request got before it broke. */
@@ -38,12 +64,12 @@ interface SendFacts {
 }
 
 /** `fetch` rejected, or the body broke off. */
-export function connectionFailure(
+export function networkFailure(
   operation: Operation,
   thrown: unknown,
   secrets: readonly string[],
   { url, isPlatformFetch, sent, response }: SendFacts,
-): Failure {
+): AttemptFailure {
   const cause = safeCause(thrown, secrets)
   const isBug = !isPlatformFetch && response === undefined && isMistake(thrown)
   const notSent = !sent || (isPlatformFetch && response === undefined && neverOpened(thrown, url))
@@ -52,10 +78,10 @@ export function connectionFailure(
     : response === undefined
       ? 'received no response'
       : 'failed because the response was cut off'
-  return {
+  return new AttemptFailure({
     name: ConnectionError.kind,
     outcome: notSent ? 'not-sent' : 'unknown',
-    fault: !isBug && !(thrown instanceof BadFetch),
+    networkFault: !isBug && !(thrown instanceof BadFetch),
     response,
     toError: (context) =>
       new ConnectionError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
@@ -67,7 +93,7 @@ export function connectionFailure(
             ? 'Nothing was sent: check the network and `baseUrl`, then try again.'
             : hintFor(operation, context.outcome, isBug ? 'Fix that function.' : 'Check the network, then try again.'),
       }),
-  }
+  })
 }
 
 /** Whether a function of the caller is broken, so that it would fail the same way each time. Network errors are TypeErrors too. */
@@ -83,11 +109,11 @@ export function timeoutFailure(
   { limit, timeout }: TimeLimit,
   sent: boolean,
   response?: ResponseInfo,
-): Failure {
-  return {
+): AttemptFailure {
+  return new AttemptFailure({
     name: TimeoutError.kind,
     outcome: sent ? 'unknown' : 'not-sent',
-    fault: limit === 'attempt',
+    networkFault: limit === 'attempt',
     response,
     toError: (context) =>
       new TimeoutError(
@@ -103,37 +129,32 @@ export function timeoutFailure(
               : hintFor(operation, context.outcome, 'Try again, or allow more time.'),
         },
       ),
-  }
+  })
 }
 
-/** The service answered with an error status. */
-export function apiFailure(
-  operation: Operation,
-  response: ResponseInfo,
-  body: ErrorBody,
-  retryAfter: number | undefined,
-  grantedScopes: readonly string[] | undefined,
-): Failure {
+/** The service responded with an error status. */
+export function apiFailure(facts: ResponseFacts): AttemptFailure {
+  const { response, body, retryAfter } = facts
   const { status } = response
-  return {
-    name: errorClassFor(status, body.code).kind,
-    // A 408 and a 5xx may come from something between, after the service has acted; a 3xx is no refusal.
+  const ErrorClass = errorClassFor(status, body.code)
+  return new AttemptFailure({
+    name: ErrorClass.kind,
+    // A 408 and a 5xx may come from a proxy, after the service has acted; a 3xx is no refusal.
     outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
     status,
     response,
     retryAfter,
-    fault: false,
-    toError: ({ outcome, attempts }) =>
-      errorFromResponse({ operation, response, body, retryAfter, grantedScopes, outcome, attempts }),
-  }
+    networkFault: false,
+    toError: (context) => errorFromResponse(ErrorClass, { ...facts, ...context }),
+  })
 }
 
 /** The call would have to wait for the rate limit longer than it may. Nothing was sent. */
-export function rateLimitFailure(operation: Operation, wait: number): Failure {
-  return {
+export function rateLimitFailure(operation: Operation, wait: number): AttemptFailure {
+  return new AttemptFailure({
     name: RateLimitError.kind,
     outcome: 'not-sent',
-    fault: false,
+    networkFault: false,
     toError: (context) =>
       new RateLimitError(`${operation.id} was not sent: the service has asked this client to slow down.`, {
         operation: operation.id,
@@ -144,7 +165,7 @@ export function rateLimitFailure(operation: Operation, wait: number): Failure {
         ...context,
         hint: 'Try again after `retryAfter` seconds, or allow the call to wait: see `totalTimeout` and `maxRetries`.',
       }),
-  }
+  })
 }
 
 /** The answer is not one that the service documents. */
@@ -153,13 +174,13 @@ export function unexpectedFailure(
   response: ResponseInfo,
   reason: UnexpectedResponseReason,
   what: string,
-): Failure {
-  return {
+): AttemptFailure {
+  return new AttemptFailure({
     name: UnexpectedResponseError.kind,
     outcome: 'unknown',
     status: response.status,
     response,
-    fault: false,
+    networkFault: false,
     toError: (context) =>
       new UnexpectedResponseError(`${operation.id} got an answer that cannot be used (${response.status}): ${what}.`, {
         operation: operation.id,
@@ -168,7 +189,7 @@ export function unexpectedFailure(
         ...context,
         hint: [hintFor(operation, context.outcome, ''), hints[reason]].join(' ').trim(),
       }),
-  }
+  })
 }
 
 const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
@@ -179,14 +200,8 @@ const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
   'too-large': 'Ask for fewer items with `limit`, or raise `maxResponseBytes`.',
 }
 
-/** A failure whose own aftermath failed as well. */
-export function withCause(failure: Failure, cause: unknown, secrets: readonly string[]): Failure {
-  const safe = safeCause(cause, secrets)
-  return { ...failure, toError: (context) => Object.defineProperty(failure.toError(context), 'cause', { value: safe }) }
-}
-
 /** There is no token for the retry of a request that was sent. What the provider threw becomes the cause. */
-export function noTokenFailure(operation: Operation, thrown: unknown): Pick<Failure, 'outcome' | 'toError'> {
+export function noTokenFailure(operation: Operation, thrown: unknown): Pick<AttemptFailure, 'outcome' | 'toError'> {
   const cause = safeCause(thrown)
   return {
     outcome: 'not-sent',
@@ -205,4 +220,11 @@ export function noTokenFailure(operation: Operation, thrown: unknown): Pick<Fail
 
 function deepest(error: Error): Error {
   return error.cause instanceof Error ? deepest(error.cause) : error
+}
+
+/** The next step after a failed call. Where a write may have taken effect, that comes before anything else. */
+export function hintFor(operation: Operation, outcome: Outcome, otherwise: string): string {
+  return outcome === 'unknown' && operation.method !== 'GET'
+    ? 'The write may have been applied. Check before retrying it.'
+    : otherwise
 }

@@ -1,5 +1,5 @@
-import { untilAborted } from './abort.ts'
 import type { CallClock } from './call-clock.ts'
+import { untilAborted } from './call-clock.ts'
 
 /**
  * Holds back the calls of one client while the service asks it to wait. When the wait is over, those that waited go one

@@ -1,13 +1,17 @@
-import type { ResponseInfo } from '../errors/index.ts'
+import type { ResponseInfo, UnexpectedResponseReason } from '../errors/index.ts'
 import { withoutSecrets } from '../errors/redact.ts'
 import type { FetchResponse } from '../web-types.ts'
-import { untilAborted } from './abort.ts'
+import { untilAborted } from './call-clock.ts'
 
-/** Thrown by `readText` when a body is longer than it may be. */
-export class BodyTooLarge extends Error {}
+/** Thrown where a response cannot be used. `message` says in a few words what is wrong with it. */
+export class UnusableResponse extends Error {
+  readonly reason: UnexpectedResponseReason
 
-/** Thrown by `readText` when a body is not UTF-8. */
-export class BodyNotText extends Error {}
+  constructor(reason: UnexpectedResponseReason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
 
 /** Thrown when the `fetch` option breaks its contract. Trying again would not help. */
 export class BadFetch extends Error {}
@@ -26,7 +30,7 @@ export async function readText(response: FetchResponse, maxBytes: number, signal
       const { done, value } = await untilAborted(chunks.next(), signal)
       if (done) return text + decode(decoder)
       bytes += value.byteLength
-      if (bytes > maxBytes) throw new BodyTooLarge()
+      if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
       text += decode(decoder, value)
     }
   } catch (error) {
@@ -70,7 +74,7 @@ function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
   try {
     return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
   } catch {
-    throw new BodyNotText()
+    throw new UnusableResponse('not-json', 'the body is not UTF-8')
   }
 }
 

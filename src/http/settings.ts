@@ -1,12 +1,12 @@
 import type { Actor } from '../actor.ts'
-import type { CallOptions, ClientOptions, RequestHeaders } from '../client-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
 import { type AccessTokenSource, toAccessTokenSource } from './authorization.ts'
 import { parseBaseUrl } from './base-url.ts'
+import { isPlainObject } from './copy-json.ts'
 import type { Hooks } from './hooks.ts'
-import { isPlainObject } from './take-json.ts'
-import { userAgent } from './user-agent.ts'
+import type { AppInfo, CallOptions, ClientOptions, RequestHeaders } from './options.ts'
 import type { Drift, ValidationMode } from './validation.ts'
 
 /** The options of one call, with the client's where the call has none. */
@@ -188,5 +188,32 @@ function oneOf<Value extends string>(name: string, value: Value | undefined, val
     name,
     `\`${name}\` is not one of the values it can have.`,
     `Pass one of: ${values.join(', ')}.`,
+  )
+}
+
+/**
+ * The `User-Agent` header of a server runtime: this package, the runtime, the application (RFC 9110, section 10.1.5).
+ * Empty in a browser, which sends its own.
+ */
+export function userAgent(appInfo: AppInfo | undefined): { readonly 'user-agent'?: string } {
+  const app = appInfo === undefined ? '' : ` ${describeApp(appInfo)}`
+  // Node, Bun, Deno and Workers name themselves here. A test environment such as jsdom poses as a browser.
+  const runtime = (globalThis as { navigator?: { userAgent?: unknown } }).navigator?.userAgent
+  if (typeof runtime !== 'string' || runtime.startsWith('Mozilla/')) return {}
+  return { 'user-agent': `support-workspace-sdk/${sdkVersion} ${runtime}${app}` }
+}
+
+/** A product of RFC 9110: a token, a version, and a comment. */
+const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-\x5b\x5d-\x7e]+\))?$/
+
+function describeApp(appInfo: AppInfo): string {
+  const { name, version: appVersion, url } = Object(appInfo) as AppInfo
+  const version = (appVersion ?? undefined) === undefined ? '' : `/${appVersion}`
+  const text = `${name}${version}${(url ?? undefined) === undefined ? '' : ` (${url})`}`
+  if (typeof name === 'string' && product.test(text)) return text
+  throw new InvalidArgumentError(
+    'appInfo',
+    '`appInfo` cannot be written into the `User-Agent` header.',
+    'Pass `name` and `version` without spaces, for example `{ name: "my-sync", version: "1.4.2" }`.',
   )
 }

@@ -1,8 +1,8 @@
-import type { CallOptions } from '../client-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import type { Operation, OperationInput, QueryValue } from '../operation.ts'
-import { isObject, type JsonObject } from './json-object.ts'
-import { isPlainObject, takeJson } from './take-json.ts'
+import { isPlainObject, takeJson } from './copy-json.ts'
+import type { CallOptions } from './options.ts'
 import { validateInput } from './validation.ts'
 
 type Options = Pick<CallOptions, 'signal' | 'extraQuery' | 'extraBody'>

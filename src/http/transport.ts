@@ -1,25 +1,15 @@
-import type { CallOptions } from '../client-options.ts'
-import type { ResponseInfo } from '../errors/index.ts'
 import type { Method, Operation, OperationInput } from '../operation.ts'
-import { untilAborted } from './abort.ts'
-import { attempt, type PreparedRequest } from './attempt.ts'
-import { CallClock, TimeLimit } from './call-clock.ts'
+import { attempt, type ParsedResponse, type PreparedRequest } from './attempt.ts'
+import { CallClock, TimeLimit, untilAborted } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
-import type { PageCursors } from './envelope.ts'
 import { actorSelfRequired } from './error-from-response.ts'
-import { type Failure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
+import { AttemptFailure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
+import type { CallOptions } from './options.ts'
 import { RateGate } from './rate-gate.ts'
-import { delayBefore, mayRepeat } from './retry-policy.ts'
+import { delayBefore, mayRepeat } from './retry.ts'
 import { type CallSettings, readCallSettings, type Settings } from './settings.ts'
 import { checkInput, type TakenInput, takeInput } from './take-input.ts'
 import { buildUrl } from './url.ts'
-
-/** What a call came to: the data, the cursors of a list, and the facts of the answer. */
-export interface Reply {
-  readonly data: unknown
-  readonly cursors: PageCursors
-  readonly response: ResponseInfo
-}
 
 /** What a call takes beside the options of the public interface. */
 export interface SendOptions extends CallOptions {
@@ -37,7 +27,7 @@ export class Transport {
   }
 
   /** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or what the token provider threw. */
-  async send(operation: Operation, input: OperationInput, options: SendOptions = {}): Promise<Reply> {
+  async send(operation: Operation, input: OperationInput, options: SendOptions = {}): Promise<ParsedResponse> {
     const call = new CallRecord(operation, this.settings, options?.page)
     let clock: CallClock | undefined
     try {
@@ -73,30 +63,27 @@ export class Transport {
     }
   }
 
-  async #attempt(request: PreparedRequest, limits: CallSettings, clock: CallClock, call: CallRecord): Promise<Reply> {
+  async #attempt(
+    request: PreparedRequest,
+    limits: CallSettings,
+    clock: CallClock,
+    call: CallRecord,
+  ): Promise<ParsedResponse> {
     // The wait after its own 429 has been announced as a retry.
     let isAnnounced = false
     for (let retries = 0; ; retries += 1) {
       const endTurn = await this.#passGate(limits, clock, call, isAnnounced)
       let wait: number | undefined
       try {
-        const result = await attempt(request, this.settings, clock, limits.timeout, () => call.startAttempt()).catch(
-          (thrown: unknown) => {
-            call.abandonAttempt(thrown)
-            // Nothing was sent yet: the error of the token provider is the caller's own.
-            if (clock.signal.aborted || call.attempts.length === 0) throw thrown
-            throw call.toError(noTokenFailure(request.operation, thrown))
-          },
-        )
-        if ('success' in result) {
-          call.endAttempt(result.success.response)
-          return result.success
-        }
-        const { failure } = result
-        wait = this.#waitBeforeRetry(request.operation.method, failure, retries, limits, clock)
-        call.endAttempt(failure.response, failure, wait)
-        if (wait === undefined) throw call.toError(failure)
-        isAnnounced = failure.status === 429
+        const reply = await attempt(request, this.settings, clock, limits.timeout, () => call.startAttempt())
+        call.endAttempt(reply.response)
+        return reply
+      } catch (thrown) {
+        if (!(thrown instanceof AttemptFailure)) throw abandon(call, clock, thrown)
+        wait = this.#waitBeforeRetry(request.operation.method, thrown, retries, limits, clock)
+        call.endAttempt(thrown.response, thrown, wait)
+        if (wait === undefined) throw call.toError(thrown)
+        isAnnounced = thrown.status === 429
       } finally {
         endTurn()
       }
@@ -123,7 +110,7 @@ export class Transport {
   /** How long to wait before the request is sent again, in ms; undefined when it will not be. */
   #waitBeforeRetry(
     method: Method,
-    failure: Failure,
+    failure: AttemptFailure,
     retries: number,
     limits: CallSettings,
     clock: CallClock,
@@ -134,4 +121,12 @@ export class Transport {
     const mayRetry = mayRepeat(method, failure) && retries < limits.maxRetries
     return mayRetry && bearable && wait < clock.remaining ? wait : undefined
   }
+}
+
+/** Ends an attempt that did not fail by itself. Returns what the call rejects with. */
+function abandon(call: CallRecord, clock: CallClock, thrown: unknown): unknown {
+  call.abandonAttempt(thrown)
+  // The caller's abort, or no token for the first request: nothing was sent, and the error is the caller's own.
+  if (clock.signal.aborted || call.attempts.length === 0) return thrown
+  return call.toError(noTokenFailure(call.operation, thrown))
 }

@@ -2,6 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
+import { watch } from './hooks.ts'
+import { UnusableResponse } from './response.ts'
+import type { Settings } from './settings.ts'
 
 /**
  * What to do with a response that does not match its schema:
@@ -89,3 +92,62 @@ function expectedKind(issue: StandardSchemaV1.Issue): string {
 const kinds = new Set(
   'string number int integer bigint boolean object record array tuple set map date null undefined'.split(' '),
 )
+
+/**
+ * Checks the data of a response against the operation's schema, as the validation mode of the client says. Returns the
+ * data, or throws `UnusableResponse`.
+ */
+export async function validateResponse(operation: Operation, data: unknown, settings: Settings): Promise<unknown> {
+  const schema = operation.response
+  if (schema === undefined || operation.answer === 'none' || !isWanted(operation, settings)) return data
+  const mismatches: Mismatch[] = []
+  const checked =
+    operation.answer === 'list'
+      ? await Promise.all((data as unknown[]).map((item) => check(operation, schema, item, mismatches)))
+      : await check(operation, schema, data, mismatches)
+  const [first] = mismatches
+  // The type of an operation of the caller's own says that its schema has been applied, whatever the mode is.
+  if (first !== undefined && (settings.validation === 'strict' || isOwn(operation))) {
+    const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
+    throw new UnusableResponse('schema', `${where} should be ${first.expected} and is ${first.received}`)
+  }
+  for (const drift of toDrifts(mismatches)) watch(() => settings.onDrift?.(drift))
+  return checked
+}
+
+/** Observing is wasted when nobody listens. */
+function isWanted(operation: Operation, { validation, onDrift }: Settings): boolean {
+  if (isOwn(operation)) return true
+  return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
+}
+
+function isOwn({ evidence }: Operation): boolean {
+  return evidence === undefined
+}
+
+async function check(
+  operation: Operation,
+  schema: StandardSchemaV1,
+  value: unknown,
+  mismatches: Mismatch[],
+): Promise<unknown> {
+  const result = await validate(schema, value, operation.id)
+  if ('mismatches' in result) {
+    mismatches.push(...result.mismatches)
+    return value
+  }
+  // The built-in schemas only look. A schema of the caller's own may transform.
+  return isOwn(operation) ? result.value : value
+}
+
+/** One drift for each field that differs, however many items it differs in. */
+function toDrifts(mismatches: readonly Mismatch[]): Drift[] {
+  const drifts = new Map<string, Drift>()
+  for (const mismatch of mismatches) {
+    const path = mismatch.path.map((key) => (typeof key === 'number' ? '*' : key))
+    const name = JSON.stringify(path)
+    const count = (drifts.get(name)?.count ?? 0) + 1
+    drifts.set(name, { ...(drifts.get(name) ?? mismatch), path, count })
+  }
+  return [...drifts.values()]
+}

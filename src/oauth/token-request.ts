@@ -1,11 +1,9 @@
 import { allowInsecureRequests, authorizationCodeGrantRequest, customFetch } from 'oauth4webapi'
 import { ConnectionError, LoginError, type Outcome, TimeoutError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
-import { untilAborted } from '../http/abort.ts'
-import { CallClock, TimeLimit } from '../http/call-clock.ts'
-import { neverOpened } from '../http/never-opened.ts'
-import { isPlatformFetch } from '../http/platform-fetch.ts'
-import { BodyNotText, BodyTooLarge, discardBody, readText } from '../http/response.ts'
+import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
+import { isPlatformFetch, neverOpened } from '../http/connect-error.ts'
+import { discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { ClientCredentials } from './client-authentication.ts'
 import type { AppSettings } from './settings.ts'
@@ -52,12 +50,10 @@ export async function requestToken(
     const response = await untilAborted(send(settings, grant, clock.signal), clock.signal)
     if (isRedirect(response)) {
       discardBody(response)
-      throw unreadable(response.status, 'redirected the code exchange, which carries the client secret')
+      throw unusable(response.status, 'it redirects, and the code exchange carries the client secret')
     }
     const text = await readText(response, longestBody, clock.signal).catch((error: unknown) => {
-      if (error instanceof BodyTooLarge) throw unreadable(response.status, 'answered with more than 1 MiB')
-      if (error instanceof BodyNotText) throw unreadable(response.status, 'answered with what is not text')
-      throw error
+      throw error instanceof UnusableResponse ? unusable(response.status, error.message) : error
     })
     return { status: response.status, headers: response.headers, text }
   } catch (error) {
@@ -106,13 +102,8 @@ async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortS
   )
 }
 
-/** Browsers hide a redirect that they do not follow behind status 0; a custom fetch may have followed one. */
-function isRedirect(response: Response): boolean {
-  return response.redirected || response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)
-}
-
-function unreadable(status: number, what: string): LoginError {
-  return new LoginError(`The token endpoint ${what}.`, {
+function unusable(status: number, problem: string): LoginError {
+  return new LoginError(`The response of the token endpoint cannot be used: ${problem}.`, {
     reason: 'exchange_failed',
     status,
     hint: 'Check `baseUrl`: it must be the address of the service itself. Then start the login again.',

@@ -1,6 +1,6 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
-import type { CallOptions } from '../client-options.ts'
+import type { CallOptions } from '../http/options.ts'
 import {
   type AssignConversationBody,
   assignConversationBodySchema,

@@ -1,6 +1,6 @@
 import { type Actor, type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
 import { onTestFinished, vi } from 'vitest'
-import { platform } from '../../src/http/platform-fetch.ts'
+import { platform } from '../../src/http/connect-error.ts'
 
 /** The token of the clients under test. Long and unlike anything else, so that it can be searched for. */
 export const token = 'swot_Zx81mQ7-secret_9rT4vB2nK6'

@@ -201,7 +201,7 @@ describe('answers that cannot be used', () => {
       response.on('drain', write)
       write()
     }
-    expect((await loginError(finish(), 'exchange_failed')).message).toContain('1 MiB')
+    expect((await loginError(finish(), 'exchange_failed')).message).toContain('1048576 bytes')
   })
 
   test('a body that is not text', async () => {

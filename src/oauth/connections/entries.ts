@@ -1,6 +1,6 @@
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
 import { isError, safeCause } from '../../errors/redact.ts'
-import { parseObject } from '../../http/json-object.ts'
+import { parseObject } from '../../json.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { byAge, type EntryId, idPattern, newEntryId, timeOf } from './entry-id.ts'
 import { damagedEntry } from './record.ts'

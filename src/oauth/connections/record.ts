@@ -1,5 +1,5 @@
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { isObject, parseObject } from '../../http/json-object.ts'
+import { isObject, parseObject } from '../../json.ts'
 import type { Me } from '../../models/me.ts'
 import { createSealer, type Sealer, type SealSecret } from '../seal.ts'
 import { type Connection, connectionOf } from './connection.ts'

@@ -1,5 +1,5 @@
-import type { ClientOptions } from '../../client-options.ts'
 import { InvalidArgumentError } from '../../errors/index.ts'
+import type { ClientOptions } from '../../http/options.ts'
 import { readSettings } from '../../http/settings.ts'
 import type { SealSecret } from '../seal.ts'
 import type { Connection } from './connection.ts'

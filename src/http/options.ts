@@ -1,9 +1,9 @@
-import type { Actor } from './actor.ts'
-import type { AccessTokenOption } from './http/authorization.ts'
-import type { Hooks } from './http/hooks.ts'
-import type { Drift, ValidationMode } from './http/validation.ts'
-import type { QueryValue } from './operation.ts'
-import type { WebAbortSignal, WebFetch } from './web-types.ts'
+import type { Actor } from '../actor.ts'
+import type { QueryValue } from '../operation.ts'
+import type { WebAbortSignal, WebFetch } from '../web-types.ts'
+import type { AccessTokenOption } from './authorization.ts'
+import type { Hooks } from './hooks.ts'
+import type { Drift, ValidationMode } from './validation.ts'
 
 /** Request headers by name. One that is `undefined` is left out. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
