@@ -1,11 +1,11 @@
 import type { Connection } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { useChromium, type Visitor } from './helpers/chromium.ts'
 import { consent } from './helpers/consent.ts'
 import { type ContactsApp, startContactsApp } from './helpers/contacts-app.ts'
+import { useBrowser, type Visitor } from './helpers/use-browser.ts'
 
-const visit = useChromium()
+const visit = useBrowser()
 
 let sandbox: Sandbox
 let app: ContactsApp

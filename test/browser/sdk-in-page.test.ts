@@ -1,14 +1,14 @@
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { useChromium, type Visitor } from './helpers/chromium.ts'
 import { type PageSite, startPageSite } from './helpers/page-site.ts'
 import { patience } from './helpers/patience.ts'
+import { useBrowser, type Visitor } from './helpers/use-browser.ts'
 import { silence } from './helpers/watch.ts'
 import type { CheckName } from './page/checks.ts'
 import type { PageApi } from './page/page.ts'
 import type { Order } from './page/worker.ts'
 
-const visit = useChromium()
+const visit = useBrowser()
 const me = '/api/oauth/v1/me'
 
 let site: PageSite
