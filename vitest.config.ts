@@ -20,7 +20,7 @@ export default defineConfig({
     // Only what hangs should fail: a busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // These need an installed Chromium and a build: `npm run test:browser`.
+    // These need installed browsers and a build: `npm run test:browser`.
     exclude: [...defaultExclude, 'test/browser/**'],
   },
 })

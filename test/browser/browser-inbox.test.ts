@@ -2,12 +2,12 @@ import { SupportWorkspace } from 'support-workspace-sdk'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildPage, startBrowserInbox } from '../../examples/browser-inbox/server.ts'
-import { phone, picture, pictures, useChromium, type Visitor } from './helpers/chromium.ts'
 import { consent } from './helpers/consent.ts'
 import { addHostileMessage } from './helpers/hostile-message.ts'
 import { startOtherSite } from './helpers/other-site.ts'
+import { phone, picture, pictures, useBrowser, type Visitor } from './helpers/use-browser.ts'
 
-const visit = useChromium()
+const visit = useBrowser()
 
 let sandbox: Sandbox
 let server: Awaited<ReturnType<typeof startBrowserInbox>>

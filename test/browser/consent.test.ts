@@ -1,9 +1,9 @@
 import { OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { picture, useChromium } from './helpers/chromium.ts'
+import { picture, useBrowser } from './helpers/use-browser.ts'
 
-const visit = useChromium()
+const visit = useBrowser()
 const redirectUri = 'http://127.0.0.1:1/callback'
 
 let sandbox: Sandbox

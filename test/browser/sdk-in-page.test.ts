@@ -1,14 +1,14 @@
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { useChromium, type Visitor } from './helpers/chromium.ts'
 import { type PageSite, startPageSite } from './helpers/page-site.ts'
 import { patience } from './helpers/patience.ts'
+import { useBrowser, type Visitor } from './helpers/use-browser.ts'
 import { silence } from './helpers/watch.ts'
 import type { CheckName } from './page/checks.ts'
 import type { PageApi } from './page/page.ts'
 import type { Order } from './page/worker.ts'
 
-const visit = useChromium()
+const visit = useBrowser()
 const me = '/api/oauth/v1/me'
 
 let site: PageSite
@@ -38,7 +38,7 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
   const run = (name: CheckName, { baseUrl = sandbox.url } = {}) =>
     order({ run: name, facts: { baseUrl, accessToken, redirectUri: `${site.url}/callback` } })
 
-  /** Chromium keeps the failed requests of a worker out of the page's log. */
+  /** Chromium does not log the requests of a worker that got no response. */
   const logged = () => (place === 'page' ? visitor.watch : silence)
 
   test('does the main job, with preflights that ask for the token and JSON alone', async () => {
@@ -65,13 +65,13 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
       requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       outcome: 'refused',
     })
-    await logged().expectFailedAnswers({ status: 429, path: me })
+    await visitor.watch.expectFailedAnswers({ status: 429, path: me })
   })
 
   test('knows a revoked token', async () => {
     sandbox.revoke(accessToken)
     expect(await run('me')).toMatchObject({ name: 'AuthenticationError', code: 'invalid_token' })
-    await logged().expectFailedAnswers({ status: 401, path: me })
+    await visitor.watch.expectFailedAnswers({ status: 401, path: me })
   })
 
   test('refuses a redirect, which a browser does not let it look into', async () => {
@@ -123,7 +123,7 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
   test('ends a call at once with the reason of its signal, while it waits to try again', async () => {
     sandbox.failNext({ status: 429, retryAfter: 50 })
     expect(await run('interruptedInWait')).toBe('enough')
-    await logged().expectFailedAnswers({ status: 429, path: me })
+    await visitor.watch.expectFailedAnswers({ status: 429, path: me })
   })
 
   test('refuses a client secret', async () => {

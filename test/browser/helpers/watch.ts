@@ -4,7 +4,7 @@ import { patience } from './patience.ts'
 
 /** Hears everything that the pages of a profile complain of. */
 export interface Watch {
-  /** Chromium logs each failed HTTP answer as an error: waits until exactly these have come, in any order. */
+  /** Waits until exactly these responses with a status of 400 or above have come, in any order. */
   expectFailedAnswers(...answers: { status: number; path: string }[]): Promise<void>
   /** Waits until so many requests to the path have ended without an answer, with this network error. */
   expectNoAnswer(answer: { error: string; path: string; times: number }): Promise<void>
@@ -33,8 +33,12 @@ export async function watch(context: BrowserContext): Promise<Watch> {
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => console.error(`violation: ${event.violatedDirective}`))
   })
+  context.on('response', (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} ${new URL(response.url()).pathname}`)
+  })
   context.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(textOf(message))
+    const isComplaint = message.type() === 'error' || message.type() === 'warning'
+    if (isComplaint && !isFailedAnswer(message)) complaints.push(textOf(message))
   })
   context.on('weberror', (error) => complaints.push(`uncaught: ${error.error()}`))
   return {
@@ -56,10 +60,15 @@ export async function watch(context: BrowserContext): Promise<Watch> {
   }
 }
 
+/** Chromium logs the failed responses of a page; the `response` event has those of every browser, and of workers. */
+function isFailedAnswer(message: ConsoleMessage): boolean {
+  return message.text().startsWith('Failed to load resource: the server responded with a status of ')
+}
+
 function textOf(message: ConsoleMessage): string {
   const text = message.text()
-  const failed = /^Failed to load resource: (?:the server responded with a status of (\d+)|(net::\w+))/.exec(text)
-  if (failed !== null) return `${failed[1] ?? failed[2]} ${new URL(message.location().url).pathname}`
+  const failed = /^Failed to load resource: (net::\w+)/.exec(text)
+  if (failed !== null) return `${failed[1]} ${new URL(message.location().url).pathname}`
   const refused = /^Access to fetch at '([^']+)' from origin '[^']+' has been blocked by CORS policy/.exec(text)
   if (refused !== null) return `refused by CORS ${new URL(refused[1] ?? '').pathname}`
   return `${message.type()}: ${text}`

@@ -1,17 +1,8 @@
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, vi } from 'vitest'
+import { browserName, launchBrowser } from './installed-browsers.ts'
 import { patience } from './patience.ts'
 import { type Watch, watch } from './watch.ts'
-
-const launchArguments = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 export const phone = { viewport: { width: 375, height: 740 } } as const
 export const desktop = { viewport: { width: 1280, height: 860 } } as const
@@ -25,18 +16,15 @@ export interface Visitor {
 }
 
 /**
- * One Chromium for a test file, and a fresh profile for each visitor. After each test every page of every visitor must
+ * One browser for a test file, and a fresh profile for each visitor. After each test every page of every visitor must
  * have been quiet, except for what the test said it expects.
  */
-export function useChromium(): (options?: BrowserContextOptions) => Promise<Visitor> {
+export function useBrowser(): (options?: BrowserContextOptions) => Promise<Visitor> {
   let browser: Browser
   const visitors: Visitor[] = []
 
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-      args: launchArguments,
-    })
+    browser = await launchBrowser()
   })
   afterEach(async () => {
     const left = visitors.splice(0)
@@ -61,6 +49,7 @@ export function useChromium(): (options?: BrowserContextOptions) => Promise<Visi
 
 /** Keeps a picture for people to look at. Right after a resize Chromium now and then cannot take one at once. */
 export async function picture(page: Page, name: string): Promise<void> {
+  if (browserName === 'firefox') return
   await vi.waitFor(() => page.screenshot({ path: `artifacts/${name}.png`, fullPage: true }), patience)
 }
 

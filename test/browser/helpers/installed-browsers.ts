@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserType, chromium, firefox, type LaunchOptions } from 'playwright-core'
+import { inject } from 'vitest'
+
+interface InstalledBrowser {
+  readonly type: BrowserType
+  readonly path: string
+  readonly variable: string
+  readonly debianPackage: string
+  readonly options: LaunchOptions
+}
+
+const browsers: Readonly<Record<'chromium' | 'firefox', InstalledBrowser>> = {
+  chromium: {
+    type: chromium,
+    path: '/usr/bin/chromium',
+    variable: 'CHROMIUM_PATH',
+    debianPackage: 'chromium',
+    options: {
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    },
+  },
+  firefox: {
+    type: firefox,
+    path: '/usr/bin/firefox-esr',
+    variable: 'FIREFOX_PATH',
+    debianPackage: 'firefox-esr',
+    options: {
+      // Mozilla's own build, over WebDriver BiDi: decision 19.
+      channel: 'moz-firefox',
+      firefoxUserPrefs: {
+        // No /favicon.ico for pages that name no icon. Headless Chromium requests none either.
+        'browser.chrome.site_icons': false,
+      },
+    },
+  },
+}
+
+/** The browser that the tests of this run are for. */
+export const browserName = inject('browser')
+
+export async function launchBrowser(): Promise<Browser> {
+  const { type, path, variable, debianPackage, options } = browsers[browserName]
+  const executablePath = process.env[variable] ?? path
+  if (!existsSync(executablePath)) {
+    throw new Error(`There is no browser at ${executablePath}. Install Debian's ${debianPackage}, or set ${variable}.`)
+  }
+  return type.launch({ ...options, executablePath })
+}
