@@ -1,11 +1,10 @@
 import { Call } from './call.ts'
 import { InvalidArgumentError } from './errors/index.ts'
 import type { ParsedResponse } from './http/attempt.ts'
+import { type CapturedInput, captureInput } from './http/input.ts'
 import type { CallOptions } from './http/options.ts'
-import { takeInput } from './http/take-input.ts'
 import type { SendOptions } from './http/transport.ts'
-import type { JsonObject } from './json.ts'
-import { listOptionNames, takeListOptions } from './list-options.ts'
+import { copyListOptions, listOptionNames } from './list-options.ts'
 import { checkOperation, type InputOf, type Operation, type OperationInput, type OutputOf } from './operation.ts'
 import { type ListOptions, Paginated } from './pagination.ts'
 
@@ -21,7 +20,7 @@ export type OptionsOf<Definition extends Operation> = Definition extends { reado
 
 /** As much of the transport as a resource sees: its insides do not belong into the public types. */
 export interface Sender {
-  send(operation: Operation, input: OperationInput, options?: SendOptions): Promise<ParsedResponse>
+  send(operation: Operation, input: CapturedInput, options?: SendOptions): Promise<ParsedResponse>
 }
 
 /** Calls an operation through a transport: the one way from a resource to the wire. Never throws synchronously. */
@@ -38,7 +37,7 @@ export function callOperation<Definition extends Operation>(
       ? callList(transport, taken, input, options)
       : Call.started(async () => {
           checkOperation(taken)
-          return transport.send(taken, input, options)
+          return transport.send(taken, captureInput(taken, input, options), options)
         })
   return result as ResultOf<Definition>
 }
@@ -51,14 +50,14 @@ function callList(
 ): Paginated<unknown> {
   return new Paginated(() => {
     checkOperation(operation)
-    const { path, query, body, ...extras } = takeInput(operation, input, options)
-    checkListQuery(operation, query, extras.extraQuery)
+    const captured = captureInput(operation, input, options)
+    checkListQuery(operation, captured)
     return {
       operation,
-      query,
-      options: { ...takeListOptions(options), ...extras },
-      fetchPage: async (pageQuery, { direction, maxItems, prefetch, ...pageOptions }) => {
-        const { data, ...rest } = await transport.send(operation, { path, body, query: pageQuery }, pageOptions)
+      query: captured.query,
+      options: copyListOptions(options),
+      fetchPage: async (query, { direction, maxItems, prefetch, ...pageOptions }) => {
+        const { data, ...rest } = await transport.send(operation, { ...captured, query }, pageOptions)
         return { data: data as unknown[], ...rest }
       },
     }
@@ -66,7 +65,7 @@ function callList(
 }
 
 /** Refuses an option of the list that was put into its query, where it would have no effect. */
-function checkListQuery(operation: Operation, query: JsonObject, extraQuery: JsonObject): void {
+function checkListQuery(operation: Operation, { query, extraQuery }: CapturedInput): void {
   // A schema of the caller's own says which parameters there are.
   const misplaced = operation.query === undefined && listOptionNames.find((name) => query[name] !== undefined)
   if (misplaced) {

@@ -2,6 +2,7 @@ import type { Actor } from './actor.ts'
 import { Call } from './call.ts'
 import { callOperation, type OptionsOf, type ResultOf } from './call-operation.ts'
 import { UnexpectedResponseError } from './errors/index.ts'
+import { captureInput } from './http/input.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
 import { readSettings } from './http/settings.ts'
 import { Transport } from './http/transport.ts'
@@ -125,7 +126,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
         path,
         answer: 'any',
       })
-      return this.#transport.send(operation, input, options)
+      return this.#transport.send(operation, captureInput(operation, input, options), options)
     })
   }
 

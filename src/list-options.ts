@@ -11,7 +11,7 @@ export const listOptionNames = Object.keys({
 } satisfies Record<keyof ListOptions, true>)
 
 /** Copies the options of a list, which are used again for each page. Checks those that only a list has. */
-export function takeListOptions(options: ListOptions = {}): ListOptions {
+export function copyListOptions(options: ListOptions = {}): ListOptions {
   const { direction, prefetch, maxItems, headers } = options
   if (direction !== undefined && direction !== 'forward' && direction !== 'backward') {
     throw new InvalidArgumentError(

@@ -5,7 +5,7 @@ import type { PageCursors } from './http/envelope.ts'
 import type { CallOptions } from './http/options.ts'
 import { isRepeatable } from './http/retry.ts'
 import type { JsonObject } from './json.ts'
-import { checkInteger, takeListOptions } from './list-options.ts'
+import { checkInteger, copyListOptions } from './list-options.ts'
 import type { Operation } from './operation.ts'
 
 /** One page of a list. */
@@ -153,7 +153,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    * @param options `maxItems`: maximum number of items. Defaults to the list's own `maxItems`.
    */
   async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
-    const { maxItems } = takeListOptions(options)
+    const { maxItems } = copyListOptions(options)
     const plan = this.#plan()
     const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
     const items: Item[] = []

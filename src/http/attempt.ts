@@ -1,24 +1,16 @@
 import type { ResponseInfo } from '../errors/index.ts'
 import { redact, safeCause } from '../errors/redact.ts'
-import type { Operation } from '../operation.ts'
 import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import { checkAccessToken } from './authorization.ts'
 import { type CallClock, TimeLimit, untilAborted } from './call-clock.ts'
 import { isPlatformFetch } from './connect-error.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
 import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedFailure } from './failure.ts'
+import type { PreparedRequest } from './request.ts'
 import { BadFetch, discardBody, isRedirect, readText, responseInfo, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
 import type { Settings } from './settings.ts'
 import { validateResponse } from './validation.ts'
-
-/** A request, kept as values so that each attempt builds its own. */
-export interface PreparedRequest {
-  readonly operation: Operation
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
-}
 
 /** The data of a successful response, the cursors of a list, and the facts of the response. */
 export interface ParsedResponse extends Unwrapped {

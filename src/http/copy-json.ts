@@ -8,18 +8,18 @@ type Path = readonly (string | number)[]
  *
  * @throws InvalidArgumentError when the value holds something that JSON cannot carry. It names the kind, never the value.
  */
-export function takeJson(value: unknown, path: Path): unknown {
-  let taken: unknown
+export function copyJson(value: unknown, path: Path): unknown {
+  let copied: unknown
   try {
-    taken = take(value, path, new Set())
+    copied = copy(value, path, new Set())
   } catch (thrown) {
     if (thrown instanceof InvalidArgumentError) throw thrown
     // A stack overflow, or an error of a getter or `toJSON`, whose message could quote a value.
     const [name, problem] = [nameOf(path), thrown instanceof RangeError ? 'is nested too deeply' : 'cannot be read']
     throw new InvalidArgumentError(name, `\`${name}\` ${problem}.`, plainData)
   }
-  if (taken === undefined && value !== undefined) throw refused(path, 'a value whose `toJSON` returns undefined')
-  return taken
+  if (copied === undefined && value !== undefined) throw refused(path, 'a value whose `toJSON` returns undefined')
+  return copied
 }
 
 /**
@@ -39,8 +39,8 @@ function classOf(value: object): object | undefined {
   return undefined
 }
 
-function take(given: unknown, path: Path, ancestors: Set<unknown>): unknown {
-  if (given instanceof Date && given.toJSON === Date.prototype.toJSON) return takeDate(given, path)
+function copy(given: unknown, path: Path, ancestors: Set<unknown>): unknown {
+  if (given instanceof Date && given.toJSON === Date.prototype.toJSON) return copyDate(given, path)
   const value = hasToJson(given) ? given.toJSON(path.length > 1 ? String(path.at(-1)) : '') : given
   switch (typeof value) {
     case 'string':
@@ -51,36 +51,36 @@ function take(given: unknown, path: Path, ancestors: Set<unknown>): unknown {
       if (Number.isFinite(value)) return value
       throw refused(path, 'not a finite number')
     case 'object':
-      return value === null || isRawJson(value) ? value : takeObject(value, path, ancestors)
+      return value === null || isRawJson(value) ? value : copyObject(value, path, ancestors)
     default:
       throw refused(path, `a ${typeof value}`)
   }
 }
 
-function takeObject(value: object, path: Path, ancestors: Set<unknown>): unknown {
+function copyObject(value: object, path: Path, ancestors: Set<unknown>): unknown {
   if (ancestors.has(value)) throw refused(path, 'a reference to an object that contains it')
   ancestors.add(value)
-  const copy = Array.isArray(value)
-    ? Array.from(value, (item: unknown, index) => take(item, [...path, index], ancestors) ?? null)
-    : takeFields(value, path, ancestors)
+  const copied = Array.isArray(value)
+    ? Array.from(value, (item: unknown, index) => copy(item, [...path, index], ancestors) ?? null)
+    : copyFields(value, path, ancestors)
   ancestors.delete(value)
-  return copy
+  return copied
 }
 
-function takeFields(value: object, path: Path, ancestors: Set<unknown>): object {
+function copyFields(value: object, path: Path, ancestors: Set<unknown>): object {
   if (!isPlainObject(value)) throw refused(path, kindOf(value))
   const fields: [string, unknown][] = []
   for (const name of Object.keys(value)) {
     // What a `toJSON` returns may still have it.
     const given = value[name]
     if (name === 'toJSON' && typeof given === 'function') continue
-    const field = take(given, [...path, name], ancestors)
+    const field = copy(given, [...path, name], ancestors)
     if (field !== undefined) fields.push([name, field])
   }
   return Object.fromEntries(fields)
 }
 
-function takeDate(date: Date, path: Path): Date {
+function copyDate(date: Date, path: Path): Date {
   if (Number.isNaN(date.getTime())) throw refused(path, 'an invalid Date')
   return new Date(date)
 }

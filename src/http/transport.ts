@@ -1,15 +1,15 @@
-import type { Method, Operation, OperationInput } from '../operation.ts'
-import { attempt, type ParsedResponse, type PreparedRequest } from './attempt.ts'
+import type { Method, Operation } from '../operation.ts'
+import { attempt, type ParsedResponse } from './attempt.ts'
 import { CallClock, TimeLimit, untilAborted } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
 import { actorSelfRequired } from './error-from-response.ts'
 import { AttemptFailure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
+import type { CapturedInput } from './input.ts'
 import type { CallOptions } from './options.ts'
 import { RateGate } from './rate-gate.ts'
+import { type PreparedRequest, prepareRequest } from './request.ts'
 import { delayBefore, mayRepeat } from './retry.ts'
 import { type CallSettings, readCallSettings, type Settings } from './settings.ts'
-import { checkInput, type TakenInput, takeInput } from './take-input.ts'
-import { buildUrl } from './url.ts'
 
 /** What a call takes beside the options of the public interface. */
 export interface SendOptions extends CallOptions {
@@ -27,17 +27,16 @@ export class Transport {
   }
 
   /** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or what the token provider threw. */
-  async send(operation: Operation, input: OperationInput, options: SendOptions = {}): Promise<ParsedResponse> {
-    const call = new CallRecord(operation, this.settings, options?.page)
+  async send(operation: Operation, input: CapturedInput, options: SendOptions = {}): Promise<ParsedResponse> {
+    const call = new CallRecord(operation, this.settings, options.page)
     let clock: CallClock | undefined
     try {
-      const taken = takeInput(operation, input, options)
       const { page: _, ...callOptions } = options
       const limits = readCallSettings(callOptions, this.settings)
       clock = new CallClock(options.signal as AbortSignal | undefined, limits.totalTimeout)
       clock.signal.throwIfAborted()
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
-      const request = await untilAborted(this.#prepare(operation, taken, limits), clock.signal)
+      const request = await untilAborted(prepareRequest(operation, input, this.settings.baseUrl, limits), clock.signal)
       const reply = await this.#attempt(request, limits, clock, call)
       call.end()
       return reply
@@ -47,19 +46,6 @@ export class Transport {
       throw error
     } finally {
       clock?.stop()
-    }
-  }
-
-  async #prepare(operation: Operation, taken: TakenInput, limits: CallSettings): Promise<PreparedRequest> {
-    const { path, query, body } = await checkInput(operation, taken)
-    return {
-      operation,
-      url: buildUrl(this.settings.baseUrl, operation, { path, query }),
-      headers: {
-        ...limits.headers,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      body,
     }
   }
 
