@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { type AddressInfo, connect } from 'node:net'
+import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
 import { createReception } from '../../src/sandbox/http/reception.ts'
 import { Waits } from '../../src/sandbox/http/waits.ts'
@@ -167,7 +167,9 @@ describe('in process', () => {
     const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
     expect(response.status).toBe(401)
     const reader = response.body?.getReader()
-    expect((await reader?.read())?.value?.length).toBeGreaterThan(0)
+    const received = (await reader?.read())?.value?.length
+    expect(received).toBeGreaterThan(0)
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(received ?? 0)
     await expect(reader?.read()).rejects.toThrow(new TypeError('terminated'))
   })
 
@@ -204,6 +206,26 @@ describe('starting', () => {
     await expect(fetch(sandbox.url)).rejects.toThrow('fetch failed')
     const again = await start({ port: Number(new URL(sandbox.url).port) })
     expect(again.url).toBe(sandbox.url)
+  })
+
+  test('ends requests that are only half there', async () => {
+    const sandbox = await start()
+    const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1')
+    const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve))
+    await new Promise<void>((resolve) => socket.write('GET /api/oauth/v1/me HTTP/1.1\r\nHost: x', () => resolve()))
+    await call(sandbox, undefined, 'GET', '/api/oauth/v1/me')
+    await sandbox.close()
+    await closed
+  })
+
+  test('leaves no timer behind when it closes', () => {
+    vi.useFakeTimers()
+    const waits = new Waits()
+    void waits.wait(60_000)
+    expect(vi.getTimerCount()).toBe(1)
+    waits.end()
+    expect(vi.getTimerCount()).toBe(0)
+    vi.useRealTimers()
   })
 
   test('can be left to `await using`', async () => {
