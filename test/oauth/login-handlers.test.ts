@@ -617,6 +617,7 @@ describe('the options of one login', () => {
     ['data', { data: 1n }],
     ['data', { data: new Date(0) }],
     ['data', { data: { list: [undefined] } }],
+    ['data', { data: new Array(1) }],
     ['data', { data: { map: new Map() } }],
     ['data', { data: Number.NaN }],
     ['data', { data: 'x'.repeat(1_023) }],
@@ -693,6 +694,7 @@ describe('the error page', () => {
     const { response, html } = await denied((url) => url.searchParams.set('error_description', markup))
     expect(html).not.toMatch(/<script|<img|&amp;/)
     expect(html).toContain('&#60;script&#62;alert(&#39;x&#39;)')
+    expect(html).toContain('onerror=&#34;alert(1)&#34;&#62;&#38;amp;')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
