@@ -17,14 +17,64 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
 }
 
-/** The text without the given secrets and without anything that looks like a token. */
+/** The text without the given secrets, plain, percent-encoded or in base64, and without anything that looks like a token. */
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
   let safe = text
   for (const secret of secrets) {
     if (secret.length < shortestSecret) continue
     safe = safe.replaceAll(secret, placeholder).replaceAll(encodeURIComponent(secret), placeholder)
+    safe = withoutPercentEncoded(safe, secret)
+    safe = withoutBase64(safe, secret)
   }
   return safe.replace(tokenLike, placeholder)
+}
+
+/** Removes words that hold the secret in another percent-encoding than JavaScript's: `%2f` for `%2F`, `%5F` for `_`. */
+function withoutPercentEncoded(text: string, secret: string): string {
+  if (!text.includes('%')) return text
+  return text.replace(/\S+/g, (word) => {
+    // A form has `+` for a space.
+    const readings = [word, word.replaceAll('+', ' ')]
+    return readings.some((reading) => percentDecoded(reading).includes(secret)) ? placeholder : word
+  })
+}
+
+function percentDecoded(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes)
+    } catch {
+      return escapes
+    }
+  })
+}
+
+/** A run of characters that can be base64 or base64url, also percent-encoded. */
+const base64Run = /(?:[\w+/-]|%2[bf])+(?:=|%3d)*/gi
+
+/** Removes each run of base64 that holds the secret, alone or within more, such as `id:secret` in HTTP Basic. */
+function withoutBase64(text: string, secret: string): string {
+  const shortest = (secret.length * 4) / 3
+  if (text.length < shortest) return text
+  let parts: readonly string[] | undefined
+  return text.replace(base64Run, (run) => {
+    if (run.length < shortest) return run
+    parts ??= base64Parts(new TextEncoder().encode(secret))
+    const base64 = run.replace(/-|%2b/gi, '+').replace(/_|%2f/gi, '/')
+    return parts.some((part) => base64.includes(part)) ? placeholder : run
+  })
+}
+
+/**
+ * What base64 makes of these bytes after others. Base64 takes three bytes at a time, so there are three ways to begin.
+ * The characters at both ends are left out where they share bits with other bytes.
+ */
+function base64Parts(bytes: Uint8Array): string[] {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  return [0, 1, 2].map((before) => {
+    const length = before + bytes.length
+    return btoa('\0'.repeat(before) + binary).slice(Math.ceil((before * 8) / 6), Math.floor((length * 8) / 6))
+  })
 }
 
 /**

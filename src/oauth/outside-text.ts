@@ -12,7 +12,8 @@ export function outsideText(text: string | null | undefined, secrets: readonly s
 }
 
 /**
- * Secrets as they may be quoted: plain, as a form encodes them, within JSON. (`redact` adds the form of a URI component.)
+ * Secrets as they may be quoted: plain, as a form encodes them, within JSON. `redact` finds each of these also when it is
+ * percent-encoded or in base64.
  * Longest first: a secret that is part of another must not leave the rest of it behind.
  */
 export function everyForm(secrets: readonly string[]): readonly string[] {

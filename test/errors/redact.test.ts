@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { redact } from '../../src/errors/redact.ts'
+import { encodedForms } from '../helpers/encoded-forms.ts'
 
 test.each([
   'The Bearer token expired',
@@ -28,4 +29,44 @@ test('removes a known token wherever it stands, raw and percent-encoded', () => 
   expect(redact(`${token}, x${token}x, ${encodeURIComponent(token)}`, [token])).toBe(
     '[redacted], x[redacted]x, [redacted]',
   )
+})
+
+describe.each(['swot_0123456789abcdefghijklmnopqrstuv', 'f81d4fae-7dec+a765/00a0c91e6bf6=', 'säcret?>~ +/%:&'])(
+  'removes the encoded secret %s',
+  (secret) => {
+    const other = Buffer.from('app_abc123:another secret, of another app').toString('base64')
+
+    test.each(encodedForms(secret))('as %s', (form) => {
+      for (const text of [`${form}, and more`, `Basic ${form}`, `https://api.example/?t=${form}`]) {
+        const safe = redact(text, [secret])
+        expect(safe).toContain('[redacted]')
+        expect(safe).not.toContain(form)
+      }
+    })
+
+    test('inside longer base64', () => {
+      for (const before of ['', '1', '12', '123']) {
+        const text = Buffer.from(`${before}${secret}${'more'.repeat(5)}`).toString('base64')
+        expect(redact(`<${text}>`, [secret])).toBe('<[redacted]>')
+      }
+    })
+
+    test.each([
+      `Basic ${other}`,
+      '100% of https://api.example/a%20path%2Fwith-words_and/more%zz',
+      'application/x-www-form-urlencoded;charset=UTF-8',
+      `${'A'.repeat(400)}==`,
+    ])('and keeps other text: %s', (text) => {
+      expect(redact(text, [secret])).toBe(text)
+    })
+  },
+)
+
+test('removes a very long secret, and looks through a very long text', () => {
+  const secret = 'é1'.repeat(4_000)
+  const encoded = [encodeURIComponent(secret).toLowerCase(), Buffer.from(secret).toString('base64')]
+  expect(redact(encoded.join(' % '), [secret])).toBe('[redacted] % [redacted]')
+  for (const piece of ['A', '%', '%2b', 'x%41', 'c3dvdF8']) {
+    expect(redact(piece.repeat(50_000), [secret, 'swot_0123456789'])).toHaveLength(501)
+  }
 })

@@ -18,6 +18,10 @@ beforeEach(() => {
   endpoint.requests.length = 0
 })
 
+function verifierOf(login: StartedLogin): string {
+  return JSON.parse(serializeTransaction(login.transaction)).codeVerifier
+}
+
 /** Finishes a login with the callback that `attack` makes of it; it must fail for `reason` before anything is sent. */
 async function refused(reason: LoginErrorReason, attack: (login: StartedLogin) => string | URL | Request) {
   const app = makeApp(endpoint.url)
@@ -43,6 +47,27 @@ describe('a callback is refused before anything is sent', () => {
     ['a packed response', 'authorization_failed', { response: 'abc' }],
   ])('with %s', async (_title, reason, change) => {
     await refused(reason, (login) => callbackOf(login, change))
+  })
+
+  test.each([
+    ['begins with the right one', (state: string) => `${state}x`],
+    ['lacks the last character', (state: string) => state.slice(0, -1)],
+    ['differs in its last character', (state: string) => state.slice(0, -1) + (state.endsWith('A') ? 'B' : 'A')],
+    ['differs in its first character', (state: string) => (state.startsWith('A') ? 'B' : 'A') + state.slice(1)],
+    ['differs in case', (state: string) => state.toUpperCase()],
+  ])('with a state that %s, and the login can still be finished', async (_title, change) => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const forged = callbackOf(login, { state: change(stateOf(login)) })
+    await loginError(app.finishLogin(forged, login.transaction), 'state_mismatch')
+    expect(endpoint.requests).toEqual([])
+    await app.finishLogin(callbackOf(login), login.transaction)
+  })
+
+  test('with an issuer that only begins like the right one', async () => {
+    for (const more of ['/', '.evil.example', '/api']) {
+      await refused('issuer_mismatch', (login) => callbackOf(login, { iss: endpoint.url + more }))
+    }
   })
 
   test.each(['code', 'state', 'iss', 'error', 'error_description', 'anything'])('with %s twice', async (name) => {
@@ -84,6 +109,15 @@ describe('a callback is refused before anything is sent', () => {
   })
 })
 
+test('a redirect URI can have a parameter twice itself', async () => {
+  const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tag=1&tag=2` })
+  const login = await app.startLogin({ scope })
+  const without = callbackOf(login).replace('tag=2', 'tag=1')
+  await loginError(app.finishLogin(without, login.transaction), 'redirect_uri_mismatch')
+  await app.finishLogin(callbackOf(login), login.transaction)
+  expect(endpoint.requests).toHaveLength(1)
+})
+
 describe("the service's refusal", () => {
   test('access_denied has its own reason, with the words of the service', async () => {
     const denied = { code: undefined, error: 'access_denied', error_description: 'The admin said no.' }
@@ -107,13 +141,13 @@ describe("the service's refusal", () => {
     const error = await refused('authorization_failed', (login) =>
       callbackOf(login, {
         error: 'x\r\n2026 INFO all is well',
-        error_description: `${stateOf(login)} ${code}\u2028\u0000${'y'.repeat(5_000)}`,
+        error_description: `${stateOf(login)} ${code} ${verifierOf(login)}\u2028\u0000${'y'.repeat(5_000)}`,
       }),
     )
     expect(error.message).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u)
     expect(error.message.length).toBeLessThan(800)
     expect(error.message).not.toContain(code)
-    expect(error.description).toMatch(/^\[redacted\] \[redacted\] y+…$/)
+    expect(error.description).toMatch(/^\[redacted\] \[redacted\] \[redacted\] y+…$/)
   })
 })
 
@@ -323,6 +357,8 @@ describe('a login in two halves', () => {
     ['no verifier', 'missing_parameter', { codeVerifier: undefined }],
     ['an empty verifier', 'missing_parameter', { codeVerifier: '' }],
     ['a short verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(42) }],
+    ['a long verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(129) }],
+    ['a verifier with a plus sign', 'missing_parameter', { codeVerifier: `${'x'.repeat(43)}+` }],
     ['a verifier with a line break', 'missing_parameter', { codeVerifier: `${'x'.repeat(43)}\n` }],
   ])('is refused on the server with %s', async (_title, reason, change) => {
     const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri, ...change }

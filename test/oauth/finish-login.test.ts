@@ -289,6 +289,16 @@ describe('faults on the way', () => {
     expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'not-sent', attempts: [{ error: 'TypeError' }] })
   })
 
+  test('a custom fetch that ends with such an error may have sent the code before', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
+    const retrying: WebFetch = async (url, init) => {
+      await fetch(url, init)
+      throw new TypeError('fetch failed', { cause: refused })
+    }
+    expect(await rejection(finish({ fetch: retrying }))).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
   test.each([
     ['before the answer', (response: ServerResponse) => response.destroy()],
     [

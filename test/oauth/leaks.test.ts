@@ -11,6 +11,7 @@ import {
   serializeTransaction,
 } from '../../src/oauth/index.ts'
 import { fromRequest } from '../helpers/client.ts'
+import { encodedForms } from '../helpers/encoded-forms.ts'
 import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, makeApp, redirectUri, rejection, scope, stateOf } from './helpers/login.ts'
 import {
@@ -20,6 +21,7 @@ import {
   json,
   startTokenEndpoint,
   type TokenEndpoint,
+  type TokenRequest,
 } from './helpers/token-endpoint.ts'
 
 const sealSecret = 'a secret of this app, 32 characters or more'
@@ -69,9 +71,7 @@ function secretsOf(login: StartedLogin): string[] {
   const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
   const plain = [clientSecret, code, stateOf(login), codeVerifier, accessToken, sealSecret]
   const basic = Buffer.from(`app_abc123:${new URLSearchParams([['', clientSecret]]).toString().slice(1)}`)
-  return plain
-    .flatMap((secret) => [secret, encodeURIComponent(secret), new URLSearchParams([['', secret]]).toString().slice(1)])
-    .concat(basic.toString('base64'))
+  return plain.flatMap((secret) => [secret, ...encodedForms(secret)]).concat(basic.toString('base64'))
 }
 
 function expectNoLeak(value: unknown, secrets: readonly string[]) {
@@ -152,6 +152,26 @@ describe('no error of a login holds a secret', () => {
       const login = await app.startLogin({ scope })
       const secrets = secretsOf(login)
       expectNoLeak(await rejection(app.finishLogin(callbackOf(login), login.transaction)), secrets)
+    }
+  })
+
+  test.each([
+    ['the client secret', () => clientSecret],
+    ['the code', () => code],
+    ['the code verifier', ({ form }: TokenRequest) => form.get('code_verifier') ?? ''],
+    ['the Basic credentials', ({ headers }: TokenRequest) => headers.authorization?.slice(6) ?? clientSecret],
+  ])('when the service quotes %s in other encodings', async (_title, secretOf) => {
+    endpoint.answer = (response, request) => {
+      const forms = encodedForms(secretOf(request)).join(' ')
+      json({ error: forms, error_description: forms }, 400)(response, request)
+    }
+    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
+      const app = makeApp(endpoint.url, { clientAuthentication })
+      const login = await app.startLogin({ scope })
+      const secrets = secretsOf(login)
+      const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
+      expectNoLeak(error, secrets)
+      expect(error).toMatchObject({ code: expect.stringMatching(/^(\[redacted\] ?)+$/) })
     }
   })
 

@@ -90,6 +90,7 @@ describe('a login through the handlers', () => {
       async () =>
         new Response('stored', {
           status: 201,
+          statusText: 'Stored',
           headers: [
             ['set-cookie', 'session=1'],
             ['x-app', 'yes'],
@@ -105,6 +106,7 @@ describe('a login through the handlers', () => {
       expect(response.headers.get('cache-control')).toBe('no-store')
       expect([...visitor.cookies.keys()].filter((name) => name.startsWith('__Host-'))).toEqual([])
       if (response.status === 201) {
+        expect(response.statusText).toBe('Stored')
         expect(response.headers.get('x-app')).toBe('yes')
         expect(visitor.cookies.get('session')?.value).toBe('1')
       }
@@ -173,6 +175,7 @@ describe('a login through the handlers', () => {
       ['sec-purpose', 'prefetch'],
       ['sec-purpose', 'prefetch;prerender'],
       ['purpose', 'prefetch'],
+      ['x-moz', 'prefetch'],
     ] as const) {
       const response = await makeSite().login.start(new Request(`${site}/login`, { headers: { [name]: value } }))
       expect(response.status).toBe(503)
@@ -251,27 +254,31 @@ describe('the cookie', () => {
     expect(tokens).toHaveLength(1)
   })
 
-  test.each(['/login;v=1/callback', '/login;domain=evil.example/callback'])(
-    'has the same attributes for a callback at %s, and the login succeeds',
-    async (path) => {
-      for (const origin of [site, 'http://localhost:3000']) {
-        sandbox.registerRedirectUri(origin + path)
-        const { login, tokens } = makeSite({ app: { redirectUri: origin + path } })
-        const visitor = new Browser({
-          [origin]: (request) =>
-            new URL(request.url).pathname === path ? login.callback(request) : login.start(request),
-        })
-        const started = await visitor.request(`${origin}/login`)
-        const secure = origin === site ? ' Secure;' : ''
-        expect(started.headers.getSetCookie()).toEqual([
-          expect.stringMatching(new RegExp(`=[\\w.-]+; Max-Age=600; Path=/;${secure} HttpOnly; SameSite=Lax$`)),
-        ])
-        const { at } = await visitor.go(started.headers.get('location') ?? '', (next) => next.includes(path))
-        await visitor.request(at)
-        expect(tokens).toHaveLength(1)
-      }
-    },
-  )
+  test.each([
+    '/login;v=1/callback',
+    '/login;domain=evil.example/callback',
+    '/a,b/callback',
+    "/it's/callback",
+    '/a%20b%0d%0a%22/callback',
+    '/%E6%BC%A2/callback',
+  ])('has the same attributes for a callback at %s, and the login succeeds', async (path) => {
+    for (const origin of [site, 'http://localhost:3000']) {
+      sandbox.registerRedirectUri(origin + path)
+      const { login, tokens } = makeSite({ app: { redirectUri: origin + path } })
+      const visitor = new Browser({
+        [origin]: (request) =>
+          new URL(request.url).pathname === path ? login.callback(request) : login.start(request),
+      })
+      const started = await visitor.request(`${origin}/login`)
+      const secure = origin === site ? ' Secure;' : ''
+      expect(started.headers.getSetCookie()).toEqual([
+        expect.stringMatching(new RegExp(`=[\\w.-]+; Max-Age=600; Path=/;${secure} HttpOnly; SameSite=Lax$`)),
+      ])
+      const { at } = await visitor.go(started.headers.get('location') ?? '', (next) => next.includes(path))
+      await visitor.request(at)
+      expect(tokens).toHaveLength(1)
+    }
+  })
 
   /** Logs in with one return_to after another, and gives the size of the cookies before each callback. */
   async function sizes(start: string, returnTo: string, rounds: number) {
@@ -327,10 +334,25 @@ describe('the cookie', () => {
     expect(tokens).toHaveLength(1)
   })
 
+  test('keeps a short return_to when only the start path has to go', async () => {
+    const { login, serve } = makeSite({ handlers: { scope: knownScopes, returnTo: '/home' } })
+    const visitor = new Browser({
+      [site]: (request) =>
+        request.url.startsWith(`${site}/login?`) ? login.start(request, { data: 'd'.repeat(1_000) }) : serve(request),
+    })
+    const { at } = await visitor.go(`${site}/login?from=${'x'.repeat(900)}&return_to=/inbox`)
+    expect(at).toBe(`${site}/inbox`)
+  })
+
   test('refuses a login that cannot fit', async () => {
     const scope = Array.from({ length: 200 }, (_, index) => `resource_number_${index}:read`)
     const starting = makeSite({ handlers: { scope } }).login.start(new Request(`${site}/login`))
     await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'scope' })
+  })
+
+  test('drops no more than it must: two logins of a long path stay side by side', async () => {
+    const measured = await sizes(`${site}/login`, `/${'x'.repeat(1_000)}`, 4)
+    expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 2, 2])
   })
 
   test('is one for each login: two tabs end well, in either order', async () => {
@@ -347,11 +369,12 @@ describe('the cookie', () => {
   test('makes room: a browser holds five logins at most, and the oldest gives way', async () => {
     const { browser, errors, tokens } = makeSite()
     const visitor = browser()
-    visitor.cookies.set('other', { value: '1', host: 'app.example', path: '/', secure: true })
+    const others = ['other', '0123456789abcdef', '__Host-support_login.theme', '__Host-support_login.0123456789abcdef0']
+    for (const name of others) visitor.cookies.set(name, { value: '1', host: 'app.example', path: '/', secure: true })
     const oldest = await untilCallback(visitor)
     for (let count = 0; count < 5; count++) await untilCallback(visitor)
-    expect([...visitor.cookies.keys()].filter((name) => name.startsWith('__Host-support_login.'))).toHaveLength(5)
-    expect(visitor.cookies.has('other')).toBe(true)
+    expect([...visitor.cookies.keys()].filter((name) => !others.includes(name))).toHaveLength(5)
+    expect([...visitor.cookies.keys()]).toEqual(expect.arrayContaining(others))
     await visitor.go(oldest)
     expect(errors[0]).toMatchObject({ reason: 'transaction_missing' })
     await visitor.go(await untilCallback(visitor))
@@ -594,6 +617,7 @@ describe('the options of one login', () => {
     ['data', { data: 1n }],
     ['data', { data: new Date(0) }],
     ['data', { data: { list: [undefined] } }],
+    ['data', { data: new Array(1) }],
     ['data', { data: { map: new Map() } }],
     ['data', { data: Number.NaN }],
     ['data', { data: 'x'.repeat(1_023) }],
@@ -670,6 +694,7 @@ describe('the error page', () => {
     const { response, html } = await denied((url) => url.searchParams.set('error_description', markup))
     expect(html).not.toMatch(/<script|<img|&amp;/)
     expect(html).toContain('&#60;script&#62;alert(&#39;x&#39;)')
+    expect(html).toContain('onerror=&#34;alert(1)&#34;&#62;&#38;amp;')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
@@ -686,6 +711,8 @@ describe('the error page', () => {
       return href.replaceAll('&#38;', '&')
     }
     expect(await linkOf('/connect?actor=app&return_to=/inbox')).toBe('/connect?actor=app&return_to=%2Finbox')
+    const tooLong = `/${'x'.repeat(1_024)}`
+    expect(await linkOf(`/connect?actor=app&return_to=${tooLong}`)).toBe('/connect?actor=app&return_to=%2F')
     expect(await linkOf('//evil.example/connect')).toBe('/')
     expect(await linkOf('/login/callback?state=unknown')).toBe('/')
   })
@@ -730,13 +757,24 @@ describe('the error page', () => {
     expect((await browser().go(`${site}/login`)).response.status).toBe(502)
   })
 
-  test("gives way to the app's own answer", async () => {
-    const onError = () => new Response('our page', { status: 418 })
-    const { browser } = makeSite({ handlers: { onError } })
-    const { response } = await browser().go(`${redirectUri}?code=1&state=2`)
-    expect(response.status).toBe(418)
-    expect(await response.text()).toBe('our page')
-    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+  test('says 502 when the service does not answer in time', async () => {
+    const fetch = () => new Promise<never>(() => {})
+    const seen: unknown[] = []
+    const onError: LoginHandlersOptions['onError'] = (error, { status }) => void seen.push(error.name, status)
+    const { browser } = makeSite({ app: { fetch, timeout: 1 }, handlers: { onError } })
+    expect((await browser().go(`${site}/login`)).response.status).toBe(502)
+    expect(seen).toEqual(['TimeoutError', 502])
+  })
+
+  test("gives way to the app's own answer, also one that takes time", async () => {
+    const page = () => new Response('our page', { status: 418 })
+    for (const onError of [page, async () => page()]) {
+      const { browser } = makeSite({ handlers: { onError } })
+      const { response } = await browser().go(`${redirectUri}?code=1&state=2`)
+      expect(response.status).toBe(418)
+      expect(await response.text()).toBe('our page')
+      expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+    }
   })
 })
 

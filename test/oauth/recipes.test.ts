@@ -286,6 +286,22 @@ describe('the Node adapter', () => {
     expect(errors).toEqual([failure, expect.any(TypeError)])
   })
 
+  test('answers a plain 500, whole, when next fails too or a length was set before', async () => {
+    const listener = toNodeListener(() => Promise.reject(new Error('no database')))
+    const next = () => Promise.reject(new Error('no error page'))
+    for (const onward of [next, undefined]) {
+      const url = await listen(
+        createServer((request, response) => {
+          response.setHeader('content-length', '5')
+          void listener(request, response, onward)
+        }),
+      )
+      const response = await fetch(url)
+      expect(response.status).toBe(500)
+      expect(await response.text()).toBe('Internal Server Error')
+    }
+  })
+
   test('does not reject when the response has been sent already', async () => {
     const outcomes: Promise<void>[] = []
     const listener = toNodeListener(async () => new Response('late', { headers: { 'x-late': '1' } }))
@@ -321,6 +337,13 @@ describe('the Node adapter', () => {
       expect(await adapt({ url })).toMatchObject({ request: undefined, status: 400 })
     },
   )
+
+  test("leaves out HTTP/2's pseudo-headers, which no request can carry", async () => {
+    const pseudo = { ':method': 'GET', ':path': '/login', ':scheme': 'https', ':authority': 'app.example' }
+    const { request, status } = await adapt({ url: '/login', headers: { ...pseudo, cookie: 'a=1' } })
+    expect(status).toBe(200)
+    expect([...(request?.headers ?? [])]).toEqual([['cookie', 'a=1']])
+  })
 
   test('answers 400 to a header that no request can carry', async () => {
     for (const headers of [{ cookie: 'a\nb' }, { 'a b': 'c' }, { x: '漢' }]) {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openTransaction, sealTransaction, serializeTransaction } from '../../src/oauth/index.ts'
+import { createSealer } from '../../src/oauth/seal.ts'
 import { callbackOf, loginError, makeApp, rejection, scope, stateOf } from './helpers/login.ts'
 import { accessToken, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
 
@@ -51,6 +52,13 @@ describe('a sealed transaction', () => {
     for (const bad of [changed, sealed.slice(0, -10), `${sealed}x`, 'x', serializeTransaction(login.transaction)]) {
       await loginError(openTransaction(bad, { secret }), 'transaction_invalid')
     }
+  })
+
+  test('does not open as the cookie of login handlers with the same secret', async () => {
+    const login = await makeApp(endpoint.url).startLogin({ scope })
+    const sealed = await sealTransaction(login.transaction, { secret })
+    const opened = await createSealer(secret, 'login cookie').open(sealed)
+    expect(opened).toEqual({ ok: false, failure: 'unknown-key' })
   })
 
   test.each([null, undefined, ''])('that is gone (%j) is missing', async (sealed) => {

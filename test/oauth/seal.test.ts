@@ -138,6 +138,11 @@ describe('expiry', () => {
   })
 })
 
+test('a secret of 32 characters is long enough', async () => {
+  const sealer = createSealer('x'.repeat(32), 'test')
+  expect(await sealer.open(await sealer.seal('value'))).toEqual({ ok: true, value: 'value' })
+})
+
 test.each([
   ['too short', 'x'.repeat(31)],
   ['empty', ''],

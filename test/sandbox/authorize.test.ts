@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { allScopes } from '../../src/sandbox/scopes.ts'
-import { authorize, authorizeParameters, postForm, redirected, redirectUri, useSandboxes } from './helpers.ts'
+import { authorize, authorizeParameters, call, postForm, redirected, redirectUri, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 
@@ -20,6 +20,20 @@ describe('a request for authorization that cannot be trusted', () => {
     expect(await response.text()).toContain('This request cannot go on')
   })
 
+  test.each([
+    ['client_id', 'app_sandbox'],
+    ['client_id', 'app_other'],
+    ['redirect_uri', redirectUri],
+    ['redirect_uri', 'https://evil.example/'],
+  ])('with another %s (%s) gets an error page and no redirect', async (name, value) => {
+    const sandbox = await start()
+    const parameters = authorizeParameters({ auto: 'allow' })
+    parameters.append(name, value)
+    const response = await fetch(`${sandbox.url}/api/oauth/authorize?${parameters}`, { redirect: 'manual' })
+    expect(response.status).toBe(400)
+    expect(response.headers.get('location')).toBeNull()
+  })
+
   test('gets the error as JSON when it asks for JSON', async () => {
     const sandbox = await start()
     const response = await authorize(sandbox, { client_id: 'app_other' }, { accept: 'application/json' })
@@ -36,6 +50,10 @@ describe('a request for authorization with a mistake', () => {
     ['an unknown scope', { scope: 'conversations:admin' }, 'invalid_scope'],
     ['no challenge', { code_challenge: undefined }, 'invalid_request'],
     ['a challenge that is no digest', { code_challenge: 'short' }, 'invalid_request'],
+    ['a challenge of 42 characters', { code_challenge: 'A'.repeat(42) }, 'invalid_request'],
+    ['a challenge of 44 characters', { code_challenge: 'A'.repeat(44) }, 'invalid_request'],
+    ['a padded challenge', { code_challenge: `${'A'.repeat(42)}=` }, 'invalid_request'],
+    ['a scope that no description may quote', { scope: '"\\é' }, 'invalid_scope'],
     ['no challenge method', { code_challenge_method: undefined }, 'invalid_request'],
     ['the plain challenge method', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['an unknown actor', { actor: 'robot' }, 'invalid_request'],
@@ -46,7 +64,8 @@ describe('a request for authorization with a mistake', () => {
     expect(response.status).toBe(302)
     expect(response.headers.get('location')?.startsWith(`${redirectUri}?`)).toBe(true)
     expect(redirected(response)).toMatchObject({ error, state: 'state with spaces & signs' })
-    expect(redirected(response).error_description).toMatch(/\.$/)
+    // RFC 6749, 4.1.2.1: printable ASCII without quotes and backslashes.
+    expect(redirected(response).error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+\.$/)
   })
 
   test('without a state goes back without a state', async () => {
@@ -124,9 +143,10 @@ describe('the consent screen', () => {
 
   test('escapes what it shows', async () => {
     const sandbox = await start({ app: { name: '<img src=x onerror=alert(1)>' } })
-    const page = await (await authorize(sandbox, { state: `"><script>alert('state')</script>` })).text()
+    const page = await (await authorize(sandbox, { state: `"><script>alert('state')</script>&quot;` })).text()
     expect(page).not.toContain('<img')
     expect(page).not.toContain('<script')
+    expect(page).toContain('&#38;quot;')
   })
 
   test('allows itself its own style and nothing else', async () => {
@@ -140,6 +160,8 @@ describe('the consent screen', () => {
     expect(await response.text()).toContain(`<style nonce="${nonce}">`)
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(response.headers.get('x-frame-options')).toBe('DENY')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
   test('is the consent metadata for a program that asks for JSON', async () => {
@@ -156,6 +178,12 @@ describe('the consent screen', () => {
       eligible_organizations: sandbox.state.organizations.map(({ id, name, domain }) => ({ id, name, domain })),
     })
   })
+})
+
+test('the consent screen is a page for a browser, which takes HTML and JSON', async () => {
+  const sandbox = await start()
+  const response = await authorize(sandbox, {}, { accept: 'text/html,application/json;q=0.9,*/*;q=0.8' })
+  expect(response.headers.get('content-type')).toContain('text/html')
 })
 
 describe('the decision', () => {
@@ -183,7 +211,9 @@ describe('the decision', () => {
   test('to deny goes back with access_denied and the same state', async () => {
     const sandbox = await start()
     const form = authorizeParameters({ decision: 'deny', target_organization_id: sandbox.state.organization.id })
-    const { searchParams } = new URL((await postForm(sandbox, consent, form)).headers.get('location') ?? '')
+    const answer = await postForm(sandbox, consent, form)
+    expect(answer.status).toBe(303)
+    const { searchParams } = new URL(answer.headers.get('location') ?? '')
     expect(searchParams.get('error')).toBe('access_denied')
     expect(searchParams.get('state')).toBe('state with spaces & signs')
     expect(searchParams.has('code')).toBe(false)
@@ -207,12 +237,26 @@ describe('the decision', () => {
     ['no organization', { target_organization_id: undefined }, 'invalid_request'],
     ['a role that nobody has', { role: 'emperor' }, 'invalid_request'],
     ['an agent for an app that acts as itself', { role: 'agent' }, 'access_denied'],
+    ['a moderator for an app that acts as itself', { role: 'moderator' }, 'access_denied'],
   ])('is checked again: a forged form with %s goes back with the error', async (_, changes, error) => {
     const sandbox = await start({ app: { scopes: ['conversations:read', 'contacts:read'] } })
     const form = authorizeParameters({ target_organization_id: sandbox.state.organization.id, ...changes })
     const { searchParams } = new URL((await postForm(sandbox, consent, form)).headers.get('location') ?? '')
     expect(searchParams.get('error')).toBe(error)
     expect(searchParams.has('code')).toBe(false)
+  })
+
+  test('is not made for a person who was archived, nor offered to one', async () => {
+    const sandbox = await start()
+    const moderator = sandbox.state.members.find(({ role }) => role === 'moderator')
+    const owner = sandbox.issueToken({ actor: 'self' })
+    const path = `/api/oauth/v1/users/${moderator?.id}`
+    expect((await call(sandbox, owner, 'PATCH', path, { archived: true })).status).toBe(200)
+    const asked = { actor: 'self', role: 'moderator' }
+    expect(redirected(await authorize(sandbox, { auto: 'allow', ...asked })).error).toBe('invalid_request')
+    const page = await (await authorize(sandbox, asked)).text()
+    expect(page).toContain('<option value="agent">')
+    expect(page).not.toContain('<option value="moderator">')
   })
 
   test('of a person whose role allows none of the scopes goes back with invalid_scope', async () => {
@@ -240,6 +284,7 @@ describe('the decision', () => {
     expect(missing.status).toBe(400)
     expect(await missing.json()).toMatchObject({ error: 'invalid_request' })
     expect((await send({ target_organization_id: 7 })).status).toBe(400)
+    expect((await send({ target_organization_id, state: 7 })).status).toBe(400)
   })
 
   test.each([

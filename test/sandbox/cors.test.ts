@@ -61,6 +61,15 @@ describe('a browser page', () => {
   })
 })
 
+test.each([{ origin }, { 'access-control-request-method': 'POST' }])(
+  'an OPTIONS request with nothing but %j is no preflight',
+  async (headers) => {
+    const sandbox = await start()
+    const init = { method: 'OPTIONS', headers: headers as Record<string, string> }
+    expect((await sandbox.fetch(`${sandbox.url}/api/oauth/v1/contacts`, init)).status).toBe(405)
+  },
+)
+
 test('a request that comes from no page gets no CORS headers', async () => {
   const sandbox = await start()
   const response = await fetch(`${sandbox.url}/api/oauth/v1/me`)

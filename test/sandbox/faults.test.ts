@@ -192,6 +192,14 @@ describe('a spoiled answer', () => {
 })
 
 describe('latency', () => {
+  test('comes before a drop as well', async () => {
+    const sandbox = await start()
+    sandbox.failNext({ drop: 'before-effect', latency: 100 })
+    const begun = performance.now()
+    await expect(fetch(`${sandbox.url}/api/oauth/v1/me`)).rejects.toThrow('fetch failed')
+    expect(performance.now() - begun).toBeGreaterThan(90)
+  })
+
   test('delays an answer whose effect is already there', async () => {
     const sandbox = await start()
     sandbox.failNext({ latency: 60_000 })

@@ -164,6 +164,19 @@ describe('a request that fits nothing', () => {
   })
 })
 
+test.each(['Application/JSON', 'application/json ;charset=utf-8'])(
+  'takes JSON whose content type is spelled %s',
+  async (type) => {
+    const sandbox = await start()
+    const response = await fetch(`${sandbox.url}/api/oauth/v1/contacts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`, 'content-type': type },
+      body: JSON.stringify({ email: 'new@customer.example' }),
+    })
+    expect(response.status).toBe(201)
+  },
+)
+
 test('every answer has a request id of its own', async () => {
   const sandbox = await start()
   const first = await fetch(`${sandbox.url}${me}`)

@@ -265,6 +265,16 @@ describe('team members', () => {
     expect((await asOwner(sandbox, 'GET', `/users/${id}`)).status).toBe(404)
   })
 
+  test('can be managed by an admin who is not the owner', async () => {
+    const sandbox = await start()
+    const [, second] = sandbox.state.members.filter(({ role }) => role === 'admin')
+    const token = sandbox.issueToken({ actor: 'self', member: second?.id ?? '' })
+    const invited = await call(sandbox, token, 'POST', `${v1}/users`, { email: 'kim@team.example' })
+    expect(invited.status).toBe(201)
+    const path = `${v1}/users/${invited.body.data.id}`
+    expect((await call(sandbox, token, 'PATCH', path, { role: 'moderator' })).status).toBe(200)
+  })
+
   test('can be managed by admins only, and as a person only', async () => {
     const sandbox = await start()
     const id = sandbox.state.members[2]?.id

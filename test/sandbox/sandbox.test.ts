@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { type AddressInfo, connect } from 'node:net'
+import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
 import { createReception } from '../../src/sandbox/http/reception.ts'
 import { Waits } from '../../src/sandbox/http/waits.ts'
@@ -88,8 +88,13 @@ describe('the state', () => {
     expect(state.conversations).toMatchObject([{ last_message: state.conversations[0]?.initial_message }])
   })
 
-  test('is given out as copies, so changing them changes nothing', () => {
+  test('is given out as copies, so changing them changes nothing', async () => {
     const sandbox = createSandbox({ conversations: 2, contacts: 2 })
+    await sandbox.fetch(`${sandbox.url}/api/oauth/v1/contacts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'new@customer.example' }),
+    })
     const views = (state: SandboxState) => {
       const { organization, settings, conversations, contacts, members, tasks, segments, organizations, writes } = state
       const threads = conversations.map((each) => [state.messages(each.id), state.notes(each.id)])
@@ -110,7 +115,9 @@ describe('the state', () => {
       }
     }
     const before = structuredClone(views(sandbox.state))
-    expect(before.members.length).toBeGreaterThan(0)
+    // Only what is not empty can show that it is a copy.
+    for (const [name, view] of Object.entries(before)) expect(view, name).not.toEqual([])
+    for (const kind of [0, 1]) expect(before.threads.some((thread) => thread[kind]?.length)).toBe(true)
     emptyOut(views(sandbox.state))
     expect(views(sandbox.state)).toEqual(before)
   })
@@ -160,7 +167,9 @@ describe('in process', () => {
     const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
     expect(response.status).toBe(401)
     const reader = response.body?.getReader()
-    expect((await reader?.read())?.value?.length).toBeGreaterThan(0)
+    const received = (await reader?.read())?.value?.length
+    expect(received).toBeGreaterThan(0)
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(received ?? 0)
     await expect(reader?.read()).rejects.toThrow(new TypeError('terminated'))
   })
 
@@ -197,6 +206,26 @@ describe('starting', () => {
     await expect(fetch(sandbox.url)).rejects.toThrow('fetch failed')
     const again = await start({ port: Number(new URL(sandbox.url).port) })
     expect(again.url).toBe(sandbox.url)
+  })
+
+  test('ends requests that are only half there', async () => {
+    const sandbox = await start()
+    const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1')
+    const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve))
+    await new Promise<void>((resolve) => socket.write('GET /api/oauth/v1/me HTTP/1.1\r\nHost: x', () => resolve()))
+    await call(sandbox, undefined, 'GET', '/api/oauth/v1/me')
+    await sandbox.close()
+    await closed
+  })
+
+  test('leaves no timer behind when it closes', () => {
+    vi.useFakeTimers()
+    const waits = new Waits()
+    void waits.wait(60_000)
+    expect(vi.getTimerCount()).toBe(1)
+    waits.end()
+    expect(vi.getTimerCount()).toBe(0)
+    vi.useRealTimers()
   })
 
   test('can be left to `await using`', async () => {

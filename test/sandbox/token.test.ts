@@ -153,10 +153,19 @@ describe('the app proves who it is', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
   })
 
+  test('not by HTTP Basic with the id of another app in the form', async () => {
+    const sandbox = await start()
+    const fields = { code: await freshCode(sandbox), client_id: 'app_other', client_secret: undefined }
+    const answer = await exchange(sandbox, fields, basic('app_sandbox', 'secret_sandbox'))
+    expect(answer).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+  })
+
   test.each([
     ['a wrong secret', basic('app_sandbox', 'wrong')],
     ['a wrong id', basic('app_other', 'secret_sandbox')],
     ['another scheme', { authorization: 'Bearer swot_1' }],
+    ['text before the scheme', { authorization: `x${basic('app_sandbox', 'secret_sandbox').authorization}` }],
+    ['text after the credentials', { authorization: `${basic('app_sandbox', 'secret_sandbox').authorization} x` }],
     ['a broken percent sign', basic('app_sandbox', '%')],
   ])('or fails by HTTP Basic with %s, and is told the scheme', async (_, headers) => {
     const sandbox = await start()

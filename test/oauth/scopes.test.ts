@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { scopesFor } from '../../src/oauth/index.ts'
+
+test('scopesFor lists the scopes of operations, each once and in their order', () => {
+  expect(scopesFor('messages.create', 'conversations.list', 'conversations.get', 'messages.list')).toEqual([
+    'messages:write',
+    'conversations:read',
+    'messages:read',
+  ])
+  expect(scopesFor('me')).toEqual([])
+})
+
+test('scopesFor refuses an id that is no operation', () => {
+  const refused = expect.objectContaining({ name: 'InvalidArgumentError', argument: 'operationIds' })
+  for (const id of ['conversations', 'messages:write', '']) expect(() => scopesFor(id as never)).toThrow(refused)
+})

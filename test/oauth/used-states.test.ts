@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { LoginTransaction, markUsed, openSecrets, type TransactionRecord } from '../../src/oauth/transaction.ts'
+
+function makeTransaction(state: string, lifetime = 600_000): LoginTransaction {
+  const createdAt = Date.now()
+  const record: TransactionRecord = {
+    state,
+    codeVerifier: 'x'.repeat(43),
+    baseUrl: 'https://api.example',
+    clientId: 'app_abc123',
+    redirectUri: 'https://app.example/callback',
+    scope: 'conversations:read',
+    createdAt,
+    expiresAt: createdAt + lifetime,
+  }
+  return new LoginTransaction(record)
+}
+
+const used = expect.objectContaining({ reason: 'transaction_used' })
+
+test('a used transaction stays used, and so does each copy, while 10,000 others are used', () => {
+  const first = makeTransaction('first')
+  markUsed(first)
+  for (let count = 1; count < 10_000; count++) markUsed(makeTransaction(`other ${count}`))
+  expect(() => openSecrets(first)).toThrow(used)
+  expect(() => openSecrets(makeTransaction('first'))).toThrow(used)
+  // One more, and the oldest is forgotten: memory has a bound.
+  markUsed(makeTransaction('one more'))
+  expect(openSecrets(makeTransaction('first')).state).toBe('first')
+  expect(() => openSecrets(makeTransaction('other 1'))).toThrow(used)
+})
