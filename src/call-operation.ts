@@ -9,12 +9,12 @@ import { checkOperation, type InputOf, type Operation, type OperationInput, type
 import { type ListOptions, Paginated } from './pagination.ts'
 
 /** What calling an operation gives: pages for a list, one answer for anything else. */
-export type ResultOf<Definition extends Operation> = Definition extends { readonly answer: 'list' }
+export type ResultOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
   ? Paginated<OutputOf<Definition>>
   : Call<OutputOf<Definition>>
 
 /** The options of calling an operation. */
-export type OptionsOf<Definition extends Operation> = Definition extends { readonly answer: 'list' }
+export type OptionsOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
   ? ListOptions
   : CallOptions
 
@@ -33,7 +33,7 @@ export function callOperation<Definition extends Operation>(
   // JavaScript may pass anything, `undefined` included.
   const taken = { ...operation }
   const result =
-    taken.answer === 'list'
+    taken.envelope === 'list'
       ? callList(transport, taken, input, options)
       : Call.started(async () => {
           checkOperation(taken)

@@ -124,7 +124,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
         id: `${String(method)} ${String(path)}`,
         method,
         path,
-        answer: 'any',
+        envelope: 'any',
       })
       return this.#transport.send(operation, captureInput(operation, input, options), options)
     })

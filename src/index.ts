@@ -71,8 +71,8 @@ export type { CreateSegmentBody, Segment, UpdateSegmentBody } from './models/seg
 export type { CreateTaskBody, Task, UpdateTaskBody } from './models/task.ts'
 export type { User } from './models/user.ts'
 export {
-  type Answer,
   defineOperation,
+  type Envelope,
   type Evidence,
   type InputOf,
   type Method,

@@ -12,7 +12,7 @@ const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof methods)[number]
 
 /**
- * How a successful answer is wrapped:
+ * How a successful response is wrapped:
  *
  * - `item`: `{ "data": {…} }`, the call gives what `data` holds.
  * - `list`: `{ "data": […], "page_metadata": {…} }`, the call pages.
@@ -20,7 +20,7 @@ export type Method = (typeof methods)[number]
  * - `none`: no body; the call gives `undefined`.
  * - `any`: any JSON value, or nothing at all.
  */
-export type Answer = 'item' | 'list' | 'bare' | 'none' | 'any'
+export type Envelope = 'item' | 'list' | 'bare' | 'none' | 'any'
 
 /** An endpoint as data. Everything that a call needs to know of it. */
 export interface Operation {
@@ -35,8 +35,12 @@ export interface Operation {
   readonly actor?: 'self'
   /** How sure the operation is. Absent on one of your own. */
   readonly evidence?: Evidence
-  /** How a successful answer is wrapped. Default: `item`. */
-  readonly answer?: Answer
+  /**
+   * How a successful response is wrapped.
+   *
+   * @default 'item'
+   */
+  readonly envelope?: Envelope
   /** Checks the request body before it is sent: any Standard Schema. What the schema returns is sent. */
   readonly body?: StandardSchemaV1
   /** Checks the query before it is sent: any Standard Schema. What the schema returns is sent. */
@@ -53,7 +57,7 @@ export interface Operation {
  * errors, validation and paging as the built-in ones.
  *
  * @example
- * const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags', answer: 'list' })
+ * const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags', envelope: 'list' })
  * for await (const tag of workspace.call(listTags)) console.log(tag)
  *
  * @throws InvalidArgumentError when `id` or `method` cannot be used, or the path is not a plain path below the base URL.
@@ -91,7 +95,7 @@ export function checkOperation(operation: unknown): asserts operation is Operati
     )
   }
   checkPath({ id, path })
-  const { actor, answer } = operation as Operation
+  const { actor, envelope } = operation as Operation
   if (actor !== undefined && actor !== 'self') {
     throw new InvalidArgumentError(
       'actor',
@@ -99,11 +103,11 @@ export function checkOperation(operation: unknown): asserts operation is Operati
       'Pass "self", or leave it out.',
     )
   }
-  if (answer !== undefined && !answers.includes(answer)) {
+  if (envelope !== undefined && !envelopes.includes(envelope)) {
     throw new InvalidArgumentError(
-      'answer',
-      `The \`answer\` of operation "${id}" is not supported.`,
-      `Use one of: ${answers.join(', ')}.`,
+      'envelope',
+      `The \`envelope\` of operation "${id}" is not supported.`,
+      `Use one of: ${envelopes.join(', ')}.`,
     )
   }
   for (const name of ['body', 'query', 'response'] as const) {
@@ -117,7 +121,7 @@ export function checkOperation(operation: unknown): asserts operation is Operati
   }
 }
 
-const answers: readonly Answer[] = ['item', 'list', 'bare', 'none', 'any']
+const envelopes: readonly Envelope[] = ['item', 'list', 'bare', 'none', 'any']
 
 /** Refuses a path that could lead away from the base URL, or out of its prefix. */
 export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {
@@ -170,7 +174,7 @@ type QueryPart<Definition extends Operation> = Definition extends {
 export type InputOf<Definition extends Operation> = PathPart<Definition> & BodyPart<Definition> & QueryPart<Definition>
 
 /** What a call of one operation returns: its item, or one item of its list, as its `response` schema returns it. */
-export type OutputOf<Definition extends Operation> = Definition extends { readonly answer: 'none' }
+export type OutputOf<Definition extends Operation> = Definition extends { readonly envelope: 'none' }
   ? undefined
   : Definition extends { readonly response: infer Schema extends StandardSchemaV1 }
     ? StandardSchemaV1.InferOutput<Schema>

@@ -110,7 +110,7 @@ async function readResponse(context: Context, response: FetchResponse, info: Res
   if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
   if (response.status < 200 || response.status > 299) throw await readError(context, response, info)
   const text = await readText(response, settings.maxResponseBytes, signal)
-  const envelope = operation.answer ?? 'item'
+  const envelope = operation.envelope ?? 'item'
   const mayBeEmpty = envelope === 'any' || envelope === 'none'
   const body = text.trim() === '' && mayBeEmpty ? undefined : parseJson(text)
   try {

@@ -15,7 +15,7 @@ export class CallRecord {
   readonly #start = performance.now()
   #attempt: { readonly startedAt: number; readonly start: number } | undefined
   #worst: Outcome = 'not-sent'
-  #answer: ResponseInfo | undefined
+  #response: ResponseInfo | undefined
 
   constructor(operation: Operation, settings: Settings, page: number | undefined) {
     this.operation = operation
@@ -48,7 +48,7 @@ export class CallRecord {
     const attempt = this.attempts.length + 1
     const duration = performance.now() - started.start
     const status = response?.status
-    this.#answer = response
+    this.#response = response
     this.attempts.push({
       startedAt: started.startedAt,
       duration,
@@ -83,8 +83,8 @@ export class CallRecord {
       ...this.#event,
       duration: performance.now() - this.#start,
       attempts: this.attempts.length,
-      status: this.#answer?.status,
-      requestId: this.#answer?.requestId,
+      status: this.#response?.status,
+      requestId: this.#response?.requestId,
       error: failed && nameOf(failed.error, failed.aborted),
       outcome: isSupportWorkspaceError(failed?.error) ? (failed.error as Partial<RequestError>).outcome : undefined,
     })

@@ -1,5 +1,5 @@
 import { isObject, parseObject } from '../json.ts'
-import type { Answer } from '../operation.ts'
+import type { Envelope } from '../operation.ts'
 import { UnusableResponse } from './response.ts'
 
 /** The cursors of a page; null where there is no further page. */
@@ -17,15 +17,15 @@ export interface Unwrapped {
 const noCursors: PageCursors = { after: null, before: null }
 
 /** Takes the data out of its envelope (specification, section 2). Throws `UnusableResponse` when it is not as documented. */
-export function unwrap(body: unknown, answer: Answer): Unwrapped {
-  if (answer === 'any') return { data: body, cursors: noCursors }
+export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
+  if (envelope === 'any') return { data: body, cursors: noCursors }
   if (isErrorBody(body)) throw unusable('the body is not what was asked for')
-  if (answer === 'none') return { data: undefined, cursors: noCursors }
+  if (envelope === 'none') return { data: undefined, cursors: noCursors }
   if (!isObject(body)) throw unusable(`the body is not a JSON object but ${kindOf(body)}`)
-  if (answer === 'bare') return { data: body, cursors: noCursors }
+  if (envelope === 'bare') return { data: body, cursors: noCursors }
   if (!Object.hasOwn(body, 'data')) throw unusable('the body has no `data`')
   const { data } = body
-  if (answer === 'item') {
+  if (envelope === 'item') {
     if (isObject(data)) return { data, cursors: noCursors }
     throw unusable(`\`data\` is not an object but ${kindOf(data)}`)
   }

@@ -35,7 +35,7 @@ export async function prepareRequest(
 /** The query as its schema returns it. The cursors belong to the SDK: a caller's schema need not know them. */
 async function checkQuery(operation: Operation, query: JsonObject): Promise<JsonObject> {
   if (operation.query === undefined) return query
-  const isList = operation.answer === 'list'
+  const isList = operation.envelope === 'list'
   const { after, before, ...parameters } = query
   const checked = await validateInput(operation.query, isList ? parameters : query, operation, 'query')
   return { ...(checked as JsonObject), ...(isList && { after, before }) }

@@ -99,10 +99,10 @@ const kinds = new Set(
  */
 export async function validateResponse(operation: Operation, data: unknown, settings: Settings): Promise<unknown> {
   const schema = operation.response
-  if (schema === undefined || operation.answer === 'none' || !isWanted(operation, settings)) return data
+  if (schema === undefined || operation.envelope === 'none' || !isWanted(operation, settings)) return data
   const mismatches: Mismatch[] = []
   const checked =
-    operation.answer === 'list'
+    operation.envelope === 'list'
       ? await Promise.all((data as unknown[]).map((item) => check(operation, schema, item, mismatches)))
       : await check(operation, schema, data, mismatches)
   const [first] = mismatches

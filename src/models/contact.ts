@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, type FreeForm, field, freeForm } from './schema.ts'
+import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
 /** A contact: a customer of the organization (reference, section 2). */
@@ -44,26 +44,26 @@ export interface UpdateContactBody {
   blocked?: boolean | undefined
 }
 
-export const contactSchema = documents<Contact>()(
+export const contactSchema = schemaFor<Contact>()(
   z.looseObject({
     id: z.string(),
-    user: field(userShape),
-    source: field(z.string()),
-    blocked: field(z.boolean()),
-    starred: field(z.boolean()),
-    active: field(z.boolean()),
-    source_info: field(freeForm),
-    attributes: field(freeForm),
-    auth_type: field(z.string()),
-    inserted_at: field(z.number()),
-    updated_at: field(z.number()),
-    active_at: field(z.number()),
+    user: nullish(userShape),
+    source: nullish(z.string()),
+    blocked: nullish(z.boolean()),
+    starred: nullish(z.boolean()),
+    active: nullish(z.boolean()),
+    source_info: nullish(freeForm),
+    attributes: nullish(freeForm),
+    auth_type: nullish(z.string()),
+    inserted_at: nullish(z.number()),
+    updated_at: nullish(z.number()),
+    active_at: nullish(z.number()),
   }),
 )
 
-export const createContactBodySchema = documents<CreateContactBody>()(
+export const createContactBodySchema = schemaFor<CreateContactBody>()(
   z.looseObject({ email: z.string(), name: z.optional(z.string()) }),
 )
-export const updateContactBodySchema = documents<UpdateContactBody>()(
+export const updateContactBodySchema = schemaFor<UpdateContactBody>()(
   z.looseObject({ blocked: z.optional(z.boolean()) }),
 )

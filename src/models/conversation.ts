@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, type FreeForm, field, freeForm } from './schema.ts'
+import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
 /** A conversation with a customer (reference, section 2). */
@@ -90,48 +90,48 @@ export interface AssignConversationBody {
 
 const groupShape = z.looseObject({
   id: z.string(),
-  name: field(z.string()),
-  slug: field(z.string()),
-  color: field(z.string()),
+  name: nullish(z.string()),
+  slug: nullish(z.string()),
+  color: nullish(z.string()),
 })
 
 export const conversationAssigneeShape = z.looseObject({
   id: z.string(),
-  conversation_id: field(z.string()),
-  user_id: field(z.string()),
-  assignor_id: field(z.string()),
-  assigned_at: field(z.number()),
+  conversation_id: nullish(z.string()),
+  user_id: nullish(z.string()),
+  assignor_id: nullish(z.string()),
+  assigned_at: nullish(z.number()),
 })
 
 export const conversationShape = z.looseObject({
   id: z.string(),
-  inserted_at: field(z.number()),
-  initial_message: field(z.string()),
-  is_spam: field(z.boolean()),
-  last_message: field(z.string()),
-  last_message_inserted_at: field(z.number()),
-  status: field(z.string()),
-  user: field(userShape),
-  pinned: field(z.boolean()),
-  unread_count: field(z.number()),
-  summary: field(z.string()),
-  meta_info: field(freeForm),
-  guest_submission: field(z.boolean()),
-  group_id: field(z.string()),
-  group: field(groupShape),
-  conversation_assignee: field(conversationAssigneeShape),
+  inserted_at: nullish(z.number()),
+  initial_message: nullish(z.string()),
+  is_spam: nullish(z.boolean()),
+  last_message: nullish(z.string()),
+  last_message_inserted_at: nullish(z.number()),
+  status: nullish(z.string()),
+  user: nullish(userShape),
+  pinned: nullish(z.boolean()),
+  unread_count: nullish(z.number()),
+  summary: nullish(z.string()),
+  meta_info: nullish(freeForm),
+  guest_submission: nullish(z.boolean()),
+  group_id: nullish(z.string()),
+  group: nullish(groupShape),
+  conversation_assignee: nullish(conversationAssigneeShape),
 })
 
-export const conversationSchema = documents<Conversation>()(conversationShape)
-export const conversationAssigneeSchema = documents<ConversationAssignee>()(conversationAssigneeShape)
-export const createConversationBodySchema = documents<CreateConversationBody>()(
+export const conversationSchema = schemaFor<Conversation>()(conversationShape)
+export const conversationAssigneeSchema = schemaFor<ConversationAssignee>()(conversationAssigneeShape)
+export const createConversationBodySchema = schemaFor<CreateConversationBody>()(
   z.looseObject({ customer_email: z.string(), initial_message: z.string() }),
 )
-export const updateConversationBodySchema = documents<UpdateConversationBody>()(
+export const updateConversationBodySchema = schemaFor<UpdateConversationBody>()(
   z.looseObject({
     status: z.optional(z.string()),
     is_spam: z.optional(z.boolean()),
     pinned: z.optional(z.boolean()),
   }),
 )
-export const assignConversationBodySchema = documents<AssignConversationBody>()(z.looseObject({ user_id: z.string() }))
+export const assignConversationBodySchema = schemaFor<AssignConversationBody>()(z.looseObject({ user_id: z.string() }))

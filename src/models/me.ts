@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Actor } from '../actor.ts'
 import { type Organization, organizationShape } from './organization.ts'
-import { documents, field } from './schema.ts'
+import { nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
 /** What the service says of the calling token (reference, section 2). */
@@ -28,12 +28,12 @@ export interface Application {
   client_id?: string | null
 }
 
-export const meSchema = documents<Me>()(
+export const meSchema = schemaFor<Me>()(
   z.looseObject({
-    application: field(z.looseObject({ id: z.string(), name: field(z.string()), client_id: field(z.string()) })),
-    organization: field(organizationShape),
-    actor: field(z.string()),
-    scopes: field(z.array(z.string())),
-    user: field(userShape),
+    application: nullish(z.looseObject({ id: z.string(), name: nullish(z.string()), client_id: nullish(z.string()) })),
+    organization: nullish(organizationShape),
+    actor: nullish(z.string()),
+    scopes: nullish(z.array(z.string())),
+    user: nullish(userShape),
   }),
 )

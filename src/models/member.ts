@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, field } from './schema.ts'
+import { nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
 /** The role of a team member. Only `admin` is printed (reference, section 2); the list is open. */
@@ -35,17 +35,22 @@ export interface UpdateMemberBody {
   archived?: boolean | undefined
 }
 
-export const memberSchema = documents<Member>()(
-  z.looseObject({ id: z.string(), role: field(z.string()), archived: field(z.boolean()), user: field(userShape) }),
+export const memberSchema = schemaFor<Member>()(
+  z.looseObject({
+    id: z.string(),
+    role: nullish(z.string()),
+    archived: nullish(z.boolean()),
+    user: nullish(userShape),
+  }),
 )
 
-export const inviteMemberBodySchema = documents<InviteMemberBody>()(
+export const inviteMemberBodySchema = schemaFor<InviteMemberBody>()(
   z.looseObject({
     email: z.string(),
     name: z.optional(z.string()),
     role: z.optional(z.string()),
   }),
 )
-export const updateMemberBodySchema = documents<UpdateMemberBody>()(
+export const updateMemberBodySchema = schemaFor<UpdateMemberBody>()(
   z.looseObject({ role: z.optional(z.string()), archived: z.optional(z.boolean()) }),
 )

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, type FreeForm, field, freeForm } from './schema.ts'
+import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
 /** A message of a conversation, or a note, which has the same shape (reference, section 2). */
@@ -78,35 +78,35 @@ export interface CreateNoteBody {
 
 const attachmentShape = z.looseObject({
   id: z.string(),
-  presigned_url: field(z.string()),
-  original_filename: field(z.string()),
-  extension: field(z.string()),
-  file_size: field(z.number()),
-  resource_type: field(z.string()),
-  resource_id: field(z.string()),
+  presigned_url: nullish(z.string()),
+  original_filename: nullish(z.string()),
+  extension: nullish(z.string()),
+  file_size: nullish(z.number()),
+  resource_type: nullish(z.string()),
+  resource_id: nullish(z.string()),
 })
 
-export const messageSchema = documents<Message>()(
+export const messageSchema = schemaFor<Message>()(
   z.looseObject({
     id: z.string(),
-    conversation_id: field(z.string()),
-    source: field(z.string()),
-    is_spam: field(z.boolean()),
-    inserted_at: field(z.number()),
-    body_html: field(z.string()),
-    marked_as_solution_at: field(z.number()),
-    user: field(userShape),
-    meta_info: field(freeForm),
-    is_ai_message: field(z.boolean()),
-    reply_to: field(z.looseObject({ id: z.string(), body_html: field(z.string()), user: field(userShape) })),
-    attachments: field(z.array(attachmentShape)),
+    conversation_id: nullish(z.string()),
+    source: nullish(z.string()),
+    is_spam: nullish(z.boolean()),
+    inserted_at: nullish(z.number()),
+    body_html: nullish(z.string()),
+    marked_as_solution_at: nullish(z.number()),
+    user: nullish(userShape),
+    meta_info: nullish(freeForm),
+    is_ai_message: nullish(z.boolean()),
+    reply_to: nullish(z.looseObject({ id: z.string(), body_html: nullish(z.string()), user: nullish(userShape) })),
+    attachments: nullish(z.array(attachmentShape)),
   }),
 )
 
 const withText = z.looseObject({ body_html: z.string() })
 
-export const createMessageBodySchema = documents<CreateMessageBody>()(withText)
-export const createNoteBodySchema = documents<CreateNoteBody>()(withText)
-export const updateMessageBodySchema = documents<UpdateMessageBody>()(
+export const createMessageBodySchema = schemaFor<CreateMessageBody>()(withText)
+export const createNoteBodySchema = schemaFor<CreateNoteBody>()(withText)
+export const updateMessageBodySchema = schemaFor<UpdateMessageBody>()(
   z.looseObject({ body_html: z.optional(z.string()) }),
 )

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, type FreeForm, field, freeForm } from './schema.ts'
+import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
 
 /** The organization of the token (reference, section 2). */
 export interface Organization {
@@ -47,27 +47,27 @@ export interface UpdateOrganizationSettingsBody {
 
 export const organizationShape = z.looseObject({
   id: z.string(),
-  name: field(z.string()),
-  display_name: field(z.string()),
-  domain: field(z.string()),
-  created_at: field(z.string()),
+  name: nullish(z.string()),
+  display_name: nullish(z.string()),
+  domain: nullish(z.string()),
+  created_at: nullish(z.string()),
 })
 
-export const organizationSchema = documents<Organization>()(organizationShape)
+export const organizationSchema = schemaFor<Organization>()(organizationShape)
 
-export const organizationSettingsSchema = documents<OrganizationSettings>()(
+export const organizationSettingsSchema = schemaFor<OrganizationSettings>()(
   z.looseObject({
-    allow_guest_submission: field(z.boolean()),
-    enable_ai_assistant: field(z.boolean()),
-    bot_configuration: field(freeForm),
-    locale: field(z.string()),
+    allow_guest_submission: nullish(z.boolean()),
+    enable_ai_assistant: nullish(z.boolean()),
+    bot_configuration: nullish(freeForm),
+    locale: nullish(z.string()),
   }),
 )
 
-export const updateOrganizationBodySchema = documents<UpdateOrganizationBody>()(
+export const updateOrganizationBodySchema = schemaFor<UpdateOrganizationBody>()(
   z.looseObject({ display_name: z.optional(z.string()) }),
 )
-export const updateOrganizationSettingsBodySchema = documents<UpdateOrganizationSettingsBody>()(
+export const updateOrganizationSettingsBodySchema = schemaFor<UpdateOrganizationSettingsBody>()(
   z.looseObject({
     allow_guest_submission: z.optional(z.boolean()),
     enable_ai_assistant: z.optional(z.boolean()),

@@ -7,7 +7,7 @@ export type Schema<Model> = StandardSchemaV1<Model, Model>
 /**
  * A response field. The reference's samples say nothing of null or absent, so that every field but an `id` may be either.
  */
-export function field<Inner extends z.core.SomeType>(inner: Inner): z.ZodMiniExactOptional<z.ZodMiniNullable<Inner>> {
+export function nullish<Inner extends z.core.SomeType>(inner: Inner): z.ZodMiniExactOptional<z.ZodMiniNullable<Inner>> {
   return z.exactOptional(z.nullable(inner))
 }
 
@@ -21,7 +21,7 @@ export const freeForm = z.looseObject({})
  * Holds a schema and the interface that documents it equal: it does not compile when a field of one is missing in the
  * other, or is of another kind.
  */
-export function documents<Model>(): <Shape extends z.ZodMiniType>(
+export function schemaFor<Model>(): <Shape extends z.ZodMiniType>(
   shape: Same<Known<z.output<Shape>>, Known<Model>> extends true ? Shape : never,
 ) => Schema<Model> {
   return (shape) => shape as unknown as Schema<Model>

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, freeForm, type Schema } from './schema.ts'
+import { freeForm, type Schema, schemaFor } from './schema.ts'
 
 /** A segment. No page of the reference shows its fields: those that the service sends come through as they are. */
 export interface Segment {
@@ -15,6 +15,6 @@ export type CreateSegmentBody = object
 /** The body of `segments.update`. Its fields are not documented: any object is accepted. */
 export type UpdateSegmentBody = object
 
-export const segmentSchema = documents<Segment>()(z.looseObject({ id: z.string() }))
+export const segmentSchema = schemaFor<Segment>()(z.looseObject({ id: z.string() }))
 export const createSegmentBodySchema: Schema<CreateSegmentBody> = freeForm
 export const updateSegmentBodySchema: Schema<UpdateSegmentBody> = freeForm

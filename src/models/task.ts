@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, freeForm, type Schema } from './schema.ts'
+import { freeForm, type Schema, schemaFor } from './schema.ts'
 
 /** A task. No page of the reference shows its fields: those that the service sends come through as they are. */
 export interface Task {
@@ -15,6 +15,6 @@ export type CreateTaskBody = object
 /** The body of `tasks.update`. Its fields are not documented: any object is accepted. */
 export type UpdateTaskBody = object
 
-export const taskSchema = documents<Task>()(z.looseObject({ id: z.string() }))
+export const taskSchema = schemaFor<Task>()(z.looseObject({ id: z.string() }))
 export const createTaskBodySchema: Schema<CreateTaskBody> = freeForm
 export const updateTaskBodySchema: Schema<UpdateTaskBody> = freeForm

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { documents, field } from './schema.ts'
+import { nullish, schemaFor } from './schema.ts'
 
 /** A person: a customer, an author, a team member (reference, section 2). */
 export interface User {
@@ -17,10 +17,10 @@ export interface User {
 
 export const userShape = z.looseObject({
   id: z.string(),
-  name: field(z.string()),
-  email: field(z.string()),
-  instagram_handle: field(z.string()),
-  profile_picture_url: field(z.string()),
+  name: nullish(z.string()),
+  email: nullish(z.string()),
+  instagram_handle: nullish(z.string()),
+  profile_picture_url: nullish(z.string()),
 })
 
-export const userSchema = documents<User>()(userShape)
+export const userSchema = schemaFor<User>()(userShape)

@@ -19,7 +19,7 @@ export const contactOperations = {
     path: '/api/oauth/v1/contacts',
     scope: 'contacts:read',
     evidence: 'reference',
-    answer: 'list',
+    envelope: 'list',
     response: contactSchema,
   },
   get: {

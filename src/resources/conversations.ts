@@ -23,7 +23,7 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations',
     scope: 'conversations:read',
     evidence: 'specification',
-    answer: 'list',
+    envelope: 'list',
     response: conversationSchema,
   },
   get: {
@@ -69,7 +69,7 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}/assignee',
     scope: 'conversations:write',
     evidence: 'inferred',
-    answer: 'none',
+    envelope: 'none',
   },
 } as const satisfies Operations
 

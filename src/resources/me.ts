@@ -6,6 +6,6 @@ export const meOperation = {
   method: 'GET',
   path: '/api/oauth/v1/me',
   evidence: 'specification',
-  answer: 'bare',
+  envelope: 'bare',
   response: meSchema,
 } as const satisfies Operation

@@ -19,7 +19,7 @@ export const memberOperations = {
     path: '/api/oauth/v1/users',
     scope: 'users:read',
     evidence: 'reference',
-    answer: 'list',
+    envelope: 'list',
     response: memberSchema,
   },
   get: {
@@ -56,7 +56,7 @@ export const memberOperations = {
     path: '/api/oauth/v1/users/{id}',
     scope: 'users:write',
     evidence: 'inferred',
-    answer: 'none',
+    envelope: 'none',
   },
 } as const satisfies Operations
 

@@ -19,7 +19,7 @@ export const messageOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}/messages',
     scope: 'messages:read',
     evidence: 'reference',
-    answer: 'list',
+    envelope: 'list',
     response: messageSchema,
   },
   create: {
@@ -48,7 +48,7 @@ export const messageOperations = {
     scope: 'messages:write',
     actor: 'self',
     evidence: 'reference',
-    answer: 'none',
+    envelope: 'none',
   },
 } as const satisfies Operations
 

@@ -12,7 +12,7 @@ export const noteOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}/notes',
     scope: 'notes:read',
     evidence: 'inferred',
-    answer: 'list',
+    envelope: 'list',
     response: messageSchema,
   },
   create: {

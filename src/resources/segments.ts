@@ -19,7 +19,7 @@ export const segmentOperations = {
     path: '/api/oauth/v1/segments',
     scope: 'segments:read',
     evidence: 'inferred',
-    answer: 'list',
+    envelope: 'list',
     response: segmentSchema,
   },
   get: {
@@ -54,7 +54,7 @@ export const segmentOperations = {
     path: '/api/oauth/v1/segments/{id}',
     scope: 'segments:write',
     evidence: 'inferred',
-    answer: 'none',
+    envelope: 'none',
   },
 } as const satisfies Operations
 

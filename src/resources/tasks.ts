@@ -19,7 +19,7 @@ export const taskOperations = {
     path: '/api/oauth/v1/tasks',
     scope: 'tasks:read',
     evidence: 'inferred',
-    answer: 'list',
+    envelope: 'list',
     response: taskSchema,
   },
   get: {
@@ -54,7 +54,7 @@ export const taskOperations = {
     path: '/api/oauth/v1/tasks/{id}',
     scope: 'tasks:write',
     evidence: 'inferred',
-    answer: 'none',
+    envelope: 'none',
   },
 } as const satisfies Operations
 

@@ -161,7 +161,7 @@ test('an abort inside onAttemptStart sends nothing, whatever the fetch makes of 
 
 describe('an operation', () => {
   test.each([
-    ['answer', { answer: 'List' }],
+    ['envelope', { envelope: 'List' }],
     ['actor', { actor: 'Self' }],
     ['response', { response: { type: 'object' } }],
     ['body', { body: () => true }],
@@ -177,7 +177,12 @@ describe('an operation', () => {
   })
 
   test('is what it was when it was called', async () => {
-    const operation = { id: 'x', method: 'GET' as 'GET' | 'DELETE', path: '/a' as `/${string}`, answer: 'any' as const }
+    const operation = {
+      id: 'x',
+      method: 'GET' as 'GET' | 'DELETE',
+      path: '/a' as `/${string}`,
+      envelope: 'any' as const,
+    }
     const fetch = scripted(json({}))
     const call = makeClient({ fetch }).call(operation)
     Object.assign(operation, { method: 'DELETE', path: '/b' })

@@ -185,7 +185,7 @@ describe('a path that could lead away', () => {
 
   it.each(escapes)('is refused by call, also in an operation made by hand: %j', async (path) => {
     const fetch = scripted(json({}))
-    const operation = { id: 'x', method: 'GET', path: path as '/', answer: 'any' } as const
+    const operation = { id: 'x', method: 'GET', path: path as '/', envelope: 'any' } as const
     expect(await rejection(makeClient({ fetch }).call(operation))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)
   })
@@ -212,7 +212,7 @@ describe('a path that could lead away', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { maxLength: 8 }), async (parts) => {
-        const operation: Operation = { id: 'x', method: 'GET', path: parts.join('') as '/', answer: 'any' }
+        const operation: Operation = { id: 'x', method: 'GET', path: parts.join('') as '/', envelope: 'any' }
         const before = fetch.requests.length
         await client.call(operation, {} as never).then(undefined, () => {})
         for (const { url } of fetch.requests.slice(before)) expect(url).toMatch(/^https:\/\/api\.test\/prefix\//)

@@ -257,7 +257,7 @@ describe('a bad argument', () => {
       'an operation of no such method',
       (workspace) => workspace.call({ id: 'x', method: 'get', path: '/x' } as unknown as Operation),
     ],
-    ['a list without a path', (workspace) => workspace.call({ id: 'x', method: 'GET', answer: 'list' } as Operation)],
+    ['a list without a path', (workspace) => workspace.call({ id: 'x', method: 'GET', envelope: 'list' } as Operation)],
     ['a foreign path', (workspace) => workspace.request('GET', '//evil.test')],
     ['a path that is none', (workspace) => workspace.request('GET', Symbol('x') as never)],
     ['an input that is text', (workspace) => workspace.call(ownOperation, 'x' as never)],
@@ -317,7 +317,7 @@ describe('a bad argument', () => {
       id: 'tags.sorted',
       method: 'GET',
       path: '/api/tags',
-      answer: 'list',
+      envelope: 'list',
       query: z.object({ direction: z.string() }),
     })
     await workspace.call(sorted, { query: { direction: 'up' } })

@@ -99,7 +99,7 @@ describe('the table', () => {
 })
 
 describe('over HTTP, with a token that may do it', () => {
-  test.each(rows)('%s succeeds at its path', async (id, { method, path, answer }) => {
+  test.each(rows)('%s succeeds at its path', async (id, { method, path, envelope }) => {
     const workspace = clientFor(sandbox.issueToken({ actor: 'self' }))
     const ids = await existing()
     const result = await run(id, workspace, ids)
@@ -107,8 +107,8 @@ describe('over HTTP, with a token that may do it', () => {
     expect(request?.method).toBe(method)
     expect(request?.path).toMatch(new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`))
     expect(request?.status).toBeLessThan(300)
-    if (answer === 'none') expect(result).toBeUndefined()
-    else if (answer === 'list') expect(result).toHaveProperty('data')
+    if (envelope === 'none') expect(result).toBeUndefined()
+    else if (envelope === 'list') expect(result).toHaveProperty('data')
     else expect(result).toBeTypeOf('object')
   })
 

@@ -40,7 +40,7 @@ const withZod = {
     id: 'tags.list',
     method: 'GET',
     path: '/api/oauth/v1/tags',
-    answer: 'list',
+    envelope: 'list',
     response: z.object({ id: z.string().transform(Number) }),
   }),
 }
@@ -65,7 +65,7 @@ const withValibot = {
     id: 'tags.list',
     method: 'GET',
     path: '/api/oauth/v1/tags',
-    answer: 'list',
+    envelope: 'list',
     response: v.object({ id: v.pipe(v.string(), v.transform(Number)) }),
   }),
 }
@@ -178,7 +178,7 @@ describe('against the sandbox', () => {
       id: 'contacts.mine',
       method: 'GET',
       path: '/api/oauth/v1/contacts',
-      answer: 'list',
+      envelope: 'list',
       response: schemas.contact,
     })
     const mine = await workspace.call(contacts, { query: { limit: 20 } }).toArray()
@@ -223,7 +223,12 @@ describe('against the sandbox', () => {
   test('a scope that the operation does not name is still an InsufficientScopeError', async () => {
     await using sandbox = await startSandbox()
     const accessToken = sandbox.issueToken({ scopes: ['tasks:read'] })
-    const list = defineOperation({ id: 'contacts.mine', method: 'GET', path: '/api/oauth/v1/contacts', answer: 'list' })
+    const list = defineOperation({
+      id: 'contacts.mine',
+      method: 'GET',
+      path: '/api/oauth/v1/contacts',
+      envelope: 'list',
+    })
     const error = await clientOf(sandbox, { accessToken })
       .call(list)
       .catch((reason: unknown) => reason)
@@ -232,10 +237,10 @@ describe('against the sandbox', () => {
   })
 })
 
-describe('the answers that an operation may have', () => {
-  const call = async (answer: Operation['answer'] & string, body: unknown) => {
+describe('the envelopes of an operation', () => {
+  const call = async (envelope: Operation['envelope'] & string, body: unknown) => {
     const server = await serve(() => ({ body }))
-    return clientOf(server).call(defineOperation({ id: 'x', method: 'GET', path: '/x', answer }) as Operation)
+    return clientOf(server).call(defineOperation({ id: 'x', method: 'GET', path: '/x', envelope }) as Operation)
   }
 
   test('bare is the body itself', async () => {

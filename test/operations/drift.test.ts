@@ -63,13 +63,15 @@ function itemsOf(id: OperationId): fc.Arbitrary<Record<string, unknown>> {
     .map((item) => JSON.parse(JSON.stringify(item)))
 }
 
-const answering = operations.filter(({ answer }) => answer !== 'none')
-const single = answering.filter(({ answer }) => answer !== 'list').map(({ id, answer }) => [id, answer] as const)
-const lists = answering.filter(({ answer }) => answer === 'list').map(({ id }) => [id] as const)
+const answering = operations.filter(({ envelope }) => envelope !== 'none')
+const single = answering
+  .filter(({ envelope }) => envelope !== 'list')
+  .map(({ id, envelope }) => [id, envelope] as const)
+const lists = answering.filter(({ envelope }) => envelope === 'list').map(({ id }) => [id] as const)
 
-test.each(single)('%s gives what came, whatever its fields are', async (id, answer) => {
+test.each(single)('%s gives what came, whatever its fields are', async (id, envelope) => {
   let item: unknown
-  const server = await serve(() => ({ body: answer === 'bare' ? item : { data: item } }))
+  const server = await serve(() => ({ body: envelope === 'bare' ? item : { data: item } }))
   const drifts: Drift[] = []
   const accessToken = 'swot_abc123def456'
   const workspace = new SupportWorkspace({ baseUrl: server.url, accessToken, onDrift: (drift) => drifts.push(drift) })

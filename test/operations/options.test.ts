@@ -61,10 +61,10 @@ afterEach(() => {
 const rows = operations.map((operation) => [operation.id, operation] as const)
 const writes = rows.filter(([, { body: schema }]) => schema !== undefined)
 
-describe.each(rows)('%s', (id, { answer = 'item' }) => {
+describe.each(rows)('%s', (id, { envelope = 'item' }) => {
   const answers = { list: page([]), item: { data: { id: '1' } }, bare: {}, none: {}, any: {} }
   const open = (options = {}) => {
-    const fetch = scripted(json(answers[answer]))
+    const fetch = scripted(json(answers[envelope]))
     return { fetch, workspace: makeClient({ fetch, ...options }) }
   }
 
@@ -74,7 +74,7 @@ describe.each(rows)('%s', (id, { answer = 'item' }) => {
     expect(fetch.requests).toHaveLength(1)
     const [request] = fetch.requests
     expect(request?.headers.get('x-probe')).toBe(id)
-    const expected = answer === 'list' ? '?limit=7&after=cursor&probe=a&probe=b' : '?probe=a&probe=b'
+    const expected = envelope === 'list' ? '?limit=7&after=cursor&probe=a&probe=b' : '?probe=a&probe=b'
     expect(new URL(request?.url ?? '').search).toBe(expected)
   })
 
@@ -124,7 +124,7 @@ test.each(writes)('%s sends undocumented fields of its body', async (id) => {
   expect(await fetch.requests[0]?.json()).toMatchObject({ probe: { deep: [1] } })
 })
 
-const lists = rows.filter(([, { answer }]) => answer === 'list')
+const lists = rows.filter(([, { envelope }]) => envelope === 'list')
 
 test.each(lists)('%s takes the options of a list', async (id) => {
   const fetch = scripted(json(page([{ id: '1' }, { id: '2' }], null, 'b')))

@@ -181,7 +181,7 @@ describe('no form holds the token of', () => {
     const secret = typeof accessToken === 'string' ? accessToken : accessToken()
     const headers = { 'x-request-id': secret, 'x-echo': `Bearer ${secret}` }
     const client = makeClient({ accessToken, fetch: scripted(() => json(page([{ id: '1' }], 'a'), 200, headers)) })
-    const call = client.call({ id: 'x', method: 'GET', path: '/x', answer: 'bare' })
+    const call = client.call({ id: 'x', method: 'GET', path: '/x', envelope: 'bare' })
     const list = client.conversations.list()
     const pages = list.pages()
     for (const value of [client, call, list, pages, call.withResponse()]) expectNoToken(value)

@@ -34,7 +34,7 @@ self.call(getReaction, { path: { conversation_id: 'c', id: 1 } })
 self.call(getReaction)
 
 // Without parameters and schemas, the input may be left out.
-const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', answer: 'list' })
+const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list' })
 const tags = self.call(listTags)
 self.call(listTags, { query: { limit: 5, archived: false, kind: ['a', 'b'], after: null } }, { maxItems: 10 })
 // @ts-expect-error: an object cannot stand in a query
@@ -63,7 +63,7 @@ const searchTags = defineOperation({
   id: 'tags.search',
   method: 'GET',
   path: '/api/tags/search',
-  answer: 'list',
+  envelope: 'list',
   query: v.object({ text: v.string(), limit: v.optional(v.number()) }),
   response: v.object({ id: v.pipe(v.string(), v.transform(Number)) }),
 })
@@ -77,7 +77,7 @@ const recentTags = defineOperation({
   id: 'tags.recent',
   method: 'GET',
   path: '/api/oauth/v1/tags',
-  answer: 'list',
+  envelope: 'list',
   query: v.object({ limit: v.optional(v.number()) }),
 })
 self.call(recentTags)
@@ -88,12 +88,12 @@ const starred = self.call(
     id: 'conversations.starred',
     method: 'GET',
     path: '/api/starred',
-    answer: 'list',
+    envelope: 'list',
     response: schemas.conversation,
   }),
 )
 
-const deleteTag = defineOperation({ id: 'tags.delete', method: 'DELETE', path: '/api/tags/{id}', answer: 'none' })
+const deleteTag = defineOperation({ id: 'tags.delete', method: 'DELETE', path: '/api/tags/{id}', envelope: 'none' })
 const gone = self.call(deleteTag, { path: { id: 't' } })
 const once = self.request('POST', '/api/tags', { body: { name: 'urgent' } })
 

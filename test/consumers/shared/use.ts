@@ -31,7 +31,7 @@ export const listTags = defineOperation({
   id: 'tags.list',
   method: 'GET',
   path: '/api/oauth/v1/conversations/{conversation_id}/tags',
-  answer: 'list',
+  envelope: 'list',
   response: schemas.segment,
 })
 export const tags = workspace.call(listTags, { path: { conversation_id: 'c' } })
