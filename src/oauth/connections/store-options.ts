@@ -78,7 +78,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
       storage === undefined ? memoryStorage() : checkStorage(storage),
       `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
     ),
-    format: new RecordFormat(service, secret),
+    format: new RecordFormat({ prefix, service }, secret),
     onRevoked,
     client,
   }
