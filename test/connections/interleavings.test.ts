@@ -37,7 +37,7 @@ function process(storage: ConnectionStorage) {
     /** Writes the current entry anew with what it holds. */
     touch: async () => {
       const found = await live.read(key)
-      if (found !== undefined) await live.change(key, found.id, (record) => record)
+      if (found !== undefined) await live.change(key, found, (record) => record)
     },
     /** A login whose time is now and whose steps come later. */
     begin: (accessToken: string) => {

@@ -162,21 +162,20 @@ export class ConnectionStore {
    */
   async verify(key: string): Promise<Connection> {
     checkConnectionKey(key)
-    const { id } = await this.#live.requireToken(key)
-    const workspace = await this.workspace(key)
-    const me = await workspace.me()
+    const found = await this.#live.requireToken(key)
+    const me = await this.#workspaceOf(key, found.connection).me()
     this.#checkApplication(me)
     const verified = await connectionOf(me, undefined, { connectedAt: 0 })
     if (verified.key !== key) {
       throw identityMismatch(`\`/me\` names another connection ("${verified.key}") than "${key}".`, key)
     }
     const { connectedAt: _, ...facts } = verified
-    const changed = await this.#live.change(key, id, ({ connection, accessToken }) => ({
+    const changed = await this.#live.change(key, found, ({ connection, accessToken }) => ({
       connection: { ...connection, ...facts } as Connection,
       accessToken,
     }))
     // A new login came in between: it has asked `/me` itself.
-    return changed ?? (await this.#live.require(key)).connection
+    return changed ?? (await this.#live.require(key, [found.accessToken])).connection
   }
 
   /**
@@ -222,7 +221,10 @@ export class ConnectionStore {
    */
   async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     checkConnectionKey(key)
-    const { actor, scopes } = (await this.#live.requireToken(key)).connection
+    return this.#workspaceOf(key, (await this.#live.requireToken(key)).connection)
+  }
+
+  #workspaceOf(key: string, { actor, scopes }: Connection): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
     const options = { ...this.#clientOptions(), scopes, accessToken: this.#live.tokenSource(key) }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
@@ -235,10 +237,10 @@ export class ConnectionStore {
     try {
       pending.connection ??= await this.#connectionOf(accessToken, grantedScopes)
       const { key } = pending.connection
-      const metadata = pending.metadata ?? (await this.#metadataOf(key))
+      const metadata = pending.metadata ?? (await this.#metadataOf(key, accessToken))
       const connection = { ...pending.connection, ...(metadata !== undefined && { metadata }) }
       const value = await format.write({ connection, accessToken })
-      const newer = await entries.write(key, value, pending.save, [accessToken])
+      const newer = await entries.hiding([accessToken]).write(key, value, pending.save)
       return newer === undefined ? connection : (await format.read(key, newer.value)).connection
     } catch (thrown) {
       if (!isSupportWorkspaceError(thrown)) throw thrown
@@ -262,8 +264,8 @@ export class ConnectionStore {
   }
 
   /** The metadata that a new login takes over. What cannot be read is about to be replaced. */
-  async #metadataOf(key: string): Promise<ConnectionMetadata | undefined> {
-    return (await this.#readOrError(key)).connection?.metadata
+  async #metadataOf(key: string, accessToken: string): Promise<ConnectionMetadata | undefined> {
+    return (await this.#readOrError(key, [accessToken])).connection?.metadata
   }
 
   /** Whether the service refuses the token for good. Any other failure of `/me` says nothing about it. */
@@ -309,8 +311,8 @@ export class ConnectionStore {
 
   async #change(key: string, edit: (connection: Connection) => Connection): Promise<Connection> {
     for (;;) {
-      const { id } = await this.#live.require(key)
-      const changed = await this.#live.change(key, id, ({ connection, accessToken }) => ({
+      const found = await this.#live.require(key)
+      const changed = await this.#live.change(key, found, ({ connection, accessToken }) => ({
         connection: edit(connection),
         accessToken,
       }))
@@ -326,8 +328,8 @@ export class ConnectionStore {
     }
   }
 
-  async #readOrError(key: string): Promise<ReadConnection> {
-    const found = await orUnreadable(() => this.#live.read(key))
+  async #readOrError(key: string, secrets: readonly string[] = []): Promise<ReadConnection> {
+    const found = await orUnreadable(() => this.#live.read(key, secrets))
     return found instanceof ConnectionStoreError ? { error: found } : { connection: found?.connection }
   }
 }

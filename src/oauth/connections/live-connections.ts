@@ -28,11 +28,15 @@ export class LiveConnections {
     this.#isRefused = isRefused
   }
 
-  /** What is kept under the key; undefined when nothing is, or when its token was refused. */
-  async read(key: string): Promise<Found | undefined> {
-    const found = await this.#read(key)
+  /**
+   * What is kept under the key; undefined when nothing is, or when its token was refused.
+   *
+   * @param secrets tokens that the caller knows and that no error may quote.
+   */
+  async read(key: string, secrets: readonly string[] = []): Promise<Found | undefined> {
+    const found = await this.#read(key, secrets)
     // Who reads can do without it: the older secret still opens the entry.
-    if (found?.outdated === true) await this.change(key, found.id, (record) => record).catch(() => {})
+    if (found?.outdated === true) await this.change(key, found, (record) => record).catch(() => {})
     return found
   }
 
@@ -42,30 +46,33 @@ export class LiveConnections {
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    */
   async reseal(key: string): Promise<boolean> {
-    const found = await this.#read(key)
-    if (found?.outdated === true) await this.change(key, found.id, (record) => record)
+    const found = await this.#read(key, [])
+    if (found?.outdated === true) await this.change(key, found, (record) => record)
     return found?.outdated === true
   }
 
   /**
    * Changes what an entry holds. Returns the connection afterwards; undefined when the entry is no longer the current one.
    *
+   * @param current the entry, as it was read.
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    */
   async change(
     key: string,
-    id: string,
+    current: Found,
     edit: (record: ConnectionRecord) => ConnectionRecord,
   ): Promise<Connection | undefined> {
     const { entries, format } = this.#settings
+    const { id } = current
+    const secrets = tokensOf(current)
     const before = this.#changes.get(id)
     const change = (async () => {
       await before?.catch(() => {})
-      const found = await this.#read(key)
+      const found = await this.#read(key, secrets)
       if (found === undefined || found.id !== id) return undefined
       const { connection, accessToken } = edit(found)
       const value = await format.write({ connection, accessToken })
-      await entries.rewrite(key, id, value, accessToken === undefined ? [] : [accessToken])
+      await entries.hiding(secrets).rewrite(key, id, value)
       return connection
     })()
     this.#changes.set(id, change)
@@ -77,8 +84,8 @@ export class LiveConnections {
   }
 
   /** @throws ConnectionStoreError `not_connected` and those of the storage */
-  async require(key: string): Promise<Found> {
-    const found = await this.read(key)
+  async require(key: string, secrets: readonly string[] = []): Promise<Found> {
+    const found = await this.read(key, secrets)
     if (found !== undefined) return found
     throw notConnected(key, `There is no connection "${key}": it was never made, was removed, or was revoked.`)
   }
@@ -99,12 +106,12 @@ export class LiveConnections {
     throw notConnected(key, `The connection "${key}" was found revoked at ${since}.`)
   }
 
-  async #read(key: string): Promise<Found | undefined> {
+  async #read(key: string, secrets: readonly string[]): Promise<Found | undefined> {
     const { entries, format } = this.#settings
-    const entry = await entries.read(key)
+    const entry = await entries.hiding(secrets).read(key)
     if (entry === undefined) return undefined
     if (!this.#refused.has(entry.id)) return { id: entry.id, ...(await format.read(key, entry.value)) }
-    if (this.#refused.get(entry.id) === 'not removed') await this.#remove(key, entry.id)
+    if (this.#refused.get(entry.id) === 'not removed') await this.#remove(key, entry.id, secrets)
     return undefined
   }
 
@@ -123,17 +130,17 @@ export class LiveConnections {
    * What this throws becomes the cause of the errors of the calls.
    */
   async #react(key: string, accessToken: string): Promise<void> {
-    const found = await this.read(key)
+    const found = await this.read(key, [accessToken])
     if (found === undefined || found.accessToken !== accessToken) return
     if (!(await this.#isRefused(accessToken))) return
-    if (this.#settings.keepRevoked) return this.#markRevoked(key, found.id)
-    const failure = await this.#remove(key, found.id)
+    if (this.#settings.keepRevoked) return this.#markRevoked(key, found)
+    const failure = await this.#remove(key, found.id, [accessToken])
     await this.#settings.onRevoked?.(found.connection)
     if (failure !== undefined) throw failure
   }
 
-  async #markRevoked(key: string, id: string): Promise<void> {
-    const revoked = await this.change(key, id, ({ connection }) => ({
+  async #markRevoked(key: string, found: Found): Promise<void> {
+    const revoked = await this.change(key, found, ({ connection }) => ({
       connection: { ...connection, revokedAt: Date.now() },
       accessToken: undefined,
     }))
@@ -141,10 +148,10 @@ export class LiveConnections {
   }
 
   /** Returns what failed, if anything. Where the storage fails, this process does not use the entry again, and each read tries to remove it. */
-  async #remove(key: string, id: string): Promise<unknown> {
+  async #remove(key: string, id: string, secrets: readonly string[]): Promise<unknown> {
     this.#refused.set(id, 'being removed')
     try {
-      await this.#settings.entries.removeEntry(key, id)
+      await this.#settings.entries.hiding(secrets).removeEntry(key, id)
       this.#refused.delete(id)
       return undefined
     } catch (failure) {
@@ -152,6 +159,10 @@ export class LiveConnections {
       return failure
     }
   }
+}
+
+function tokensOf({ accessToken }: ConnectionRecord): readonly string[] {
+  return accessToken === undefined ? [] : [accessToken]
 }
 
 function notConnected(key: string, message: string): ConnectionStoreError {

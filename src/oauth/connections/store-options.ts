@@ -5,6 +5,7 @@ import type { SealSecret } from '../seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import { Entries } from './entries.ts'
+import { KeyedStorage } from './keyed-storage.ts'
 import { RecordFormat } from './record.ts'
 import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
 
@@ -75,8 +76,10 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     clientId: checkClientId(clientId),
     keepRevoked,
     entries: new Entries(
-      storage === undefined ? memoryStorage() : checkStorage(storage),
-      `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
+      new KeyedStorage(
+        storage === undefined ? memoryStorage() : checkStorage(storage),
+        `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
+      ),
     ),
     format: new RecordFormat({ prefix, service }, secret),
     onRevoked,
