@@ -6,6 +6,7 @@ import type { Sandbox } from '../../src/sandbox/index.ts'
 import { heldFetch } from './helpers/held-fetch.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
+import { unhandledDuring, watchersThatFail } from './helpers/unhandled.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -51,6 +52,19 @@ describe('a token for another service or app', () => {
         argument: 'token',
       })
     }
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test.each([
+    ['no address', {}],
+    ['an address that is no text', { baseUrl: 7 }],
+    ['an empty address', { baseUrl: '' }],
+  ])('is refused before anything is sent when it is a plain object with %s', async (_title, origin) => {
+    const token = { accessToken: sandbox.issueToken(), ...origin } as unknown as AccessToken
+    expect(await rejection(makeStore(sandbox).save(token))).toMatchObject({
+      name: 'InvalidArgumentError',
+      argument: 'token',
+    })
     expect(sandbox.requests).toEqual([])
   })
 
@@ -382,6 +396,17 @@ describe('a retired secret', () => {
     expect((await later.list()).connections).toHaveLength(40)
     expect(await rotating.reseal()).toEqual({ checked: 40, resealed: 0, unreadable: [] })
   })
+
+  test.each(watchersThatFail)(
+    'is replaced everywhere by reseal, though its onProgress %s',
+    async (_title, onProgress) => {
+      const { rotating } = await sealedWithTheOld(3)
+      const unhandled = await unhandledDuring(async () => {
+        expect(await rotating.reseal({ onProgress })).toEqual({ checked: 3, resealed: 3, unreadable: [] })
+      })
+      expect(unhandled).toEqual([])
+    },
+  )
 
   test('leaves reseal going past what cannot be read', async () => {
     const { rotating, storage, keys } = await sealedWithTheOld(3)

@@ -12,6 +12,7 @@ import { itemsOfMany } from './helpers/many-connections.ts'
 import { findRedis, startRedis } from './helpers/redis-server.ts'
 import { mapStorage, redisStorage, watched } from './helpers/storages.ts'
 import { storeError } from './helpers/store.ts'
+import { unhandledDuring, watchersThatFail } from './helpers/unhandled.ts'
 
 const baseUrl = 'https://service.example'
 
@@ -87,6 +88,17 @@ describe('listing', () => {
     expect(await collect(store.list({}, { onUnreadable }))).toHaveLength(2)
     expect(reported).toEqual([expect.objectContaining({ reason: 'entry_damaged', key: 'app.a.o1' })])
     expect((await store.list()).unreadable).toHaveLength(1)
+  })
+
+  test.each(watchersThatFail)('goes on though onUnreadable %s', async (_title, onUnreadable) => {
+    const { store, watch } = await storeOf(3)
+    await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
+    const unhandled = await unhandledDuring(async () => {
+      expect(await collect(store.list({}, { onUnreadable }))).toHaveLength(2)
+      const { connections, unreadable } = await store.list({}, { onUnreadable })
+      expect([connections.length, unreadable.length]).toEqual([2, 1])
+    })
+    expect(unhandled).toEqual([])
   })
 
   test('names a connection once when the storage names its key twice', async () => {

@@ -136,6 +136,17 @@ describe.each([
     expect(uncaught).toEqual([])
   })
 
+  test('an onError that rejects leaves the 500, and the process', async () => {
+    const listener = toNodeListener(() => Promise.reject(failure), {
+      onError: async () => {
+        throw new Error('no log')
+      },
+    })
+    expect(await seenOf(listener)).toMatchObject({ status: 500, complete: true })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(uncaught).toEqual([])
+  })
+
   test('a handler that fails after the headers were sent leaves no response open', async () => {
     const errors: unknown[] = []
     const listener = toNodeListener(() => Promise.reject(failure), { onError: (error) => void errors.push(error) })
