@@ -122,9 +122,9 @@ interface SealedLogin {
  * `toNodeListener`.
  *
  * The transaction travels in a sealed cookie of the browser that started it: HttpOnly, SameSite=Lax, Secure unless the
- * redirect URI is http, cleared by the callback. A callback in another browser finds no cookie. A replayed callback is
- * refused by the same process; elsewhere it fails because the cookie was cleared, and because the service accepts a code
- * only once.
+ * redirect URI is http, cleared by the callback. A callback in another browser finds no cookie. A second callback with the
+ * same cookie, even at the same time, fails with `transaction_used` in the same process; in another process it fails
+ * because the service accepts a code only once.
  *
  * Only the path of a request counts, not its scheme and host: behind a proxy a server sees others than the browser.
  *

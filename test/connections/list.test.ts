@@ -109,6 +109,8 @@ describe('listing', () => {
       return [...keys, ...keys]
     }
     expect((await store.list()).connections).toHaveLength(3)
+    // An iteration would have to remember every key.
+    expect(await collect(store.list())).toHaveLength(6)
   })
 
   test.each<[string, () => unknown]>([

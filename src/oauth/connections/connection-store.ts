@@ -92,6 +92,9 @@ export class ConnectionStore {
   /**
    * Asks the service whose token it is (`/me`), and saves it in place of the one that this connection had.
    *
+   * A new login replaces the token and the scopes of its connection. Request every scope that your app needs each time:
+   * a login with fewer scopes drops those that an earlier one was granted.
+   *
    * @throws ConnectionNotSavedError when `/me` or the storage fails: `retry()` tries again, the token is not lost.
    * @throws InvalidArgumentError when it is not an access token, or one of another service or app; nothing is sent then.
    */
@@ -121,6 +124,9 @@ export class ConnectionStore {
    * Lists the connections of this service: `await` it for all, or iterate it with `for await` where there are many. Walks
    * through the keys of the storage and reads 16 entries at a time, so it is for a page or a start-up, not for each
    * request.
+   *
+   * An iteration yields a connection twice when the storage names its key twice, as Redis `SCAN` may while its table is
+   * resized: remembering every key would take memory for each connection. `await` returns each connection once.
    *
    * @throws ConnectionStoreError `storage_failed`. An entry that cannot be read does not throw: see `unreadable`.
    *
@@ -201,7 +207,8 @@ export class ConnectionStore {
   /**
    * Forgets a connection and its token; nothing happens when there is none. Walks through the keys of the storage, as
    * `list` does, so that nothing is left of saves that ended half-way. The token itself stays good: the service documents
-   * no way to revoke it but the admin's dashboard (specification, section 5).
+   * no way to revoke it but the admin's dashboard (specification, section 5). Restoring a backup of the storage brings
+   * the connection back, so remove it again then.
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection.
