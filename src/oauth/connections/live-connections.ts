@@ -161,6 +161,16 @@ export class LiveConnections {
   }
 }
 
+/** What was read, or the error of an entry that cannot be read: `secret_unknown`, `entry_damaged`. */
+export async function orUnreadable<Value>(read: () => Promise<Value>): Promise<Value | ConnectionStoreError> {
+  try {
+    return await read()
+  } catch (thrown) {
+    if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return thrown
+    throw thrown
+  }
+}
+
 function tokensOf({ accessToken }: ConnectionRecord): readonly string[] {
   return accessToken === undefined ? [] : [accessToken]
 }

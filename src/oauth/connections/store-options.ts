@@ -63,7 +63,8 @@ export interface StoreSettings {
   readonly entries: Entries
   readonly format: RecordFormat
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
-  readonly client: NonNullable<ConnectionStoreOptions['client']>
+  /** The options of every client of the store, less its token and what is known about that. */
+  readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes'>
 }
 
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
@@ -83,7 +84,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     ),
     format: new RecordFormat({ prefix, service }, secret),
     onRevoked,
-    client,
+    clientOptions: { ...client, baseUrl: url.href },
   }
 }
 
