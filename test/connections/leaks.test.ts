@@ -144,7 +144,7 @@ describe('a storage whose errors quote the token', () => {
     const changes = await failures(token, ({ store, key }) => store.setMetadata(key, { owner: 8 }))
     // The first look, at pointer and entry, is made before the token is known.
     expectNoTrace(changes.slice(2), token)
-    expect(changes.length).toBeGreaterThan(4)
+    expect(changes).toHaveLength(4)
     const checks = await failures(token, ({ store, key }) => store.verify(key))
     // The first look, and that of the client.
     expectNoTrace(checks.slice(4), token)

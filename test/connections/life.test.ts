@@ -263,6 +263,22 @@ describe('metadata', () => {
     expect((await store.get(key))?.metadata).toEqual({ index: 19 })
   })
 
+  test('ends with the last change, though the storage responds to the first one late', async () => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage, secret })
+    const { key } = await store.save(sandbox.issueToken())
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    watch.reset()
+    watch.before = ({ number }) => (number === 1 ? released : undefined)
+    const first = store.setMetadata(key, { index: 1 })
+    const second = store.setMetadata(key, { index: 2 })
+    // The second one has the time that it needs, if it does not wait.
+    for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1))
+    release()
+    expect([(await first).metadata, (await second).metadata]).toEqual([{ index: 1 }, { index: 2 }])
+    expect((await store.get(key))?.metadata).toEqual({ index: 2 })
+  })
+
   test.each([null, 'text', 7, [], { toJSON: () => 'text' }, { size: 1n }])(
     'that is no JSON object (%#) is refused before anything is sent or changed',
     async (metadata) => {

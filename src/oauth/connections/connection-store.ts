@@ -108,8 +108,8 @@ export class ConnectionStore {
   }
 
   /**
-   * Replaces the metadata of a connection; `undefined` removes it. Of two changes at the same time, in two processes, one
-   * wins.
+   * Replaces the metadata of a connection; `undefined` removes it. In one process the last call wins; of two changes at
+   * the same time in two processes, one does.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object.
@@ -117,9 +117,9 @@ export class ConnectionStore {
   async setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
     checkConnectionKey(key)
     const checked = metadata === undefined ? undefined : checkMetadata(metadata)
-    return this.#change(key, ({ metadata: _, ...connection }) => ({
-      ...connection,
-      ...(checked !== undefined && { metadata: checked }),
+    return this.#live.changeCurrent(key, ({ connection: { metadata: _, ...connection }, accessToken }) => ({
+      connection: { ...connection, ...(checked !== undefined && { metadata: checked }) },
+      accessToken,
     }))
   }
 
@@ -220,17 +220,5 @@ export class ConnectionStore {
   async #metadataOf(key: string, accessToken: string): Promise<ConnectionMetadata | undefined> {
     const found = await orUnreadable(() => this.#live.read(key, [accessToken]))
     return found instanceof ConnectionStoreError ? undefined : found?.connection.metadata
-  }
-
-  async #change(key: string, edit: (connection: Connection) => Connection): Promise<Connection> {
-    for (;;) {
-      const found = await this.#live.require(key)
-      const changed = await this.#live.change(key, found, ({ connection, accessToken }) => ({
-        connection: edit(connection),
-        accessToken,
-      }))
-      // Undefined when a new login came in between: the change is for that one then.
-      if (changed !== undefined) return changed
-    }
   }
 }

@@ -19,7 +19,7 @@ export class LiveConnections {
   readonly #reactions = new Map<string, Promise<void>>()
   /** Entries with a refused token that are still in the storage, because their removal runs or has failed. */
   readonly #refused = new Map<string, 'being removed' | 'not removed'>()
-  /** The running changes of entries, by id: one after the other, so that none undoes another. */
+  /** The last change of each connection, by key: they run one after the other, so that none undoes another. */
   readonly #changes = new Map<string, Promise<unknown>>()
 
   /** @param isRefused asks the service once more: one stray response must not cost a connection. */
@@ -62,32 +62,24 @@ export class LiveConnections {
     current: Found,
     edit: (record: ConnectionRecord) => ConnectionRecord,
   ): Promise<Connection | undefined> {
-    const { entries, format } = this.#settings
-    const { id } = current
-    const secrets = tokensOf(current)
-    const before = this.#changes.get(id)
-    const change = (async () => {
-      await before?.catch(() => {})
-      const found = await this.#read(key, secrets)
-      if (found === undefined || found.id !== id) return undefined
-      const { connection, accessToken } = edit(found)
-      const value = await format.write({ connection, accessToken })
-      await entries.hiding(secrets).rewrite(key, id, value)
-      return connection
-    })()
-    this.#changes.set(id, change)
-    try {
-      return await change
-    } finally {
-      if (this.#changes.get(id) === change) this.#changes.delete(id)
-    }
+    return this.#inTurn(key, async () => {
+      const found = await this.#read(key, tokensOf(current))
+      return found?.id === current.id ? this.#rewrite(key, found, edit) : undefined
+    })
+  }
+
+  /**
+   * Changes what the current entry holds, whichever that is when the changes before this one are done.
+   *
+   * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
+   */
+  async changeCurrent(key: string, edit: (record: ConnectionRecord) => ConnectionRecord): Promise<Connection> {
+    return this.#inTurn(key, async () => this.#rewrite(key, present(key, await this.#read(key, [])), edit))
   }
 
   /** @throws ConnectionStoreError `not_connected` and those of the storage */
   async require(key: string, secrets: readonly string[] = []): Promise<Found> {
-    const found = await this.read(key, secrets)
-    if (found !== undefined) return found
-    throw notConnected(key, `There is no connection "${key}": it was never made, was removed, or was revoked.`)
+    return present(key, await this.read(key, secrets))
   }
 
   /** What a client of the connection asks before each attempt, and tells after a 401 `invalid_token`. */
@@ -113,6 +105,26 @@ export class LiveConnections {
     if (!this.#refused.has(entry.id)) return { id: entry.id, ...(await format.read(key, entry.value)) }
     if (this.#refused.get(entry.id) === 'not removed') await this.#remove(key, entry.id, secrets)
     return undefined
+  }
+
+  async #rewrite(key: string, found: Found, edit: (record: ConnectionRecord) => ConnectionRecord): Promise<Connection> {
+    const { entries, format } = this.#settings
+    const { connection, accessToken } = edit(found)
+    const value = await format.write({ connection, accessToken })
+    await entries.hiding(tokensOf(found)).rewrite(key, found.id, value)
+    return connection
+  }
+
+  /** Runs a change once those of the same connection that were asked for before are done. */
+  async #inTurn<Result>(key: string, change: () => Promise<Result>): Promise<Result> {
+    const before = this.#changes.get(key)
+    const running = before === undefined ? change() : before.catch(() => {}).then(change)
+    this.#changes.set(key, running)
+    try {
+      return await running
+    } finally {
+      if (this.#changes.get(key) === running) this.#changes.delete(key)
+    }
   }
 
   #reactOnce(key: string, accessToken: string): Promise<void> {
@@ -169,6 +181,12 @@ export async function orUnreadable<Value>(read: () => Promise<Value>): Promise<V
     if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return thrown
     throw thrown
   }
+}
+
+/** @throws ConnectionStoreError `not_connected` */
+function present(key: string, found: Found | undefined): Found {
+  if (found !== undefined) return found
+  throw notConnected(key, `There is no connection "${key}": it was never made, was removed, or was revoked.`)
 }
 
 function tokensOf({ accessToken }: ConnectionRecord): readonly string[] {
