@@ -22,7 +22,10 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
   let safe = text
   for (const secret of secrets) {
     if (secret.length < shortestSecret) continue
-    safe = safe.replaceAll(secret, placeholder).replaceAll(encodeURIComponent(secret), placeholder)
+    // As it is, in a URL, and in JSON.
+    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
+      safe = safe.replaceAll(form, placeholder)
+    }
     safe = withoutPercentEncoded(safe, secret)
     safe = withoutBase64(safe, secret)
   }

@@ -34,15 +34,14 @@ export {
   type SelfConnection,
   type StorageKeys,
 } from './connections/index.ts'
-export {
-  createLoginHandlers,
-  type HandlerResult,
-  type LoginContext,
-  type LoginErrorContext,
-  type LoginHandlers,
-  type LoginHandlersOptions,
-  type LoginStartOptions,
-} from './login-handlers.ts'
+export { createLoginHandlers, type LoginHandlers } from './login-handlers.ts'
+export type {
+  HandlerResult,
+  LoginContext,
+  LoginErrorContext,
+  LoginHandlersOptions,
+  LoginStartOptions,
+} from './login-handlers-options.ts'
 export type { LoginRequest } from './login-request.ts'
 export { type NodeListenerOptions, type NodeRequest, type NodeResponse, toNodeListener } from './node-listener.ts'
 export { type ExchangeOptions, OAuthApp, type OAuthAppOptions } from './oauth-app.ts'

@@ -104,6 +104,27 @@ describe('a connection', () => {
   })
 })
 
+test('a new login with fewer scopes drops those that the connection had', async () => {
+  const store = makeStore(sandbox)
+  const { key } = await store.save(sandbox.issueToken({ scopes: ['conversations:read', 'contacts:read'] }))
+  const again = await store.save(sandbox.issueToken({ scopes: ['contacts:read'] }))
+  expect(again).toMatchObject({ key, scopes: ['contacts:read'] })
+  const error = await rejection((await store.workspace(key)).conversations.list())
+  expect(error).toMatchObject({ missing: ['conversations:read'] })
+})
+
+test('a snapshot of the storage brings a removed connection back, until it is removed again', async () => {
+  const storage = mapStorage()
+  const store = makeStore(sandbox, { storage, secret })
+  const saved = await store.save(sandbox.issueToken())
+  const snapshot = [...storage.items]
+  await store.remove(saved.key)
+  for (const [item, value] of snapshot) storage.items.set(item, value)
+  expect(await store.get(saved.key)).toEqual(saved)
+  await store.remove(saved.key)
+  expect(storage.items.size).toBe(0)
+})
+
 describe('a client from the store', () => {
   test('knows its actor and scopes', async () => {
     const store = makeStore(sandbox)

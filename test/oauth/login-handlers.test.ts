@@ -150,6 +150,27 @@ describe('a login through the handlers', () => {
     })
 
     test.each([
+      ['rejects', () => Promise.reject(new Error('the log is away'))],
+      [
+        'throws',
+        () => {
+          throw new Error('the log is away')
+        },
+      ],
+    ])('and whose onError %s rejects with that, and calls onError once', async (_title, fail) => {
+      const seen: unknown[] = []
+      const onError: LoginHandlersOptions['onError'] = (error) => {
+        seen.push(error)
+        return fail()
+      }
+      const { browser } = makeSite({ handlers: { onConnected, onError } })
+      const visitor = browser()
+      const callback = await untilCallback(visitor)
+      await expect(visitor.request(callback)).rejects.toThrow('the log is away')
+      expect(seen).toEqual([failure])
+    })
+
+    test.each([
       ['a LoginError of its own', new LoginError('x', { reason: 'invalid_grant', hint: 'y' }), LoginError],
       ['a value that is not an error', 'text', Error],
     ])('with %s is the fault of the app too', async (_title, thrown, type) => {
@@ -668,6 +689,15 @@ describe('the options of one login', () => {
       { data: 'u_1', returnTo: '/a', status: 403 },
       { data: undefined, returnTo: '/home', status: 400 },
     ])
+  })
+})
+
+describe('an onError that rejects', () => {
+  test('for a login that failed rejects the callback with what it threw', async () => {
+    const away = new Error('the log is away')
+    const { login } = makeSite({ handlers: { onError: () => Promise.reject(away) } })
+    const callback = login.callback(new Request(`${redirectUri}?code=1&state=2`))
+    await expect(callback).rejects.toBe(away)
   })
 })
 

@@ -1,26 +1,17 @@
 import { SupportWorkspace } from '../../client.ts'
 import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { AuthenticationError, InvalidArgumentError, isSupportWorkspaceError } from '../../errors/index.ts'
+import { isSupportWorkspaceError } from '../../errors/index.ts'
 import { checkAccessToken } from '../../http/authorization.ts'
-import { watch } from '../../http/hooks.ts'
-import type { ClientOptions } from '../../http/options.ts'
-import { isObject } from '../../json.ts'
-import type { Me } from '../../models/me.ts'
-import type { WebAbortSignal } from '../../web-types.ts'
 import type { AccessToken } from '../access-token.ts'
-import { mapBounded } from './bounded.ts'
-import { type Connection, type ConnectionMetadata, connectionOf } from './connection.ts'
-import { checkConnectionKey, keyMatches } from './connection-key.ts'
-import {
-  type ConnectionFilter,
-  ConnectionListing,
-  type ListConnectionsOptions,
-  type ReadConnection,
-} from './connection-list.ts'
+import { AllConnections, type ResealOptions, type ResealResult } from './all-connections.ts'
+import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
+import { checkConnectionKey } from './connection-key.ts'
+import { type ConnectionFilter, ConnectionListing, type ListConnectionsOptions } from './connection-list.ts'
 import { ConnectionNotSavedError } from './connection-not-saved-error.ts'
 import type { Save } from './entries.ts'
 import { loginTime } from './entry-id.ts'
-import { LiveConnections } from './live-connections.ts'
+import { Identity } from './identity.ts'
+import { LiveConnections, orUnreadable } from './live-connections.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
 export interface SaveOptions {
@@ -30,32 +21,6 @@ export interface SaveOptions {
    */
   readonly metadata?: ConnectionMetadata | undefined
 }
-
-/** How far `reseal` has come. */
-export interface ResealProgress {
-  /** The connections looked at so far. */
-  readonly checked: number
-  /** Those of them that were sealed anew. */
-  readonly resealed: number
-}
-
-export interface ResealOptions {
-  /** Called after each connection. */
-  readonly onProgress?: ((progress: ResealProgress) => void) | undefined
-  /** Stops between two connections. What is sealed anew by then stays so. */
-  readonly signal?: WebAbortSignal | undefined
-}
-
-export interface ResealResult extends ResealProgress {
-  /**
-   * One error for each connection whose entry cannot be read, with its `key`. Keep an older secret in the list as long as
-   * one of them is `secret_unknown` that it may open.
-   */
-  readonly unreadable: readonly ConnectionStoreError[]
-}
-
-/** How many entries are read at a time: file systems and connection pools have limits. */
-const parallelReads = 16
 
 /** A token on its way into the storage. Only closures hold it, so that no error can print it. */
 interface Pending {
@@ -81,23 +46,30 @@ interface Pending {
  */
 export class ConnectionStore {
   readonly #settings: StoreSettings
+  readonly #identity: Identity
   readonly #live: LiveConnections
+  readonly #all: AllConnections
 
   /** @throws InvalidArgumentError when an option cannot be used. */
   constructor(options: ConnectionStoreOptions) {
     this.#settings = readStoreSettings(options)
-    this.#live = new LiveConnections(this.#settings, (accessToken) => this.#isRefused(accessToken))
+    this.#identity = new Identity(this.#settings)
+    this.#live = new LiveConnections(this.#settings, (accessToken) => this.#identity.isRefused(accessToken))
+    this.#all = new AllConnections(this.#settings.entries, this.#live)
   }
 
   /**
    * Asks the service whose token it is (`/me`), and saves it in place of the one that this connection had.
+   *
+   * A new login replaces the token and the scopes of its connection. Request every scope that your app needs each time:
+   * a login with fewer scopes drops those that an earlier one was granted.
    *
    * @throws ConnectionNotSavedError when `/me` or the storage fails: `retry()` tries again, the token is not lost.
    * @throws InvalidArgumentError when it is not an access token, or one of another service or app; nothing is sent then.
    */
   async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
     const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
-    if (typeof token !== 'string') this.#checkOrigin(token)
+    if (typeof token !== 'string') this.#identity.checkOrigin(token)
     return this.#save({
       accessToken,
       grantedScopes: typeof token === 'string' ? undefined : token.scopes,
@@ -122,6 +94,9 @@ export class ConnectionStore {
    * through the keys of the storage and reads 16 entries at a time, so it is for a page or a start-up, not for each
    * request.
    *
+   * An iteration yields a connection twice when the storage names its key twice, as Redis `SCAN` may while its table is
+   * resized: remembering every key would take memory for each connection. `await` returns each connection once.
+   *
    * @throws ConnectionStoreError `storage_failed`. An entry that cannot be read does not throw: see `unreadable`.
    *
    * @example
@@ -129,15 +104,12 @@ export class ConnectionStore {
    * for await (const connection of store.list({ actor: 'app' })) console.log(connection.organization.name)
    */
   list(filter: ConnectionFilter = {}, options: ListConnectionsOptions = {}): ConnectionListing {
-    return new ConnectionListing(
-      () => mapBounded(this.#keys(filter), parallelReads, (key) => this.#readOrError(key)),
-      options,
-    )
+    return new ConnectionListing(() => this.#all.read(filter), options)
   }
 
   /**
-   * Replaces the metadata of a connection; `undefined` removes it. Of two changes at the same time, in two processes, one
-   * wins.
+   * Replaces the metadata of a connection; `undefined` removes it. In one process the last call wins; of two changes at
+   * the same time in two processes, one does.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object.
@@ -145,9 +117,9 @@ export class ConnectionStore {
   async setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
     checkConnectionKey(key)
     const checked = metadata === undefined ? undefined : checkMetadata(metadata)
-    return this.#change(key, ({ metadata: _, ...connection }) => ({
-      ...connection,
-      ...(checked !== undefined && { metadata: checked }),
+    return this.#live.changeCurrent(key, ({ connection: { metadata: _, ...connection }, accessToken }) => ({
+      connection: { ...connection, ...(checked !== undefined && { metadata: checked }) },
+      accessToken,
     }))
   }
 
@@ -162,21 +134,15 @@ export class ConnectionStore {
    */
   async verify(key: string): Promise<Connection> {
     checkConnectionKey(key)
-    const { id } = await this.#live.requireToken(key)
-    const workspace = await this.workspace(key)
-    const me = await workspace.me()
-    this.#checkApplication(me)
-    const verified = await connectionOf(me, undefined, { connectedAt: 0 })
-    if (verified.key !== key) {
-      throw identityMismatch(`\`/me\` names another connection ("${verified.key}") than "${key}".`, key)
-    }
-    const { connectedAt: _, ...facts } = verified
-    const changed = await this.#live.change(key, id, ({ connection, accessToken }) => ({
+    const found = await this.#live.requireToken(key)
+    const me = await this.#workspaceOf(key, found.connection).me()
+    const facts = await this.#identity.factsOf(me, key)
+    const changed = await this.#live.change(key, found, ({ connection, accessToken }) => ({
       connection: { ...connection, ...facts } as Connection,
       accessToken,
     }))
     // A new login came in between: it has asked `/me` itself.
-    return changed ?? (await this.#live.require(key)).connection
+    return changed ?? (await this.#live.require(key, [found.accessToken])).connection
   }
 
   /**
@@ -186,23 +152,15 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `storage_failed`
    * @throws the reason of `signal`
    */
-  async reseal({ onProgress, signal }: ResealOptions = {}): Promise<ResealResult> {
-    let [checked, resealed] = [0, 0]
-    const unreadable: ConnectionStoreError[] = []
-    const keys = this.#keys({}, signal)
-    for await (const result of mapBounded(keys, parallelReads, (key) => orUnreadable(() => this.#live.reseal(key)))) {
-      checked += 1
-      if (result instanceof ConnectionStoreError) unreadable.push(result)
-      else if (result) resealed += 1
-      watch(() => onProgress?.({ checked, resealed }))
-    }
-    return { checked, resealed, unreadable }
+  async reseal(options: ResealOptions = {}): Promise<ResealResult> {
+    return this.#all.reseal(options)
   }
 
   /**
    * Forgets a connection and its token; nothing happens when there is none. Walks through the keys of the storage, as
    * `list` does, so that nothing is left of saves that ended half-way. The token itself stays good: the service documents
-   * no way to revoke it but the admin's dashboard (specification, section 5).
+   * no way to revoke it but the admin's dashboard (specification, section 5). Restoring a backup of the storage brings
+   * the connection back, so remove it again then.
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection.
@@ -222,8 +180,11 @@ export class ConnectionStore {
    */
   async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     checkConnectionKey(key)
-    const { actor, scopes } = (await this.#live.requireToken(key)).connection
-    const options = { ...this.#clientOptions(), scopes, accessToken: this.#live.tokenSource(key) }
+    return this.#workspaceOf(key, (await this.#live.requireToken(key)).connection)
+  }
+
+  #workspaceOf(key: string, { actor, scopes }: Connection): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
+    const options = { ...this.#settings.clientOptions, scopes, accessToken: this.#live.tokenSource(key) }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
       : new SupportWorkspace({ ...options, actor: 'self' })
@@ -233,12 +194,12 @@ export class ConnectionStore {
     const { accessToken, grantedScopes } = pending
     const { entries, format } = this.#settings
     try {
-      pending.connection ??= await this.#connectionOf(accessToken, grantedScopes)
+      pending.connection ??= await this.#identity.connectionOf(accessToken, grantedScopes)
       const { key } = pending.connection
-      const metadata = pending.metadata ?? (await this.#metadataOf(key))
+      const metadata = pending.metadata ?? (await this.#metadataOf(key, accessToken))
       const connection = { ...pending.connection, ...(metadata !== undefined && { metadata }) }
       const value = await format.write({ connection, accessToken })
-      const newer = await entries.write(key, value, pending.save, [accessToken])
+      const newer = await entries.hiding([accessToken]).write(key, value, pending.save)
       return newer === undefined ? connection : (await format.read(key, newer.value)).connection
     } catch (thrown) {
       if (!isSupportWorkspaceError(thrown)) throw thrown
@@ -255,119 +216,9 @@ export class ConnectionStore {
     }
   }
 
-  async #connectionOf(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<Connection> {
-    const me = await this.#me(accessToken)
-    this.#checkApplication(me)
-    return connectionOf(me, grantedScopes, { connectedAt: Date.now() })
-  }
-
   /** The metadata that a new login takes over. What cannot be read is about to be replaced. */
-  async #metadataOf(key: string): Promise<ConnectionMetadata | undefined> {
-    return (await this.#readOrError(key)).connection?.metadata
+  async #metadataOf(key: string, accessToken: string): Promise<ConnectionMetadata | undefined> {
+    const found = await orUnreadable(() => this.#live.read(key, [accessToken]))
+    return found instanceof ConnectionStoreError ? undefined : found?.connection.metadata
   }
-
-  /** Whether the service refuses the token for good. Any other failure of `/me` says nothing about it. */
-  async #isRefused(accessToken: string): Promise<boolean> {
-    try {
-      await this.#me(accessToken)
-      return false
-    } catch (thrown) {
-      return thrown instanceof AuthenticationError && thrown.code === 'invalid_token'
-    }
-  }
-
-  async #me(accessToken: string): Promise<Me> {
-    return new SupportWorkspace({ ...this.#clientOptions(), accessToken }).me()
-  }
-
-  #clientOptions(): Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes'> {
-    return { ...this.#settings.client, baseUrl: this.#settings.baseUrl }
-  }
-
-  /** A token is sent to the service that it comes from, and to no other. */
-  #checkOrigin({ baseUrl, clientId }: AccessToken): void {
-    if (typeof baseUrl !== 'string' || withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
-      throw new InvalidArgumentError(
-        'token',
-        '`token` was issued by another service than the one of this store.',
-        'Save it in a store whose `baseUrl` is that of the `OAuthApp`.',
-      )
-    }
-    if (this.#settings.clientId === undefined || clientId === this.#settings.clientId) return
-    throw new InvalidArgumentError(
-      'token',
-      '`token` was issued to another app than the `clientId` of this store.',
-      'Save it in a store whose `clientId` is that of the `OAuthApp`.',
-    )
-  }
-
-  #checkApplication(me: Me): void {
-    const { clientId } = this.#settings
-    if (clientId === undefined || me.application?.client_id === clientId) return
-    throw identityMismatch('`/me` does not name the application with the `clientId` of this store.', undefined)
-  }
-
-  async #change(key: string, edit: (connection: Connection) => Connection): Promise<Connection> {
-    for (;;) {
-      const { id } = await this.#live.require(key)
-      const changed = await this.#live.change(key, id, ({ connection, accessToken }) => ({
-        connection: edit(connection),
-        accessToken,
-      }))
-      // Undefined when a new login came in between: the change is for that one then.
-      if (changed !== undefined) return changed
-    }
-  }
-
-  async *#keys(filter: ConnectionFilter, signal?: WebAbortSignal): AsyncGenerator<string, void, undefined> {
-    for await (const key of this.#settings.entries.keys()) {
-      if (signal?.aborted) throw signal.reason
-      if (await keyMatches(key, filter)) yield key
-    }
-  }
-
-  async #readOrError(key: string): Promise<ReadConnection> {
-    const found = await orUnreadable(() => this.#live.read(key))
-    return found instanceof ConnectionStoreError ? { error: found } : { connection: found?.connection }
-  }
-}
-
-async function orUnreadable<Value>(read: () => Promise<Value>): Promise<Value | ConnectionStoreError> {
-  try {
-    return await read()
-  } catch (thrown) {
-    if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return thrown
-    throw thrown
-  }
-}
-
-function identityMismatch(message: string, key: string | undefined): ConnectionStoreError {
-  return new ConnectionStoreError(message, {
-    reason: 'identity_mismatch',
-    key,
-    hint: 'Check `baseUrl` and `clientId`, then log in again.',
-  })
-}
-
-/** A copy, as it will be read: what JSON cannot hold is refused or left out now, not found missing later. */
-function checkMetadata(metadata: unknown): ConnectionMetadata {
-  const copy = isObject(metadata) ? jsonCopy(metadata) : undefined
-  if (isObject(copy)) return copy
-  throw new InvalidArgumentError(
-    'metadata',
-    '`metadata` must be a JSON object.',
-    'Pass an object of strings, numbers, booleans, null, lists and objects.',
-  )
-}
-
-function jsonCopy(value: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(value))
-  } catch {
-    return undefined
-  }
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/$/, '')
 }

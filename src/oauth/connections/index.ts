@@ -1,3 +1,4 @@
+export type { ResealOptions, ResealProgress, ResealResult } from './all-connections.ts'
 export type {
   AppConnection,
   Connection,
@@ -7,12 +8,6 @@ export type {
 } from './connection.ts'
 export type { ConnectionFilter, ConnectionList, ConnectionListing, ListConnectionsOptions } from './connection-list.ts'
 export { ConnectionNotSavedError } from './connection-not-saved-error.ts'
-export {
-  ConnectionStore,
-  type ResealOptions,
-  type ResealProgress,
-  type ResealResult,
-  type SaveOptions,
-} from './connection-store.ts'
+export { ConnectionStore, type SaveOptions } from './connection-store.ts'
 export type { ConnectionStorage, StorageKeys } from './storage.ts'
 export type { ConnectionStoreOptions } from './store-options.ts'

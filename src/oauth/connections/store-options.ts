@@ -5,6 +5,7 @@ import type { SealSecret } from '../seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import { Entries } from './entries.ts'
+import { KeyedStorage } from './keyed-storage.ts'
 import { RecordFormat } from './record.ts'
 import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
 
@@ -62,7 +63,8 @@ export interface StoreSettings {
   readonly entries: Entries
   readonly format: RecordFormat
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
-  readonly client: NonNullable<ConnectionStoreOptions['client']>
+  /** The options of every client of the store, less its token and what is known about that. */
+  readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes'>
 }
 
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
@@ -75,12 +77,14 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     clientId: checkClientId(clientId),
     keepRevoked,
     entries: new Entries(
-      storage === undefined ? memoryStorage() : checkStorage(storage),
-      `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
+      new KeyedStorage(
+        storage === undefined ? memoryStorage() : checkStorage(storage),
+        `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
+      ),
     ),
-    format: new RecordFormat(service, secret),
+    format: new RecordFormat({ prefix, service }, secret),
     onRevoked,
-    client,
+    clientOptions: { ...client, baseUrl: url.href },
   }
 }
 
