@@ -4,7 +4,7 @@ import { callOperation, type OptionsOf, type ResultOf } from './call-operation.t
 import { UnexpectedResponseError } from './errors/index.ts'
 import { captureInput } from './http/input.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
-import { readSettings } from './http/settings.ts'
+import { readClientSettings } from './http/settings.ts'
 import { Transport } from './http/transport.ts'
 import type { Me } from './models/me.ts'
 import { defineOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
@@ -56,7 +56,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 
   /** @throws InvalidArgumentError when an option cannot be used. */
   constructor(options: ClientOptions<A>) {
-    const transport = new Transport(readSettings(options))
+    const transport = new Transport(readClientSettings(options))
     this.#transport = transport
     this.actor = options.actor
     this.identity = undefined

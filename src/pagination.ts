@@ -1,6 +1,6 @@
 import { Call, type WithResponse } from './call.ts'
 import { InvalidArgumentError, PaginationError } from './errors/index.ts'
-import { follow } from './http/call-clock.ts'
+import { forwardAbort } from './http/call-clock.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { CallOptions } from './http/options.ts'
 import { isRepeatable } from './http/retry.ts'
@@ -197,7 +197,7 @@ interface PageAhead<Item> {
 
 function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
   const controller = new AbortController()
-  const release = follow(options.signal as AbortSignal | undefined, controller)
+  const release = forwardAbort(options.signal as AbortSignal | undefined, controller)
   const page = fetchPage(query, { ...options, signal: controller.signal, page: number })
   // What went wrong is told when the page is reached; until then nobody listens. A caller may never come back for it,
   // so that the listener on their signal must not wait for that.

@@ -14,7 +14,7 @@ export {
 export { LoginError, type LoginErrorReason } from './login-error.ts'
 export {
   type Attempt,
-  ConnectionError,
+  NetworkError,
   type Outcome,
   PaginationError,
   RequestError,

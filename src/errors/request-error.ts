@@ -50,8 +50,8 @@ export class RequestError extends SupportWorkspaceError {
 }
 
 /** No answer came: the connection could not be opened, or broke. `outcome` says whether the request may have arrived. */
-export class ConnectionError extends RequestError {
-  static override readonly kind: string = 'ConnectionError'
+export class NetworkError extends RequestError {
+  static override readonly kind: string = 'NetworkError'
 }
 
 export interface TimeoutErrorDetails extends RequestErrorDetails {

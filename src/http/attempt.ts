@@ -9,7 +9,7 @@ import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedF
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, discardBody, isRedirect, readText, responseInfo, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
-import type { Settings } from './settings.ts'
+import type { ClientSettings } from './settings.ts'
 import { validateResponse } from './validation.ts'
 
 /** The data of a successful response, the cursors of a list, and the facts of the response. */
@@ -20,7 +20,7 @@ export interface ParsedResponse extends Unwrapped {
 /** What the steps of one attempt share. */
 interface Context {
   readonly request: PreparedRequest
-  readonly settings: Settings
+  readonly settings: ClientSettings
   readonly signal: AbortSignal
   readonly accessToken: string
 }
@@ -36,7 +36,7 @@ const maxErrorBytes = 64 * 1024
  */
 export async function attempt(
   request: PreparedRequest,
-  settings: Settings,
+  settings: ClientSettings,
   clock: CallClock,
   timeout: number,
   onSend: () => void,
@@ -82,7 +82,7 @@ export async function attempt(
 }
 
 /** A provider that throws at once counts as one that rejects. */
-async function askToken({ tokenSource }: Settings): Promise<string> {
+async function askToken({ tokenSource }: ClientSettings): Promise<string> {
   return tokenSource.getAccessToken()
 }
 

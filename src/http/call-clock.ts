@@ -1,5 +1,5 @@
 /** Aborts the controller with the signal's reason when the signal is. Returns how to stop following it. */
-export function follow(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
+export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
   if (!signal) return () => {}
   const abort = () => controller.abort(signal.reason)
   if (signal.aborted) {
@@ -60,7 +60,7 @@ export class CallClock {
 
   constructor(signal: AbortSignal | undefined, totalTimeout: number) {
     this.#deadline = performance.now() + totalTimeout
-    this.#unfollow = follow(signal, this.#controller)
+    this.#unfollow = forwardAbort(signal, this.#controller)
     this.#timer = startTimer(this.#controller, new TimeLimit('total', totalTimeout))
   }
 
@@ -76,7 +76,7 @@ export class CallClock {
   /** A controller for one attempt: ends with the call, or when its own time is up. */
   startAttempt(timeout: number): { signal: AbortSignal; stop: () => void } {
     const controller = new AbortController()
-    const unfollow = follow(this.signal, controller)
+    const unfollow = forwardAbort(this.signal, controller)
     const timer = startTimer(controller, new TimeLimit('attempt', timeout))
     return {
       signal: controller.signal,

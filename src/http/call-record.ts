@@ -4,20 +4,20 @@ import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { AttemptFailure } from './failure.ts'
 import { emit, type OperationEvent } from './hooks.ts'
-import type { Settings } from './settings.ts'
+import type { ClientSettings } from './settings.ts'
 
 /** Keeps what happened in one call, for its error and for the hooks. */
 export class CallRecord {
   readonly operation: Operation
   readonly attempts: Attempt[] = []
-  readonly #hooks: Settings['hooks']
+  readonly #hooks: ClientSettings['hooks']
   readonly #event: OperationEvent
   readonly #start = performance.now()
   #attempt: { readonly startedAt: number; readonly start: number } | undefined
   #worst: Outcome = 'not-sent'
   #response: ResponseInfo | undefined
 
-  constructor(operation: Operation, settings: Settings, page: number | undefined) {
+  constructor(operation: Operation, settings: ClientSettings, page: number | undefined) {
     this.operation = operation
     this.#hooks = settings.hooks
     this.#event = { operation: operation.id, actor: settings.actor, page }

@@ -4,12 +4,12 @@ import { isError } from '../errors/redact.ts'
  * Whether an error of the platform's own `fetch` proves that no connection to the host of `url` opened, so that the
  * service cannot have seen the request. An error that names another host or port proves nothing about this one.
  */
-export function neverOpened(thrown: unknown, url: string): boolean {
+export function isConnectError(thrown: unknown, url: string): boolean {
   const target = new URL(url)
   for (let error = thrown, depth = 0; isError(error) && depth < 5; error = error.cause, depth += 1) {
     const { errors } = error as { errors?: unknown }
     // Each address of the host was tried. What one of them lets through, the others cannot take back.
-    if (Array.isArray(errors) && errors.length > 0) return errors.every((single) => neverOpened(single, url))
+    if (Array.isArray(errors) && errors.length > 0) return errors.every((single) => isConnectError(single, url))
     if (provesIt(error, target)) return true
   }
   return false

@@ -1,7 +1,7 @@
 import isNetworkError from 'is-network-error'
 import {
   type Attempt,
-  ConnectionError,
+  NetworkError,
   type Outcome,
   RateLimitError,
   RequestError,
@@ -13,7 +13,7 @@ import {
 import { isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
-import { neverOpened } from './connect-error.ts'
+import { isConnectError } from './connect-error.ts'
 import { errorClassFor, errorFromResponse, type ResponseFacts } from './error-from-response.ts'
 import { BadFetch } from './response.ts'
 import type { FailedAttempt } from './retry.ts'
@@ -72,19 +72,19 @@ export function networkFailure(
 ): AttemptFailure {
   const cause = safeCause(thrown, secrets)
   const isBug = !isPlatformFetch && response === undefined && isMistake(thrown)
-  const notSent = !sent || (isPlatformFetch && response === undefined && neverOpened(thrown, url))
+  const notSent = !sent || (isPlatformFetch && response === undefined && isConnectError(thrown, url))
   const what = isBug
     ? 'failed in the `fetch` option'
     : response === undefined
       ? 'received no response'
       : 'failed because the response was cut off'
   return new AttemptFailure({
-    name: ConnectionError.kind,
+    name: NetworkError.kind,
     outcome: notSent ? 'not-sent' : 'unknown',
     networkFault: !isBug && !(thrown instanceof BadFetch),
     response,
     toError: (context) =>
-      new ConnectionError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
+      new NetworkError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
         operation: operation.id,
         cause,
         ...context,

@@ -75,11 +75,11 @@ export function emit<Name extends keyof Hooks>(
   name: Name,
   event: Parameters<NonNullable<Hooks[Name]>>[0],
 ): void {
-  watch(() => (hooks[name] as ((event: unknown) => unknown) | undefined)?.call(hooks, event))
+  notify(() => (hooks[name] as ((event: unknown) => unknown) | undefined)?.call(hooks, event))
 }
 
 /** Calls a function of the caller's that only watches. What it throws, or rejects with, goes nowhere. */
-export function watch(report: () => unknown): void {
+export function notify(report: () => unknown): void {
   try {
     const result = report()
     if (result !== undefined) Promise.resolve(result).catch(() => {})

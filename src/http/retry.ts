@@ -1,5 +1,5 @@
 import type { Outcome } from '../errors/index.ts'
-import { ApiError, ConnectionError, RequestError, TimeoutError } from '../errors/index.ts'
+import { ApiError, NetworkError, RequestError, TimeoutError } from '../errors/index.ts'
 import type { Method } from '../operation.ts'
 
 const firstDelay = 500
@@ -82,7 +82,7 @@ function parseTiming(value: string, mayBeTimestamp: boolean, now: number): numbe
 export function isRepeatable(method: Method, error: unknown): boolean {
   // Without a request there is no response to respect: the token provider failed, and may not the next time.
   if (!(error instanceof RequestError)) return true
-  const networkFault = error instanceof ConnectionError || error instanceof TimeoutError
+  const networkFault = error instanceof NetworkError || error instanceof TimeoutError
   const status = error instanceof ApiError ? error.status : undefined
   return mayRepeat(method, { outcome: error.outcome, status, networkFault })
 }

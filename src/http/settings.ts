@@ -19,7 +19,7 @@ export interface CallSettings {
 }
 
 /** The options of a client, checked, with their defaults. */
-export interface Settings extends CallSettings {
+export interface ClientSettings extends CallSettings {
   readonly baseUrl: URL
   readonly tokenSource: AccessTokenSource
   readonly actor: Actor | undefined
@@ -63,7 +63,7 @@ const clientOptionNames: Readonly<Record<keyof ClientOptions, true>> = {
 }
 
 /** @throws InvalidArgumentError that names the option */
-export function readSettings(options: ClientOptions): Settings {
+export function readClientSettings(options: ClientOptions): ClientSettings {
   if (typeof options !== 'object' || options === null) {
     throw new InvalidArgumentError('options', 'The client needs options.', 'Pass at least `baseUrl` and `accessToken`.')
   }

@@ -9,7 +9,7 @@ import type { CallOptions } from './options.ts'
 import { RateGate } from './rate-gate.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { delayBefore, mayRepeat } from './retry.ts'
-import { type CallSettings, readCallSettings, type Settings } from './settings.ts'
+import { type CallSettings, type ClientSettings, readCallSettings } from './settings.ts'
 
 /** What a call takes beside the options of the public interface. */
 export interface SendOptions extends CallOptions {
@@ -19,10 +19,10 @@ export interface SendOptions extends CallOptions {
 
 /** Carries out operations: one loop of attempts, under one clock, for every call of a client. */
 export class Transport {
-  readonly settings: Settings
+  readonly settings: ClientSettings
   readonly #gate = new RateGate()
 
-  constructor(settings: Settings) {
+  constructor(settings: ClientSettings) {
     this.settings = settings
   }
 

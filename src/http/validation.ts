@@ -2,9 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
-import { watch } from './hooks.ts'
+import { notify } from './hooks.ts'
 import { UnusableResponse } from './response.ts'
-import type { Settings } from './settings.ts'
+import type { ClientSettings } from './settings.ts'
 
 /**
  * What to do with a response that does not match its schema:
@@ -97,7 +97,11 @@ const kinds = new Set(
  * Checks the data of a response against the operation's schema, as the validation mode of the client says. Returns the
  * data, or throws `UnusableResponse`.
  */
-export async function validateResponse(operation: Operation, data: unknown, settings: Settings): Promise<unknown> {
+export async function validateResponse(
+  operation: Operation,
+  data: unknown,
+  settings: ClientSettings,
+): Promise<unknown> {
   const schema = operation.response
   if (schema === undefined || operation.envelope === 'none' || !isWanted(operation, settings)) return data
   const mismatches: Mismatch[] = []
@@ -111,12 +115,12 @@ export async function validateResponse(operation: Operation, data: unknown, sett
     const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
     throw new UnusableResponse('schema', `${where} should be ${first.expected} and is ${first.received}`)
   }
-  for (const drift of toDrifts(mismatches)) watch(() => settings.onDrift?.(drift))
+  for (const drift of toDrifts(mismatches)) notify(() => settings.onDrift?.(drift))
   return checked
 }
 
 /** Observing is wasted when nobody listens. */
-function isWanted(operation: Operation, { validation, onDrift }: Settings): boolean {
+function isWanted(operation: Operation, { validation, onDrift }: ClientSettings): boolean {
   if (isOwn(operation)) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
 }

@@ -1,7 +1,7 @@
+import { checkFunction, checkOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
-import { checkFunction, checkOptions } from './check-options.ts'
 import { checkLoginRequest, type LoginRequest, loginRequestNames } from './login-request.ts'
 import { safeReturnTo } from './return-to.ts'
 import type { SealSecret } from './seal.ts'
@@ -42,7 +42,7 @@ export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
    */
   readonly onConnected: (token: AccessToken, context: LoginContext<Data>) => HandlerResult
   /**
-   * Called when a login failed, to log it: with a `LoginError`, `ConnectionError` or `TimeoutError`, or with what
+   * Called when a login failed, to log it: with a `LoginError`, `NetworkError` or `TimeoutError`, or with what
    * `onConnected` threw. Returns a response of your own, or nothing for a page that says what happened and links to the
    * start of the login. What it throws is thrown by the handler.
    */

@@ -1,4 +1,4 @@
-import { ConnectionError, InvalidArgumentError, LoginError, TimeoutError } from '../errors/index.ts'
+import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
@@ -160,7 +160,7 @@ function isSpeculative({ headers }: Request): boolean {
 }
 
 function isLoginFailure(error: unknown): error is LoginFailure {
-  return error instanceof LoginError || error instanceof ConnectionError || error instanceof TimeoutError
+  return error instanceof LoginError || error instanceof NetworkError || error instanceof TimeoutError
 }
 
 function toError(thrown: unknown): Error {

@@ -1,6 +1,6 @@
-import { watch } from '../http/hooks.ts'
+import { checkFunction, checkOptions } from '../check-options.ts'
+import { notify } from '../http/hooks.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
-import { checkFunction, checkOptions } from './check-options.ts'
 
 /** What the adapter reads from a request of `node:http`, `node:http2` or Express. */
 export interface NodeRequest {
@@ -67,7 +67,7 @@ export function toNodeListener(
     } catch (error) {
       if (next === undefined) {
         sendFailure(response)
-        watch(() => onError?.(error))
+        notify(() => onError?.(error))
         return
       }
       try {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { mapStorage } from './helpers/storages.ts'
 import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
-import { type Connection, ConnectionStore } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import { type Connection, ConnectionStore } from '../../src/oauth.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { mapStorage, type OpenStorage, storages, watched } from './helpers/storages.ts'
 import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
 

@@ -9,8 +9,8 @@ import {
   OAuthApp,
   type OAuthAppOptions,
   PublicOAuthApp,
-} from '../../src/oauth/index.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts'
+} from '../../src/oauth.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox.ts'
 import { Browser } from './helpers/browser.ts'
 
 const secret = 'a secret of this app, 32 characters or more'

@@ -7,7 +7,7 @@ import {
 } from 'node:http2'
 import { type AddressInfo, connect, type Server } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { toNodeListener } from '../../src/oauth/index.ts'
+import { toNodeListener } from '../../src/oauth.ts'
 
 type AnyRequest = IncomingMessage | Http2ServerRequest
 type AnyResponse = ServerResponse | Http2ServerResponse

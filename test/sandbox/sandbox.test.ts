@@ -4,9 +4,9 @@ import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
 import { createReception } from '../../src/sandbox/http/reception.ts'
 import { Waits } from '../../src/sandbox/http/waits.ts'
-import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
 import { readOptions } from '../../src/sandbox/options.ts'
 import { Service } from '../../src/sandbox/service.ts'
+import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

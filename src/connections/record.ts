@@ -1,7 +1,7 @@
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { isObject, parseObject } from '../../json.ts'
-import type { Me } from '../../models/me.ts'
-import { createSealer, type Sealer, type SealSecret } from '../seal.ts'
+import { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import { isObject, parseObject } from '../json.ts'
+import type { Me } from '../models/me.ts'
+import { createSealer, type Sealer, type SealSecret } from '../oauth/seal.ts'
 import { type Connection, connectionOf } from './connection.ts'
 
 /** A connection with its token: what an entry holds. */

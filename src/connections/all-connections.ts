@@ -1,6 +1,6 @@
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { watch } from '../../http/hooks.ts'
-import type { WebAbortSignal } from '../../web-types.ts'
+import { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import { notify } from '../http/hooks.ts'
+import type { WebAbortSignal } from '../web-types.ts'
 import { mapBounded } from './bounded.ts'
 import { keyMatches } from './connection-key.ts'
 import type { ConnectionFilter, ReadConnection } from './connection-list.ts'
@@ -60,7 +60,7 @@ export class AllConnections {
       checked += 1
       if (result instanceof ConnectionStoreError) unreadable.push(result)
       else if (result) resealed += 1
-      watch(() => onProgress?.({ checked, resealed }))
+      notify(() => onProgress?.({ checked, resealed }))
     }
     return { checked, resealed, unreadable }
   }

@@ -1,7 +1,7 @@
-import { InvalidArgumentError } from '../../errors/index.ts'
-import type { ClientOptions } from '../../http/options.ts'
-import { readSettings } from '../../http/settings.ts'
-import type { SealSecret } from '../seal.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import type { ClientOptions } from '../http/options.ts'
+import { readClientSettings } from '../http/settings.ts'
+import type { SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import { Entries } from './entries.ts'
@@ -70,7 +70,7 @@ export interface StoreSettings {
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
   const { storage, secret, prefix = 'connections', onRevoked, keepRevoked = false, clientId, client = {} } = options
   // What every client would refuse is refused here, before there is a token to lose.
-  const { baseUrl: url } = readSettings({ ...client, baseUrl: options.baseUrl, accessToken: () => '' })
+  const { baseUrl: url } = readClientSettings({ ...client, baseUrl: options.baseUrl, accessToken: () => '' })
   const service = `${url.protocol.slice(0, -1)}.${url.host}${url.pathname.replace(/\/$/, '')}`
   return {
     baseUrl: url.href,

@@ -1,5 +1,5 @@
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import type { AccessTokenSource } from '../../http/authorization.ts'
+import { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import type { AccessTokenSource } from '../http/authorization.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionRecord } from './record.ts'
 import type { StoreSettings } from './store-options.ts'

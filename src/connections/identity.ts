@@ -1,8 +1,8 @@
-import { SupportWorkspace } from '../../client.ts'
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { AuthenticationError, InvalidArgumentError } from '../../errors/index.ts'
-import type { Me } from '../../models/me.ts'
-import type { AccessToken } from '../access-token.ts'
+import { SupportWorkspace } from '../client.ts'
+import { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
+import type { Me } from '../models/me.ts'
+import type { AccessToken } from '../oauth/access-token.ts'
 import { type Connection, connectionOf } from './connection.ts'
 import type { StoreSettings } from './store-options.ts'
 

@@ -1,4 +1,4 @@
-import { parseObject } from '../../json.ts'
+import { parseObject } from '../json.ts'
 import { byAge, type EntryId, idPattern, newEntryId, timeOf } from './entry-id.ts'
 import type { KeyedStorage } from './keyed-storage.ts'
 import { damagedEntry } from './record.ts'

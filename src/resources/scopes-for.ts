@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { type OperationId, operations } from '../resources/operations.ts'
 import type { Scope } from '../scopes.ts'
+import { type OperationId, operations } from './operations.ts'
 
 /**
  * The scopes that some operations need together, each once, in the order of the operations: what to ask for at login.

@@ -1,5 +1,5 @@
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { isError, safeCause } from '../../errors/redact.ts'
+import { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import { isError, safeCause } from '../errors/redact.ts'
 import { isConnectionKey } from './connection-key.ts'
 import type { EntryId } from './entry-id.ts'
 import type { ConnectionStorage } from './storage.ts'

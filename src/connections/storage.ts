@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../../errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 
 /**
  * Where connections are kept: any storage of this shape, such as one of `unstorage`. Its methods may be synchronous. An
