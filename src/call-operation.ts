@@ -4,9 +4,10 @@ import type { ParsedResponse } from './http/attempt.ts'
 import { type CapturedInput, captureInput } from './http/input.ts'
 import type { CallOptions } from './http/options.ts'
 import type { SendOptions } from './http/transport.ts'
+import type { ListOptions } from './list-options.ts'
 import { copyListOptions, listOptionNames } from './list-options.ts'
 import { checkOperation, type InputOf, type Operation, type OperationInput, type OutputOf } from './operation.ts'
-import { type ListOptions, Paginated } from './pagination.ts'
+import { Paginated } from './pagination.ts'
 
 /** What calling an operation gives: pages for a list, one answer for anything else. */
 export type ResultOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }

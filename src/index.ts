@@ -40,6 +40,7 @@ export type {
 } from './http/hooks.ts'
 export type { AppInfo, CallOptions, ClientOptions } from './http/options.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
+export type { ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'
 export type {
   AssignConversationBody,
@@ -70,6 +71,7 @@ export { schemas } from './models/schemas.ts'
 export type { CreateSegmentBody, Segment, UpdateSegmentBody } from './models/segment.ts'
 export type { CreateTaskBody, Task, UpdateTaskBody } from './models/task.ts'
 export type { User } from './models/user.ts'
+export type { ListQuery } from './operation.ts'
 export {
   defineOperation,
   type Envelope,
@@ -82,7 +84,7 @@ export {
   type PathParameter,
   type QueryValue,
 } from './operation.ts'
-export { type ListOptions, type ListQuery, type Page, Paginated } from './pagination.ts'
+export { type Page, Paginated } from './pagination.ts'
 export type { OperationId } from './resources/operations.ts'
 export type { KnownScope, Scope } from './scopes.ts'
 export { toDate } from './time.ts'

@@ -1,6 +1,23 @@
 import { InvalidArgumentError } from './errors/index.ts'
+import type { CallOptions } from './http/options.ts'
 import { callOptionNames, checkHeaders } from './http/settings.ts'
-import type { ListOptions } from './pagination.ts'
+
+/** The options of a list call. Timeouts and retries apply to each page. They are read when the list is called. */
+export interface ListOptions extends CallOptions {
+  /**
+   * Which cursor leads to the next page: `forward` follows `after`, `backward` follows `before`. The query's cursor only
+   * says where to start: the first page sends it, whatever the direction. Defaults to `backward` when the query has
+   * `before`, otherwise to `forward`.
+   */
+  readonly direction?: 'forward' | 'backward' | undefined
+  /** Maximum number of items in total. Defaults to no maximum. */
+  readonly maxItems?: number | undefined
+  /**
+   * Whether to fetch the next page while you work on this one, from the second page on and never more than one ahead. A
+   * page that could not be fetched ahead is fetched again when the loop reaches it. Defaults to true.
+   */
+  readonly prefetch?: boolean | undefined
+}
 
 /** Every option of a list. One that is missing here does not compile. */
 export const listOptionNames = Object.keys({

@@ -1,6 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from './errors/index.ts'
-import type { ListQuery } from './pagination.ts'
 import type { Scope } from './scopes.ts'
 
 /** Where the knowledge of an operation comes from, best first. `inferred` ones are guesses by analogy. */
@@ -142,6 +141,19 @@ export type PathParameter<Path extends string> = Path extends `${string}{${infer
 
 /** A value that a query can hold. `undefined` and `null` are left out; a list repeats its parameter. */
 export type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[]
+
+/** The query of a list (specification, section 4). A field that is null or undefined is left out. */
+export interface ListQuery {
+  /**
+   * Number of items per page, at least 1. The service's default and maximum are not documented. To limit the total, use
+   * `maxItems`.
+   */
+  readonly limit?: number | null | undefined
+  /** Cursor of a page's `after`: starts after this point. Cannot be combined with `before`. */
+  readonly after?: string | null | undefined
+  /** Cursor of a page's `before`: starts before this point and, unless `direction` is set, walks backward. */
+  readonly before?: string | null | undefined
+}
 
 /** What a call of an operation takes, beside its options. */
 export interface OperationInput {

@@ -2,11 +2,10 @@ import { Call, type WithResponse } from './call.ts'
 import { InvalidArgumentError, PaginationError } from './errors/index.ts'
 import { forwardAbort } from './http/call-clock.ts'
 import type { PageCursors } from './http/envelope.ts'
-import type { CallOptions } from './http/options.ts'
 import { isRepeatable } from './http/retry.ts'
 import type { JsonObject } from './json.ts'
-import { checkInteger, copyListOptions } from './list-options.ts'
-import type { Operation } from './operation.ts'
+import { checkInteger, copyListOptions, type ListOptions } from './list-options.ts'
+import type { ListQuery, Operation } from './operation.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -16,36 +15,6 @@ export interface Page<Item> {
   readonly after: string | null
   /** The cursor of the previous page; null when there is none. Opaque: pass it back as it is. */
   readonly before: string | null
-}
-
-/** The query of a list (specification, section 4). A field that is null or undefined is left out. */
-export interface ListQuery {
-  /**
-   * Number of items per page, at least 1. The service's default and maximum are not documented. To limit the total, use
-   * `maxItems`.
-   */
-  readonly limit?: number | null | undefined
-  /** Cursor of a page's `after`: starts after this point. Cannot be combined with `before`. */
-  readonly after?: string | null | undefined
-  /** Cursor of a page's `before`: starts before this point and, unless `direction` is set, walks backward. */
-  readonly before?: string | null | undefined
-}
-
-/** The options of a list call. Timeouts and retries apply to each page. They are read when the list is called. */
-export interface ListOptions extends CallOptions {
-  /**
-   * Which cursor leads to the next page: `forward` follows `after`, `backward` follows `before`. The query's cursor only
-   * says where to start: the first page sends it, whatever the direction. Defaults to `backward` when the query has
-   * `before`, otherwise to `forward`.
-   */
-  readonly direction?: 'forward' | 'backward' | undefined
-  /** Maximum number of items in total. Defaults to no maximum. */
-  readonly maxItems?: number | undefined
-  /**
-   * Whether to fetch the next page while you work on this one, from the second page on and never more than one ahead. A
-   * page that could not be fetched ahead is fetched again when the loop reaches it. Defaults to true.
-   */
-  readonly prefetch?: boolean | undefined
 }
 
 /** Fetches one page. */

@@ -1,15 +1,4 @@
-import type { WebHeaders } from '../web-types.ts'
-import { RequestError, type RequestErrorDetails } from './request-error.ts'
-
-/** The facts of an HTTP answer beside its body. */
-export interface ResponseInfo {
-  /** The HTTP status. */
-  readonly status: number
-  /** A copy of the headers, without cookies. */
-  readonly headers: WebHeaders
-  /** The value of `x-request-id` or `request-id`, when the service sends one. */
-  readonly requestId: string | undefined
-}
+import { RequestError, type RequestErrorDetails, type ResponseInfo } from './request-error.ts'
 
 export interface ApiErrorDetails extends RequestErrorDetails {
   readonly status: number

@@ -7,7 +7,6 @@ export {
   NotFoundError,
   PermissionDeniedError,
   RateLimitError,
-  type ResponseInfo,
   ServerError,
   UnprocessableError,
 } from './api-error.ts'
@@ -18,6 +17,7 @@ export {
   type Outcome,
   PaginationError,
   RequestError,
+  type ResponseInfo,
   TimeoutError,
   UnexpectedResponseError,
   type UnexpectedResponseReason,

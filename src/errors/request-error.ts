@@ -1,4 +1,4 @@
-import type { ResponseInfo } from './api-error.ts'
+import type { WebHeaders } from '../web-types.ts'
 import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
@@ -22,6 +22,16 @@ export interface Attempt {
   readonly error?: string
   /** How long the client waited after it, in ms, when it tried again. */
   readonly wait?: number
+}
+
+/** The facts of an HTTP answer beside its body. */
+export interface ResponseInfo {
+  /** The HTTP status. */
+  readonly status: number
+  /** A copy of the headers, without cookies. */
+  readonly headers: WebHeaders
+  /** The value of `x-request-id` or `request-id`, when the service sends one. */
+  readonly requestId: string | undefined
 }
 
 export interface RequestErrorDetails extends ErrorDetails {

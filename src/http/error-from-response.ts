@@ -15,7 +15,6 @@ import {
 } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import type { ErrorBody } from './envelope.ts'
-import { hintFor } from './failure.ts'
 
 /** What is known about an error response. */
 export interface ResponseFacts {
@@ -131,4 +130,11 @@ const hints: Readonly<Record<number, string>> = {
   403: 'The token or the person behind it may not do this: use one that may.',
   404: 'Check the id, and that it belongs to the organization of the token.',
   422: 'Check the fields of the body: the service understood it but did not accept it.',
+}
+
+/** The next step after a failed call. Where a write may have taken effect, that comes before anything else. */
+export function hintFor(operation: Operation, outcome: Outcome, otherwise: string): string {
+  return outcome === 'unknown' && operation.method !== 'GET'
+    ? 'The write may have been applied. Check before retrying it.'
+    : otherwise
 }

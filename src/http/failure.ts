@@ -14,7 +14,7 @@ import { isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
 import { isConnectError } from './connect-error.ts'
-import { errorClassFor, errorFromResponse, type ResponseFacts } from './error-from-response.ts'
+import { errorClassFor, errorFromResponse, hintFor, type ResponseFacts } from './error-from-response.ts'
 import { BadFetch } from './response.ts'
 import type { FailedAttempt } from './retry.ts'
 
@@ -220,11 +220,4 @@ export function noTokenFailure(operation: Operation, thrown: unknown): Pick<Atte
 
 function deepest(error: Error): Error {
   return error.cause instanceof Error ? deepest(error.cause) : error
-}
-
-/** The next step after a failed call. Where a write may have taken effect, that comes before anything else. */
-export function hintFor(operation: Operation, outcome: Outcome, otherwise: string): string {
-  return outcome === 'unknown' && operation.method !== 'GET'
-    ? 'The write may have been applied. Check before retrying it.'
-    : otherwise
 }

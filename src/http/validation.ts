@@ -4,7 +4,6 @@ import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
 import { notify } from './hooks.ts'
 import { UnusableResponse } from './response.ts'
-import type { ClientSettings } from './settings.ts'
 
 /**
  * What to do with a response that does not match its schema:
@@ -30,6 +29,12 @@ export interface Drift {
   readonly received: string
   /** How often the field mismatched in this response: on a list, usually once per item. */
   readonly count: number
+}
+
+/** How a client checks responses. */
+interface ValidationSettings {
+  readonly validation: ValidationMode
+  readonly onDrift: ((drift: Drift) => void) | undefined
 }
 
 /** One place where a value does not match its schema. */
@@ -100,7 +105,7 @@ const kinds = new Set(
 export async function validateResponse(
   operation: Operation,
   data: unknown,
-  settings: ClientSettings,
+  settings: ValidationSettings,
 ): Promise<unknown> {
   const schema = operation.response
   if (schema === undefined || operation.envelope === 'none' || !isWanted(operation, settings)) return data
@@ -120,7 +125,7 @@ export async function validateResponse(
 }
 
 /** Observing is wasted when nobody listens. */
-function isWanted(operation: Operation, { validation, onDrift }: ClientSettings): boolean {
+function isWanted(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
   if (isOwn(operation)) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
 }

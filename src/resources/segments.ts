@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import {
   type CreateSegmentBody,
   createSegmentBodySchema,
@@ -9,7 +10,8 @@ import {
   type UpdateSegmentBody,
   updateSegmentBodySchema,
 } from '../models/segment.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource } from './resource.ts'
 
 export const segmentOperations = {
