@@ -75,7 +75,7 @@ export class Contacts<out A extends Actor = Actor> extends Resource<A> {
     return this.call(contactOperations.create, { body }, options)
   }
 
-  /** Changes a contact. Scope `contacts:write` (reference, row 14). */
+  /** Updates a contact. Scope `contacts:write` (reference, row 14). */
   update(id: string, body: UpdateContactBody, options?: CallOptions): Call<Contact> {
     return this.call(contactOperations.update, { path: { id }, body }, options)
   }

@@ -98,7 +98,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Changes status, spam mark or pin of a conversation. Scope `conversations:write`.
+   * Updates the status, spam flag or pin of a conversation. Scope `conversations:write`.
    *
    * @experimental Inferred: method, path and fields are guesses by analogy (reference, section 1.1).
    */
@@ -118,7 +118,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Takes the assignment of a conversation back. Scope `conversations:write`.
+   * Unassigns a conversation. Scope `conversations:write`.
    *
    * @experimental Inferred: method and path are guesses by analogy (reference, section 1.1).
    */

@@ -21,7 +21,7 @@ export const segmentOperations = inferredOperations('segments', {
   update: updateSegmentBodySchema,
 })
 
-/** The segments of the organization. That they exist is documented; their paths and fields are not. */
+/** The segments of the organization. The documents name them, but not their paths and fields. */
 export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the segments. Scope `segments:read`.
@@ -51,7 +51,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Changes a segment. Scope `segments:write`.
+   * Updates a segment. Scope `segments:write`.
    *
    * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
    */

@@ -21,7 +21,7 @@ export const taskOperations = inferredOperations('tasks', {
   update: updateTaskBodySchema,
 })
 
-/** The tasks of the organization. That they exist is documented; their paths and fields are not. */
+/** The tasks of the organization. The documents name them, but not their paths and fields. */
 export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the tasks. Scope `tasks:read`.
@@ -51,7 +51,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Changes a task. Scope `tasks:write`.
+   * Updates a task. Scope `tasks:write`.
    *
    * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
    */
