@@ -1,6 +1,6 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
-export { Call, type WithResponse } from './call.ts'
+export type { Call, WithResponse } from './call.ts'
 export type { OptionsOf, ResultOf } from './call-operation.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
@@ -81,20 +81,10 @@ export {
   type Operation,
   type OperationInput,
   type OutputOf,
-  type PathParameter,
   type QueryValue,
 } from './operation.ts'
-export { type Page, Paginated } from './pagination.ts'
+export type { Page, Paginated } from './pagination.ts'
 export type { OperationId } from './resources/operations.ts'
 export type { KnownScope, Scope } from './scopes.ts'
 export { toDate } from './time.ts'
-export type {
-  FetchInit,
-  FetchResponse,
-  WebAbortSignal,
-  WebFetch,
-  WebHeaders,
-  WebRequest,
-  WebResponse,
-  WebURL,
-} from './web-types.ts'
+export type { FetchInit, FetchResponse, WebFetch } from './web-types.ts'

@@ -1,3 +1,5 @@
+// src/errors holds the error classes and the redaction of secrets. It imports nothing from other folders.
+
 export {
   ActorSelfRequiredError,
   ApiError,

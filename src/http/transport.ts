@@ -1,3 +1,6 @@
+// src/http sends calls: it captures and checks their input, builds requests, retries, and reads responses. It knows
+// operations as data only, and must not import resources, pages, clients or logins.
+
 import type { Method, Operation } from '../operation.ts'
 import { attempt, type ParsedResponse } from './attempt.ts'
 import { CallClock, TimeLimit, untilAborted } from './call-clock.ts'

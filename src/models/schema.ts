@@ -1,3 +1,5 @@
+// src/models holds the interfaces of the service's objects and their schemas. It imports nothing from other folders.
+
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import * as z from 'zod/mini'
 

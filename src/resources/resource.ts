@@ -1,3 +1,6 @@
+// src/resources has one file per resource: its operations as data, then a thin class with a method for each. It must not
+// import clients, logins or the sandbox.
+
 import type { Actor } from '../actor.ts'
 import { callOperation, type OptionsOf, type ResultOf, type Sender } from '../call-operation.ts'
 import type { InputOf, Operation } from '../operation.ts'
