@@ -46,7 +46,7 @@ export class CallRecord {
     if (started === undefined) return
     this.#attempt = undefined
     const attempt = this.attempts.length + 1
-    const duration = performance.now() - started.start
+    const duration = Math.round(performance.now() - started.start)
     const status = response?.status
     this.#response = response
     this.attempts.push({
@@ -81,7 +81,7 @@ export class CallRecord {
   end(failed?: { readonly error: unknown; readonly aborted: boolean }): void {
     emit(this.#hooks, 'onOperationEnd', {
       ...this.#event,
-      duration: performance.now() - this.#start,
+      duration: Math.round(performance.now() - this.#start),
       attempts: this.attempts.length,
       status: this.#response?.status,
       requestId: this.#response?.requestId,

@@ -12,7 +12,7 @@ export class RateGate {
 
   /** Time until the gate opens, in milliseconds. 0 if it is open. */
   get remaining(): number {
-    return Math.max(0, this.#opensAt - performance.now())
+    return Math.max(0, Math.ceil(this.#opensAt - performance.now()))
   }
 
   /** Closes the gate for at least the given time, in milliseconds. */
