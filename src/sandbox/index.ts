@@ -12,9 +12,9 @@ export type {
   User as SandboxUser,
 } from './data/shapes.ts'
 export type { Fault, FaultRule, Faults } from './faults/fault.ts'
-export type { RecordedRequest } from './http/exchange.ts'
+export type { RecordedRequest } from './incoming-request.ts'
 export type { SandboxApp, SandboxOptions } from './options.ts'
+export type { TokenOptions } from './sandbox.ts'
 export { createSandbox, type Sandbox, startSandbox } from './sandbox.ts'
 export type { EffectiveWrite } from './service.ts'
 export type { OrganizationState, SandboxState } from './state.ts'
-export type { TokenOptions } from './tokens.ts'

@@ -1,5 +1,5 @@
+import { allScopes, isScope, type Scope } from './data/scope-catalog.ts'
 import type { SeedCounts } from './data/seed.ts'
-import { allScopes, isScope, type Scope } from './scopes.ts'
 
 /** What {@link startSandbox} and {@link createSandbox} take; every option has a default. */
 export interface SandboxOptions {

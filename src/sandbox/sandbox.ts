@@ -1,16 +1,22 @@
 import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
+import type { Member } from './data/shapes.ts'
+import type { Workspace } from './data/workspace.ts'
 import type { Fault, Faults } from './faults/fault.ts'
 import { FaultList } from './faults/fault-list.ts'
-import { createHandlers } from './handlers.ts'
-import type { RecordedRequest } from './http/exchange.ts'
-import { createFetch } from './http/in-process.ts'
-import { createReception, type Reception, type ReceptionParts } from './http/reception.ts'
-import { listen, type RunningServer } from './http/server.ts'
-import { Waits } from './http/waits.ts'
-import { checkRedirectUri, readOptions, type SandboxApp, type SandboxOptions, type Settings } from './options.ts'
+import type { RecordedRequest } from './incoming-request.ts'
+import {
+  checkRedirectUri,
+  checkScopes,
+  readOptions,
+  type SandboxApp,
+  type SandboxOptions,
+  type Settings,
+} from './options.ts'
+import { createReception, type Reception, type ReceptionParts, Waits } from './server/handle-request.ts'
+import { createFetch, createHandlers } from './server/in-process.ts'
+import { listen, type RunningServer } from './server/listen.ts'
 import { Service } from './service.ts'
-import { createState, type SandboxState } from './state.ts'
-import { issueToken, type TokenOptions } from './tokens.ts'
+import { createState, type SandboxState, workspaceOf } from './state.ts'
 
 /** A running local copy of the service, and the view behind its API that tests need. */
 export interface Sandbox extends AsyncDisposal {
@@ -114,4 +120,36 @@ function present({ service, faults, requests, waits, receive }: Parts, server: R
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** What a token is to be bound to. */
+export interface TokenOptions {
+  /** Default: `'app'`. */
+  actor?: 'app' | 'self'
+  /** Granted scopes; for `self` less what the person's role may not have. Default: all that the app declares. */
+  scopes?: readonly string[]
+  /** Organization id. Default: the first organization. */
+  organization?: string
+  /** Membership id of the person that a `self` token acts as. Default: the first member with `role`. */
+  member?: string
+  /** Role of the person that a `self` token acts as, `'admin'` being the owner. Default: `'admin'`. */
+  role?: 'admin' | 'moderator' | 'agent'
+}
+
+export function issueToken(service: Service, options: TokenOptions = {}): string {
+  const { actor = 'app', scopes = service.settings.app.scopes, organization, member, role = 'admin' } = options
+  const workspace = organization === undefined ? service.home : workspaceOf(service, organization)
+  return service.grants.addToken({
+    actor,
+    scopes: checkScopes(scopes),
+    organizationId: workspace.organization.id,
+    memberId: actor === 'self' ? personFor(workspace, member, role).id : undefined,
+  })
+}
+
+function personFor(workspace: Workspace, membershipId: string | undefined, role: string): Member {
+  const person = membershipId === undefined ? workspace.memberWithRole(role) : workspace.members.get(membershipId)
+  if (person !== undefined) return person
+  const wanted = membershipId === undefined ? `with the role ${role}` : `with the membership id ${membershipId}`
+  throw new TypeError(`The organization ${workspace.organization.id} has no member ${wanted}.`)
 }

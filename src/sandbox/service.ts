@@ -1,6 +1,6 @@
+import { Grants } from './data/grants.ts'
 import { seedWorkspaces } from './data/seed.ts'
 import type { Workspace } from './data/workspace.ts'
-import { Grants } from './oauth/grants.ts'
 import type { Settings } from './options.ts'
 
 /** A write that took effect. */

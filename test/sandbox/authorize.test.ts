@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { allScopes } from '../../src/sandbox/scopes.ts'
+import { allScopes } from '../../src/sandbox/data/scope-catalog.ts'
 import { authorize, authorizeParameters, call, postForm, redirected, redirectUri, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -1,5 +1,5 @@
 import { Collection } from './collection.ts'
-import { createRandom, type Random } from './random.ts'
+import { createRandom, type Random } from './seeded-random.ts'
 import type {
   Contact,
   Conversation,
@@ -48,6 +48,11 @@ export class Workspace {
   /** The first admin to join owns the organization: the documents name an owner but no field that tells who it is. */
   get owner(): Member | undefined {
     return this.members.find((member) => member.role === 'admin')
+  }
+
+  /** The first member with this role who has not left; for `admin` that is the owner. */
+  memberWithRole(role: string): Member | undefined {
+    return this.members.find((member) => member.role === role && !member.archived)
   }
 
   contactByEmail(email: string): Contact | undefined {

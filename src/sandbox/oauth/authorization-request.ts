@@ -1,6 +1,6 @@
-import { badRequest } from '../http/refusal.ts'
+import { isScope, type Scope, splitScope } from '../data/scope-catalog.ts'
+import { badRequest } from '../http-error.ts'
 import type { Settings } from '../options.ts'
-import { isScope, type Scope, splitScope } from '../scopes.ts'
 import { parameter, repeatedParameter } from './parameters.ts'
 import { AuthorizationError } from './redirect.ts'
 

@@ -1,14 +1,13 @@
-import { type Exchange, mediaType } from '../http/exchange.ts'
-import { badRequest, Refusal } from '../http/refusal.ts'
-import type { Route } from '../http/route.ts'
-import { isObject } from '../operations/fields.ts'
-import { wordsFor } from '../scopes.ts'
+import { capByRole, wordsFor } from '../data/scope-catalog.ts'
+import type { Role } from '../data/shapes.ts'
+import { badRequest, Refusal } from '../http-error.ts'
+import type { Route } from '../incoming-request.ts'
+import { type Exchange, mediaType, parseJsonObject } from '../incoming-request.ts'
 import type { Service } from '../service.ts'
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
 import { consentPage, refusalPage } from './consent-page.ts'
-import { type Decision, rolesOnOffer, settle } from './decision.ts'
 import { parameter } from './parameters.ts'
-import { AuthorizationError, redirect } from './redirect.ts'
+import { AuthorizationError, redirect, redirectLocation } from './redirect.ts'
 
 /** `GET /api/oauth/authorize` (specification, section 4; reference, section 1, row 1). */
 export function authorizeRoute(service: Service): Route {
@@ -86,15 +85,8 @@ function decisionFrom(parameters: URLSearchParams): Decision {
 }
 
 function jsonParameters(text: string): URLSearchParams {
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch {
-    throw badRequest('The body is not JSON.')
-  }
-  if (!isObject(body)) throw badRequest('The body must be a JSON object.')
   const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(body)) {
+  for (const [name, value] of Object.entries(parseJsonObject(text))) {
     if (typeof value !== 'string') throw badRequest('Every value must be a string.')
     parameters.set(name, value)
   }
@@ -127,4 +119,49 @@ function organizationsOnOffer(service: Service): { id: string; name: string; dom
   return [...service.workspaces.values()].map(({ organization: { id, display_name, domain } }) => {
     return { id, name: display_name, domain }
   })
+}
+
+/** What the person on the consent screen chose. */
+export interface Decision {
+  allow: boolean
+  organizationId: string | undefined
+  role: string | undefined
+}
+
+/** Where the browser goes after a decision. Throws an `AuthorizationError` unless a code was granted. */
+export function settle(service: Service, request: AuthorizationRequest, decision: Decision): string {
+  const fail = (code: string, description: string): AuthorizationError =>
+    new AuthorizationError(request, code, description)
+  if (!decision.allow) throw fail('access_denied', 'The person did not allow the access.')
+
+  const workspace = service.workspaces.get(decision.organizationId ?? '')
+  if (workspace === undefined) throw fail('invalid_request', 'target_organization_id is no eligible organization.')
+  const person = workspace.memberWithRole(decision.role ?? 'admin')
+  if (person === undefined) throw fail('invalid_request', 'The organization has nobody with this role.')
+  // An organization admin authorizes an app (specification, section 1); others can only let it act as themselves.
+  if (request.actor === 'app' && person.role !== 'admin') {
+    throw fail('access_denied', 'Only an organization admin may connect an app.')
+  }
+  const scopes = request.actor === 'self' ? capByRole(request.scopes, person.role) : request.scopes
+  if (scopes.length === 0) throw fail('invalid_scope', 'The role of this person allows none of the scopes.')
+
+  const code = service.grants.addCode({
+    grant: {
+      actor: request.actor,
+      scopes,
+      organizationId: workspace.organization.id,
+      memberId: request.actor === 'self' ? person.id : undefined,
+    },
+    redirectUri: request.redirectUri,
+    codeChallenge: request.codeChallenge,
+    expiresAt: service.settings.now() + service.settings.codeLifetime,
+  })
+  return redirectLocation(request, { code })
+}
+
+/** The roles that somebody has in every organization, most powerful first. */
+export function rolesOnOffer(service: Service): Role[] {
+  const roles: Role[] = ['admin', 'moderator', 'agent']
+  const workspaces = [...service.workspaces.values()]
+  return roles.filter((role) => workspaces.every((workspace) => workspace.memberWithRole(role) !== undefined))
 }

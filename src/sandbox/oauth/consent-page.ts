@@ -1,9 +1,9 @@
+import { type Scope, wordsFor } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import type { Refusal } from '../http/refusal.ts'
+import type { Refusal } from '../http-error.ts'
 import type { Settings } from '../options.ts'
-import { type Scope, wordsFor } from '../scopes.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { escapeHtml, htmlPage } from './html.ts'
+import { escapeHtml, htmlPage } from './html-page.ts'
 
 export interface ConsentQuestion {
   app: Settings['app']

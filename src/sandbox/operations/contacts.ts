@@ -1,8 +1,8 @@
 import type { Contact } from '../data/shapes.ts'
-import { notFound, validationFailed } from '../http/refusal.ts'
+import { notFound, validationFailed } from '../http-error.ts'
 import { optionalFlag, optionalText, requiredEmail } from './fields.ts'
 import { pageOrAll } from './listing.ts'
-import { type Answer, type Call, created, type Operation, ok } from './operation.ts'
+import { type Answer, type Call, created, type Operation, ok } from './service-operation.ts'
 
 export const contactOperations: readonly Operation[] = [
   {

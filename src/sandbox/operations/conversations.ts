@@ -1,8 +1,8 @@
 import type { Conversation, Member } from '../data/shapes.ts'
-import { notFound, validationFailed } from '../http/refusal.ts'
+import { notFound, validationFailed } from '../http-error.ts'
 import { optionalFlag, optionalText, requiredEmail, requiredText } from './fields.ts'
 import { pageOf } from './listing.ts'
-import { type Answer, actingPerson, type Call, created, noContent, type Operation, ok } from './operation.ts'
+import { type Answer, actingPerson, type Call, created, noContent, type Operation, ok } from './service-operation.ts'
 
 export const conversationOperations: readonly Operation[] = [
   {

@@ -1,4 +1,4 @@
-import type { Operation } from './operation.ts'
+import type { Operation } from './service-operation.ts'
 
 export const identityOperations: readonly Operation[] = [
   {

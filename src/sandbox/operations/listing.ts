@@ -1,6 +1,6 @@
 import type { Collection } from '../data/collection.ts'
-import { badRequest } from '../http/refusal.ts'
-import type { Answer, Call } from './operation.ts'
+import { badRequest } from '../http-error.ts'
+import type { Answer, Call } from './service-operation.ts'
 
 /** One page of a list, with `page_metadata` (specification, section 2). */
 export function pageOf<Item extends { id: string }>(call: Call, collection: Collection<Item>): Answer {

@@ -1,9 +1,9 @@
 import type { Conversation, Message } from '../data/shapes.ts'
-import { forbidden, notFound } from '../http/refusal.ts'
+import { forbidden, notFound } from '../http-error.ts'
 import { conversationOf } from './conversations.ts'
 import { optionalText, requiredText } from './fields.ts'
 import { pageOrAll } from './listing.ts'
-import { type Answer, actingPerson, type Call, created, noContent, type Operation, ok } from './operation.ts'
+import { type Answer, actingPerson, type Call, created, noContent, type Operation, ok } from './service-operation.ts'
 
 export const messageOperations: readonly Operation[] = [
   {

@@ -1,5 +1,5 @@
 import { optionalFlag, optionalObject, optionalText } from './fields.ts'
-import { type Answer, type Call, type Operation, ok } from './operation.ts'
+import { type Answer, type Call, type Operation, ok } from './service-operation.ts'
 
 export const organizationOperations: readonly Operation[] = [
   {

@@ -1,9 +1,9 @@
 import type { Collection } from '../data/collection.ts'
 import type { LooseRecord } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
-import { notFound } from '../http/refusal.ts'
+import { notFound } from '../http-error.ts'
 import { pageOrAll } from './listing.ts'
-import { type Call, created, noContent, type Operation, ok } from './operation.ts'
+import { type Call, created, noContent, type Operation, ok } from './service-operation.ts'
 
 /**
  * Tasks and segments. Scopes show that they can be read, created, updated and deleted (reference, section 5.2), but no

@@ -1,8 +1,8 @@
 import type { Member, Role } from '../data/shapes.ts'
-import { forbidden, notFound, validationFailed } from '../http/refusal.ts'
+import { forbidden, notFound, validationFailed } from '../http-error.ts'
 import { optionalChoice, optionalFlag, optionalText, requiredEmail } from './fields.ts'
 import { pageOrAll } from './listing.ts'
-import { type Answer, type Call, created, noContent, type Operation, ok } from './operation.ts'
+import { type Answer, type Call, created, noContent, type Operation, ok } from './service-operation.ts'
 
 export const userOperations: readonly Operation[] = [
   {

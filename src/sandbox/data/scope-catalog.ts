@@ -1,4 +1,4 @@
-import type { Role } from './data/shapes.ts'
+import type { Role } from './shapes.ts'
 
 /** The 16 scopes and what each grants, in words (reference, section 5.2). */
 const scopeWords = {

@@ -1,5 +1,5 @@
-import { firstHalf, type Outcome } from '../faults/spoil.ts'
-import type { Reception } from './reception.ts'
+import { firstHalf, type Outcome } from '../faults/apply-fault.ts'
+import type { Reception } from './handle-request.ts'
 
 /** The service as a function with the shape of `fetch`, with no socket in between. */
 export type SandboxFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -60,4 +60,31 @@ function fetchFailed(reason: string): TypeError {
 
 function socketError(reason: string): Error {
   return Object.assign(new Error(reason), { code: 'UND_ERR_SOCKET' })
+}
+
+/** msw request handlers that answer everything below `baseUrl` from the sandbox. */
+export async function createHandlers<Handler>(answer: SandboxFetch, baseUrl: string): Promise<Handler[]> {
+  const { http } = await loadMsw()
+  const handler = http.all(`${baseUrl.replace(/\/+$/, '')}/*`, async ({ request }) => {
+    try {
+      return await answer(request.clone())
+    } catch {
+      // msw turns what a handler throws into a status 500; this is how it is told of a connection that broke.
+      return Response.error()
+    }
+  })
+  return [handler as Handler]
+}
+
+async function loadMsw(): Promise<typeof import('msw')> {
+  try {
+    return await import('msw')
+  } catch (cause) {
+    throw new Error(
+      '`sandbox.handlers()` needs the package msw, which is not installed: `npm install --save-dev msw`.',
+      {
+        cause,
+      },
+    )
+  }
 }

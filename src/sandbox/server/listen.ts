@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { firstHalf, type Outcome } from '../faults/spoil.ts'
-import type { Reception } from './reception.ts'
-import { badRequest, Refusal } from './refusal.ts'
+import { firstHalf, type Outcome } from '../faults/apply-fault.ts'
+import { badRequest, Refusal } from '../http-error.ts'
+import type { Reception } from './handle-request.ts'
 
 export interface RunningServer {
   url: string

@@ -1,8 +1,8 @@
+import type { Grant } from '../data/grants.ts'
+import type { Scope } from '../data/scope-catalog.ts'
 import type { Member } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
-import { actorSelfRequired } from '../http/refusal.ts'
-import type { Grant } from '../oauth/grants.ts'
-import type { Scope } from '../scopes.ts'
+import { actorSelfRequired } from '../http-error.ts'
 import type { Service } from '../service.ts'
 
 /** One thing that the service can be asked to do, and who may ask. */

@@ -1,10 +1,10 @@
+import type { Grant } from '../data/grants.ts'
+import { capByRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
-import type { Grant } from '../oauth/grants.ts'
-import type { Operation } from '../operations/operation.ts'
-import { capByRole, type Scope } from '../scopes.ts'
+import { actorSelfRequired, forbidden, Refusal } from '../http-error.ts'
 import type { Service } from '../service.ts'
-import { actorSelfRequired, forbidden, Refusal } from './refusal.ts'
+import type { Operation } from './service-operation.ts'
 
 /** Whose request it is. */
 export interface Caller {

@@ -1,14 +1,10 @@
 import { Hono } from 'hono'
+import { notFound, Refusal } from '../http-error.ts'
+import type { Exchange, Route } from '../incoming-request.ts'
 import { authorizeRoute, consentRoute } from '../oauth/authorize.ts'
 import { tokenRoute } from '../oauth/token.ts'
-import { isObject } from '../operations/fields.ts'
-import { operations } from '../operations/index.ts'
-import type { Call, Operation } from '../operations/operation.ts'
+import { operationRoutes } from '../operations/index.ts'
 import type { Service } from '../service.ts'
-import { type Exchange, mediaType } from './exchange.ts'
-import { authorize, identify } from './guard.ts'
-import { badRequest, notFound, Refusal } from './refusal.ts'
-import type { Route } from './route.ts'
 
 /** Answers an exchange: the service itself, without what goes wrong on purpose and without CORS. */
 export type Router = (exchange: Exchange) => Promise<Response>
@@ -19,7 +15,7 @@ export function createRouter(service: Service): Router {
     authorizeRoute(service),
     consentRoute(service),
     tokenRoute(service),
-    ...operations.map((operation) => dataRoute(service, operation)),
+    ...operationRoutes(service),
   ]
   for (const route of routes) {
     app.on(route.method, route.path, (context) => {
@@ -45,39 +41,6 @@ export function createRouter(service: Service): Router {
     // The body was read when the request came in and travels in the exchange.
     return app.fetch(new Request(url, { method, headers }), { exchange })
   }
-}
-
-function dataRoute(service: Service, operation: Operation): Route {
-  const answer: Route['answer'] = (exchange, parameter) => {
-    const caller = identify(service, exchange.headers.get('authorization'))
-    authorize(caller, operation)
-    const call: Call = {
-      ...caller,
-      service,
-      parameter,
-      query: exchange.url.searchParams,
-      json: () => readJsonObject(exchange),
-    }
-    const { status, body } = operation.answer(call)
-    if (operation.method !== 'GET') {
-      service.writes.push({ operation: operation.name, path: exchange.url.pathname, at: service.settings.now() })
-    }
-    return body === undefined ? new Response(null, { status }) : Response.json(body, { status })
-  }
-  return { name: operation.name, method: operation.method, path: operation.path, answer }
-}
-
-function readJsonObject({ headers, bodyText }: Exchange): Record<string, unknown> {
-  const type = mediaType(headers.get('content-type'))
-  if (type !== 'application/json') throw badRequest('The body must be sent as `content-type: application/json`.')
-  let value: unknown
-  try {
-    value = JSON.parse(bodyText)
-  } catch {
-    throw badRequest('The body is not JSON.')
-  }
-  if (!isObject(value)) throw badRequest('The body must be a JSON object.')
-  return value
 }
 
 function methodsByPath(routes: readonly Route[]): Map<string, string[]> {

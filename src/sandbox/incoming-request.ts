@@ -1,3 +1,5 @@
+import { badRequest } from './http-error.ts'
+
 /** One request as it came in, its body already read, and what is known of it so far. */
 export interface Exchange {
   readonly method: string
@@ -70,4 +72,29 @@ function toRecord(parameters: URLSearchParams): Record<string, string | string[]
       return [name, values.length === 1 && values[0] !== undefined ? values[0] : values]
     }),
   )
+}
+
+/** One method of one path. */
+export interface Route {
+  readonly name: string
+  readonly method: string
+  /** With `:name` for what varies. */
+  readonly path: string
+  readonly answer: (exchange: Exchange, parameter: (name: string) => string) => Response
+}
+
+/** The JSON object in a body; throws a 400 when there is none. */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw badRequest('The body is not JSON.')
+  }
+  if (!isObject(value)) throw badRequest('The body must be a JSON object.')
+  return value
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Scope } from '../scopes.ts'
+import type { Scope } from './scope-catalog.ts'
 
 /** What a person allowed: it is bound to an organization and an actor, and for `self` to one of its members. */
 export interface Grant {

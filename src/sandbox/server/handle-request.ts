@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { type Outcome, spoil, statusAnswer } from '../faults/apply-fault.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { FaultList } from '../faults/fault-list.ts'
-import { type Outcome, spoil, statusAnswer } from '../faults/spoil.ts'
+import { type Exchange, type RecordedRequest, readExchange } from '../incoming-request.ts'
 import type { Service } from '../service.ts'
-import { corsHeaders, isPreflight, preflightAnswer } from './cors.ts'
-import { type Exchange, type RecordedRequest, readExchange } from './exchange.ts'
 import { createRouter } from './router.ts'
-import type { Waits } from './waits.ts'
 
 /** Takes a request, whichever way it came in, and says what becomes of it. */
 export type Reception = (request: Request) => Promise<Outcome>
@@ -57,4 +55,55 @@ export function createReception({ service, faults, requests, keptRequests, waits
     exchange.record.status = status
     return outcome
   }
+}
+
+/** Waits that all end at once when the sandbox closes, so that nothing keeps the process alive. */
+export class Waits {
+  readonly #pending = new Set<() => void>()
+
+  wait(milliseconds: number | undefined): Promise<void> {
+    if (milliseconds === undefined) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => finish(), milliseconds)
+      const finish = (): void => {
+        clearTimeout(timer)
+        this.#pending.delete(finish)
+        resolve()
+      }
+      this.#pending.add(finish)
+    })
+  }
+
+  end(): void {
+    for (const finish of this.#pending) finish()
+  }
+}
+
+/**
+ * Headers that let a page of this origin read the answer. The service's documents do not speak of CORS:
+ * the sandbox has it so that browser code can be tried at all.
+ */
+export function corsHeaders(allowed: boolean | readonly string[], origin: string | null): Record<string, string> {
+  if (origin === null || allowed === false) return {}
+  if (allowed !== true && !allowed.includes(origin)) return { vary: 'Origin' }
+  return {
+    'access-control-allow-origin': allowed === true ? '*' : origin,
+    'access-control-expose-headers': 'retry-after, x-request-id',
+    ...(allowed !== true && { vary: 'Origin' }),
+  }
+}
+
+/** The answer to a preflight. A page may send these two headers and the four methods that the service takes. */
+export function preflightAnswer(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+      'access-control-allow-headers': 'authorization, content-type',
+    },
+  })
+}
+
+export function isPreflight(method: string, headers: Headers): boolean {
+  return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 }
