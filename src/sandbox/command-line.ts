@@ -20,7 +20,7 @@ export class UsageError extends Error {}
 
 /** What the arguments ask for. Throws a {@link UsageError} when they make no sense. */
 export function readArguments(args: readonly string[]): 'help' | SandboxOptions {
-  const { values, positionals } = parse(args)
+  const { values, positionals } = parseCommandLine(args)
   if (values.help) return 'help'
   const [command, surplus] = positionals
   if (command !== 'sandbox') {
@@ -29,10 +29,10 @@ export function readArguments(args: readonly string[]): 'help' | SandboxOptions 
     )
   }
   if (surplus !== undefined) throw new UsageError(`\`sandbox\` takes no argument \`${surplus}\`.`)
-  const conversations = wholeNumber('conversations', values.conversations)
-  const autoConsent = consent(values['auto-consent'])
+  const conversations = readInteger('conversations', values.conversations)
+  const autoConsent = readConsent(values['auto-consent'])
   return {
-    port: wholeNumber('port', values.port) ?? 4010,
+    port: readInteger('port', values.port) ?? 4010,
     ...(values.host !== undefined && { host: values.host }),
     ...(conversations !== undefined && { conversations }),
     ...(autoConsent !== undefined && { autoConsent }),
@@ -51,7 +51,7 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-function parse(args: readonly string[]): ReturnType<typeof parseStrictly> {
+function parseCommandLine(args: readonly string[]): ReturnType<typeof parseStrictly> {
   try {
     return parseStrictly(args)
   } catch (error) {
@@ -65,13 +65,13 @@ function parseStrictly(args: readonly string[]) {
   return parseArgs({ args: [...args], options, allowPositionals: true })
 }
 
-function wholeNumber(name: string, text: string | undefined): number | undefined {
+function readInteger(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} takes a whole number, not \`${text}\`.`)
   return Number(text)
 }
 
-function consent(answer: string | undefined): 'allow' | 'deny' | undefined {
+function readConsent(answer: string | undefined): 'allow' | 'deny' | undefined {
   if (answer === undefined || answer === 'allow' || answer === 'deny') return answer
   throw new UsageError(`--auto-consent takes \`allow\` or \`deny\`, not \`${answer}\`.`)
 }

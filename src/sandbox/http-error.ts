@@ -3,14 +3,14 @@
  * The names `not_found`, `rate_limited`, `validation_failed`, `method_not_allowed` and `server_error` are the
  * sandbox's own: the documents give no code for these cases.
  */
-export class Refusal extends Error {
+export class HttpError extends Error {
   readonly status: number
   readonly code: string
   readonly headers: Record<string, string>
 
   constructor(status: number, code: string, description: string, headers: Record<string, string> = {}) {
     super(description)
-    this.name = 'Refusal'
+    this.name = 'HttpError'
     this.status = status
     this.code = code
     this.headers = headers
@@ -21,23 +21,23 @@ export class Refusal extends Error {
   }
 }
 
-export function badRequest(description: string): Refusal {
-  return new Refusal(400, 'invalid_request', description)
+export function badRequest(description: string): HttpError {
+  return new HttpError(400, 'invalid_request', description)
 }
 
-export function notFound(what: string): Refusal {
-  return new Refusal(404, 'not_found', `There is no such ${what}.`)
+export function notFound(what: string): HttpError {
+  return new HttpError(404, 'not_found', `There is no such ${what}.`)
 }
 
-export function forbidden(description: string): Refusal {
-  return new Refusal(403, 'forbidden', description)
+export function forbidden(description: string): HttpError {
+  return new HttpError(403, 'forbidden', description)
 }
 
-export function validationFailed(description: string): Refusal {
-  return new Refusal(422, 'validation_failed', description)
+export function validationFailed(description: string): HttpError {
+  return new HttpError(422, 'validation_failed', description)
 }
 
 /** The specification, section 7. */
-export function actorSelfRequired(): Refusal {
-  return new Refusal(422, 'actor_self_required', 'This operation requires an actor=self token.')
+export function actorSelfRequired(): HttpError {
+  return new HttpError(422, 'actor_self_required', 'This operation requires an actor=self token.')
 }

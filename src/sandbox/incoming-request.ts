@@ -1,7 +1,7 @@
 import { badRequest } from './http-error.ts'
 
 /** One request as it came in, its body already read, and what is known of it so far. */
-export interface Exchange {
+export interface IncomingRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Headers
@@ -31,13 +31,13 @@ export interface RecordedRequest {
 /** A record that is still being written. */
 export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
-export async function readExchange(request: Request, at: number): Promise<Exchange> {
+export async function readIncomingRequest(request: Request, at: number): Promise<IncomingRequest> {
   const url = new URL(request.url)
   const bodyText = await request.text()
   const record: OpenRecord = {
     method: request.method,
     path: url.pathname,
-    query: toRecord(url.searchParams),
+    query: parametersToObject(url.searchParams),
     headers: Object.fromEntries(request.headers),
     body: readBody(request.headers.get('content-type'), bodyText),
     status: undefined,
@@ -55,7 +55,7 @@ export function mediaType(contentType: string | null): string {
 function readBody(contentType: string | null, text: string): unknown {
   if (text === '') return undefined
   const type = mediaType(contentType)
-  if (type === 'application/x-www-form-urlencoded') return toRecord(new URLSearchParams(text))
+  if (type === 'application/x-www-form-urlencoded') return parametersToObject(new URLSearchParams(text))
   if (type !== 'application/json') return text
   try {
     return JSON.parse(text)
@@ -64,7 +64,7 @@ function readBody(contentType: string | null, text: string): unknown {
   }
 }
 
-function toRecord(parameters: URLSearchParams): Record<string, string | string[]> {
+function parametersToObject(parameters: URLSearchParams): Record<string, string | string[]> {
   const names = [...new Set(parameters.keys())]
   return Object.fromEntries(
     names.map((name) => {
@@ -80,7 +80,7 @@ export interface Route {
   readonly method: string
   /** With `:name` for what varies. */
   readonly path: string
-  readonly answer: (exchange: Exchange, parameter: (name: string) => string) => Response
+  readonly handle: (incoming: IncomingRequest, parameter: (name: string) => string) => Response
 }
 
 /** The JSON object in a body; throws a 400 when there is none. */

@@ -71,7 +71,7 @@ export const defaultRedirectUris: readonly string[] = [
 ]
 
 /** The options with every default filled in. */
-export interface Settings {
+export interface SandboxSettings {
   port: number
   host: string
   counts: SeedCounts
@@ -85,28 +85,28 @@ export interface Settings {
   maxLimit: number
 }
 
-export function readOptions(options: SandboxOptions): Settings {
+export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
   return {
-    port: wholeNumber('port', options.port, 0, 0, 65_535),
+    port: checkInteger('port', options.port, 0, 0, 65_535),
     host: options.host ?? '127.0.0.1',
     counts: {
-      organizations: wholeNumber('organizations', options.organizations, 2, 1),
-      conversations: wholeNumber('conversations', options.conversations, 120, 0),
-      messagesPerConversation: wholeNumber('messagesPerConversation', options.messagesPerConversation, 3, 0),
-      contacts: wholeNumber('contacts', options.contacts, 40, 0),
-      members: wholeNumber('members', options.members, 6, 1),
-      tasks: wholeNumber('tasks', options.tasks, 5, 0),
-      segments: wholeNumber('segments', options.segments, 3, 0),
+      organizations: checkInteger('organizations', options.organizations, 2, 1),
+      conversations: checkInteger('conversations', options.conversations, 120, 0),
+      messagesPerConversation: checkInteger('messagesPerConversation', options.messagesPerConversation, 3, 0),
+      contacts: checkInteger('contacts', options.contacts, 40, 0),
+      members: checkInteger('members', options.members, 6, 1),
+      tasks: checkInteger('tasks', options.tasks, 5, 0),
+      segments: checkInteger('segments', options.segments, 3, 0),
     },
     app: readApp(options.app ?? {}),
-    codeLifetime: wholeNumber('codeLifetime', options.codeLifetime, 60_000, 1),
+    codeLifetime: checkInteger('codeLifetime', options.codeLifetime, 60_000, 1),
     // Looked up at each call, so that a test which fakes the clock after the start is heard.
     now: options.now ?? (() => Date.now()),
     autoConsent: options.autoConsent,
     cors: options.cors ?? true,
     pagination: options.pagination ?? 'all',
-    defaultLimit: wholeNumber('defaultLimit', options.defaultLimit, 20, 1),
-    maxLimit: wholeNumber('maxLimit', options.maxLimit, 100, 1),
+    defaultLimit: checkInteger('defaultLimit', options.defaultLimit, 20, 1),
+    maxLimit: checkInteger('maxLimit', options.maxLimit, 100, 1),
   }
 }
 
@@ -126,7 +126,7 @@ export function checkScopes(names: readonly string[]): Scope[] {
   })
 }
 
-function readApp(app: Partial<SandboxApp>): Settings['app'] {
+function readApp(app: Partial<SandboxApp>): SandboxSettings['app'] {
   const redirectUris = app.redirectUris ?? defaultRedirectUris
   return {
     clientId: app.clientId ?? 'app_sandbox',
@@ -138,7 +138,7 @@ function readApp(app: Partial<SandboxApp>): Settings['app'] {
   }
 }
 
-function wholeNumber(
+function checkInteger(
   name: string,
   value: number | undefined,
   otherwise: number,

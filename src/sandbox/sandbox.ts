@@ -7,13 +7,13 @@ import type { RecordedRequest } from './incoming-request.ts'
 import {
   checkRedirectUri,
   checkScopes,
-  readOptions,
+  readSandboxOptions,
   type SandboxApp,
   type SandboxOptions,
-  type Settings,
+  type SandboxSettings,
 } from './options.ts'
-import { createReception, type Reception, type ReceptionParts, Waits } from './server/handle-request.ts'
-import { createFetch, createHandlers } from './server/in-process.ts'
+import { createRequestHandler, Delays, type RequestHandler, type RequestHandlerParts } from './server/handle-request.ts'
+import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
 import { Service } from './service.ts'
 import { createState, type SandboxState, workspaceOf } from './state.ts'
@@ -67,7 +67,7 @@ export interface Sandbox extends AsyncDisposal {
  * })
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const settings = readOptions(options)
+  const settings = readSandboxOptions(options)
   const parts = assemble(settings)
   return present(parts, await listen(parts.receive, settings.host, settings.port))
 }
@@ -79,27 +79,30 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
  * Throws a `TypeError` for an option that makes no sense.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  return present(assemble(readOptions(options)), { url: 'http://localhost:4010', close: () => Promise.resolve() })
+  return present(assemble(readSandboxOptions(options)), {
+    url: 'http://localhost:4010',
+    close: () => Promise.resolve(),
+  })
 }
 
-interface Parts extends ReceptionParts {
-  receive: Reception
+interface Parts extends RequestHandlerParts {
+  receive: RequestHandler
 }
 
-function assemble(settings: Settings): Parts {
-  const parts: ReceptionParts = {
+function assemble(settings: SandboxSettings): Parts {
+  const parts: RequestHandlerParts = {
     service: new Service(settings),
     faults: new FaultList(),
     requests: [],
     keptRequests: 10_000,
-    waits: new Waits(),
+    waits: new Delays(),
   }
-  return { ...parts, receive: createReception(parts) }
+  return { ...parts, receive: createRequestHandler(parts) }
 }
 
 function present({ service, faults, requests, waits, receive }: Parts, server: RunningServer): Sandbox {
   const { app } = service.settings
-  const fetch = createFetch(receive)
+  const fetch = createSandboxFetch(receive)
   const close = async (): Promise<void> => {
     waits.end()
     await server.close()
@@ -116,7 +119,7 @@ function present({ service, faults, requests, waits, receive }: Parts, server: R
     registerRedirectUri: (uri) => void app.redirectUris.push(checkRedirectUri(uri)),
     failNext: (fault) => void faults.add({ ...fault, path: /^\/api\// }),
     clearRequests: () => void requests.splice(0),
-    handlers: (baseUrl = server.url) => createHandlers(fetch, baseUrl),
+    handlers: (baseUrl = server.url) => createMswHandlers(fetch, baseUrl),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -138,7 +141,7 @@ export interface TokenOptions {
 
 export function issueToken(service: Service, options: TokenOptions = {}): string {
   const { actor = 'app', scopes = service.settings.app.scopes, organization, member, role = 'admin' } = options
-  const workspace = organization === undefined ? service.home : workspaceOf(service, organization)
+  const workspace = organization === undefined ? service.firstWorkspace : workspaceOf(service, organization)
   return service.grants.addToken({
     actor,
     scopes: checkScopes(scopes),

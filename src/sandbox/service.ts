@@ -1,7 +1,7 @@
 import { Grants } from './data/grants.ts'
 import { seedWorkspaces } from './data/seed.ts'
 import type { Workspace } from './data/workspace.ts'
-import type { Settings } from './options.ts'
+import type { SandboxSettings } from './options.ts'
 
 /** A write that took effect. */
 export interface EffectiveWrite {
@@ -14,18 +14,18 @@ export interface EffectiveWrite {
 
 /** All that the service knows. */
 export class Service {
-  readonly settings: Settings
+  readonly settings: SandboxSettings
   readonly workspaces: ReadonlyMap<string, Workspace>
-  readonly home: Workspace
+  readonly firstWorkspace: Workspace
   readonly grants = new Grants()
   readonly writes: EffectiveWrite[] = []
 
-  constructor(settings: Settings) {
+  constructor(settings: SandboxSettings) {
     this.settings = settings
     const workspaces = seedWorkspaces(settings.counts)
-    const [home] = workspaces
-    if (home === undefined) throw new TypeError('The sandbox needs at least one organization.')
-    this.home = home
+    const [firstWorkspace] = workspaces
+    if (firstWorkspace === undefined) throw new TypeError('The sandbox needs at least one organization.')
+    this.firstWorkspace = firstWorkspace
     this.workspaces = new Map(workspaces.map((workspace) => [workspace.organization.id, workspace]))
   }
 

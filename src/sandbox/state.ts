@@ -37,7 +37,7 @@ export interface SandboxState extends OrganizationState {
 }
 
 export function createState(service: Service): SandboxState {
-  const state = organizationState(service.home)
+  const state = organizationState(service.firstWorkspace)
   return Object.defineProperties(state, {
     organizations: getter(() => [...service.workspaces.values()].map(({ organization }) => organization)),
     writes: getter(() => service.writes),

@@ -3,8 +3,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
 import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
-import { readOptions } from '../../src/sandbox/options.ts'
-import { createReception, Waits } from '../../src/sandbox/server/handle-request.ts'
+import { readSandboxOptions } from '../../src/sandbox/options.ts'
+import { createRequestHandler, Delays } from '../../src/sandbox/server/handle-request.ts'
 import { Service } from '../../src/sandbox/service.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
@@ -42,9 +42,9 @@ describe('what was received', () => {
 
   test('is kept up to a number of requests', async () => {
     const requests: RecordedRequest[] = []
-    const service = new Service(readOptions({ conversations: 0 }))
-    const parts = { service, faults: new FaultList(), requests, keptRequests: 2, waits: new Waits() }
-    const receive = createReception(parts)
+    const service = new Service(readSandboxOptions({ conversations: 0 }))
+    const parts = { service, faults: new FaultList(), requests, keptRequests: 2, waits: new Delays() }
+    const receive = createRequestHandler(parts)
     for (const path of ['/1', '/2', '/3']) await receive(new Request(`http://localhost${path}`))
     expect(requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })
@@ -219,7 +219,7 @@ describe('starting', () => {
 
   test('leaves no timer behind when it closes', () => {
     vi.useFakeTimers()
-    const waits = new Waits()
+    const waits = new Delays()
     void waits.wait(60_000)
     expect(vi.getTimerCount()).toBe(1)
     waits.end()

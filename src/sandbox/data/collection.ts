@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-export interface PageQuery {
+export interface PageRequest {
   limit: number
   after?: string
   before?: string
@@ -16,8 +16,8 @@ export interface CursorPage<Item> {
 export class Collection<Item extends { id: string }> {
   readonly #name: string
   readonly #order: 'newest-first' | 'oldest-first'
-  readonly #entries = new Map<string, Entry<Item>>()
-  #sorted: Entry<Item>[] | undefined
+  readonly #entries = new Map<string, CollectionEntry<Item>>()
+  #sorted: CollectionEntry<Item>[] | undefined
   #lastSequence = 0
 
   constructor(name: string, order: 'newest-first' | 'oldest-first') {
@@ -63,7 +63,7 @@ export class Collection<Item extends { id: string }> {
   }
 
   /** One page, or `'bad-cursor'` when the cursor was not issued by this list. */
-  page({ limit, after, before }: PageQuery): CursorPage<Item> | 'bad-cursor' {
+  page({ limit, after, before }: PageRequest): CursorPage<Item> | 'bad-cursor' {
     const list = this.#list()
     let start = 0
     let end = Math.min(limit, list.length)
@@ -91,7 +91,7 @@ export class Collection<Item extends { id: string }> {
     return this.#order === 'newest-first' ? sequence < place : sequence > place
   }
 
-  #list(): Entry<Item>[] {
+  #list(): CollectionEntry<Item>[] {
     if (this.#sorted === undefined) {
       const entries = [...this.#entries.values()]
       this.#sorted = this.#order === 'newest-first' ? entries.reverse() : entries
@@ -100,7 +100,7 @@ export class Collection<Item extends { id: string }> {
   }
 }
 
-interface Entry<Item> {
+interface CollectionEntry<Item> {
   sequence: number
   item: Item
 }

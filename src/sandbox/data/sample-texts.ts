@@ -59,7 +59,7 @@ export const questions = [
   'Is there a way to merge two accounts?',
 ] as const
 
-export const answers = [
+export const replies = [
   'Thanks for writing, I am looking into it.',
   'Could you tell me which browser you use?',
   'This is fixed now. Please try again.',

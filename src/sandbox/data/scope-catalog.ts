@@ -1,7 +1,7 @@
 import type { Role } from './shapes.ts'
 
 /** The 16 scopes and what each grants, in words (reference, section 5.2). */
-const scopeWords = {
+const scopeDescriptions = {
   'conversations:read': 'Read conversations',
   'conversations:write': 'Create, update and assign conversations',
   'messages:read': 'Read messages',
@@ -20,10 +20,10 @@ const scopeWords = {
   'organization:write': 'Update the organization’s details and settings',
 } as const
 
-export type Scope = keyof typeof scopeWords
+export type Scope = keyof typeof scopeDescriptions
 
 // What is left of the `:write` scopes whose operations need a token of `self` (reference, section 1), some in whole.
-const scopeWordsOfApp: Partial<Record<Scope, string | null>> = {
+const appScopeDescriptions: Partial<Record<Scope, string | null>> = {
   'conversations:write': 'Update conversations',
   'messages:write': null,
   'notes:write': null,
@@ -33,15 +33,15 @@ const scopeWordsOfApp: Partial<Record<Scope, string | null>> = {
 }
 
 /** What a scope allows a token with this actor to do, in words; `null` when every operation of the scope needs `self`. */
-export function wordsFor(scope: Scope, actor: 'app' | 'self'): string | null {
-  const ofApp = scopeWordsOfApp[scope]
-  return actor === 'self' || ofApp === undefined ? scopeWords[scope] : ofApp
+export function describeScope(scope: Scope, actor: 'app' | 'self'): string | null {
+  const ofApp = appScopeDescriptions[scope]
+  return actor === 'self' || ofApp === undefined ? scopeDescriptions[scope] : ofApp
 }
 
-export const allScopes = Object.keys(scopeWords) as readonly Scope[]
+export const allScopes = Object.keys(scopeDescriptions) as readonly Scope[]
 
 export function isScope(name: string): name is Scope {
-  return Object.hasOwn(scopeWords, name)
+  return Object.hasOwn(scopeDescriptions, name)
 }
 
 /** Scope names apart by spaces or commas (reference, section 3.1), without repeats. */
@@ -50,7 +50,7 @@ export function splitScope(scope: string): string[] {
 }
 
 /** What a token of this person may do: the granted scopes less those that its role may not have. */
-export function capByRole(scopes: readonly Scope[], role: Role): Scope[] {
+export function limitScopesToRole(scopes: readonly Scope[], role: Role): Scope[] {
   return scopes.filter((scope) => role === 'admin' || !adminScopes.includes(scope))
 }
 

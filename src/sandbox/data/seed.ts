@@ -1,5 +1,4 @@
 import {
-  answers,
   familyNames,
   followUps,
   givenNames,
@@ -7,6 +6,7 @@ import {
   noteTexts,
   organizationNames,
   questions,
+  replies,
 } from './sample-texts.ts'
 import type { Conversation, Member, Message, Role, User } from './shapes.ts'
 import { Workspace } from './workspace.ts'
@@ -63,7 +63,7 @@ function addMember(workspace: Workspace, role: Role): Member {
   const { random, organization } = workspace
   const given = random.pick(givenNames)
   const name = `${given} ${random.pick(familyNames)}`
-  const email = `${plain(given)}.${workspace.members.size + 1}@${organization.domain}`
+  const email = `${toEmailName(given)}.${workspace.members.size + 1}@${organization.domain}`
   return workspace.members.add({
     id: random.id('mem'),
     role,
@@ -83,14 +83,14 @@ function addContact(workspace: Workspace, position: number): void {
   const name = random.chance(0.85) ? `${given} ${random.pick(familyNames)}` : null
   const at = startOfSeed - 86_400 + position * 600
   const source = random.pick(['email', 'widget'])
-  const contact = workspace.addContact(`${plain(given)}${position + 1}@customer.example`, name, source, at)
+  const contact = workspace.addContact(`${toEmailName(given)}${position + 1}@customer.example`, name, source, at)
   contact.starred = random.chance(0.1)
   contact.active_at = random.chance(0.7) ? at + 3_600 : null
   if (random.chance(0.3)) contact.attributes = { plan: random.pick(['free', 'team', 'business']) }
-  if (random.chance(0.2)) contact.user.instagram_handle = `${plain(given)}_${position + 1}`
+  if (random.chance(0.2)) contact.user.instagram_handle = `${toEmailName(given)}_${position + 1}`
 }
 
-function plain(name: string): string {
+function toEmailName(name: string): string {
   return name
     .normalize('NFD')
     .replace(/[^a-zA-Z]/g, '')
@@ -102,17 +102,17 @@ export function seedConversation(workspace: Workspace, at: number, messageCount:
   const { random } = workspace
   const members = workspace.members.all().map((member) => member.user)
   const conversation = workspace.newConversation(customerOf(workspace), random.pick(questions), at)
-  dress(workspace, conversation, members, at)
+  addConversationDetails(workspace, conversation, members, at)
   workspace.conversations.add(conversation)
 
   const messages = workspace.messages(conversation.id)
   for (let count = 0; count < messageCount; count += 1) {
     const fromCustomer = count % 2 === 0 || members.length === 0
-    const text = count === 0 ? conversation.initial_message : random.pick(fromCustomer ? followUps : answers)
+    const text = count === 0 ? conversation.initial_message : random.pick(fromCustomer ? followUps : replies)
     const author = fromCustomer ? conversation.user : pickUser(workspace, members, conversation.user)
     const source = fromCustomer ? 'email' : 'dashboard'
     const message = workspace.newMessage(conversation.id, author, `<p>${text}</p>`, source, at + count * 60)
-    if (count > 0) decorate(workspace, message, messages.all()[0])
+    if (count > 0) addMessageDetails(workspace, message, messages.all()[0])
     messages.add(message)
   }
   workspace.refreshLastMessage(conversation)
@@ -134,7 +134,12 @@ function pickUser(workspace: Workspace, users: readonly User[], otherwise: User)
   return users[workspace.random.between(0, users.length - 1)] ?? otherwise
 }
 
-function dress(workspace: Workspace, conversation: Conversation, members: readonly User[], at: number): void {
+function addConversationDetails(
+  workspace: Workspace,
+  conversation: Conversation,
+  members: readonly User[],
+  at: number,
+): void {
   const { random } = workspace
   // The literal spellings of the statuses are not documented; these are hints of the reference, section 5.7.
   conversation.status = random.pick(['open', 'open', 'open', 'waiting', 'closed', 'resolved'])
@@ -160,7 +165,7 @@ function dress(workspace: Workspace, conversation: Conversation, members: readon
   }
 }
 
-function decorate(workspace: Workspace, message: Message, previous: Message | undefined): void {
+function addMessageDetails(workspace: Workspace, message: Message, previous: Message | undefined): void {
   const { random } = workspace
   if (previous !== undefined && random.chance(0.2)) {
     message.reply_to = { id: previous.id, body_html: previous.body_html, user: previous.user }

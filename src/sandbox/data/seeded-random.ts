@@ -1,5 +1,5 @@
 /** A repeatable source of choices: the same seed gives the same data in every run. */
-export interface Random {
+export interface SeededRandom {
   /** A number from 0 up to, but not including, 1. */
   next(): number
   /** A whole number from `low` to `high`, both included. */
@@ -9,7 +9,7 @@ export interface Random {
   id(prefix: string): string
 }
 
-export function createRandom(seed: number): Random {
+export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0
 
   // mulberry32: 32 bits of state are plenty for sample data and make the sequence the same on every platform.

@@ -1,5 +1,5 @@
 import { Collection } from './collection.ts'
-import { createRandom, type Random } from './seeded-random.ts'
+import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
 import type {
   Contact,
   Conversation,
@@ -20,14 +20,14 @@ export class Workspace {
   readonly members: Collection<Member>
   readonly tasks: Collection<LooseRecord>
   readonly segments: Collection<LooseRecord>
-  readonly random: Random
+  readonly random: SeededRandom
   readonly #messages = new Map<string, Collection<Message>>()
   readonly #notes = new Map<string, Collection<Message>>()
 
   constructor(organization: Organization, settings: OrganizationSettings, seed: number) {
     this.organization = organization
     this.settings = settings
-    this.random = createRandom(seed)
+    this.random = createSeededRandom(seed)
     const named = (list: string): string => `${organization.id} ${list}`
     this.conversations = new Collection(named('conversations'), 'newest-first')
     this.contacts = new Collection(named('contacts'), 'oldest-first')
@@ -38,11 +38,11 @@ export class Workspace {
 
   /** Most recent first, as the service lists them (reference, section 5.5). */
   messages(conversationId: string): Collection<Message> {
-    return listOf(this.#messages, conversationId, 'messages')
+    return threadOf(this.#messages, conversationId, 'messages')
   }
 
   notes(conversationId: string): Collection<Message> {
-    return listOf(this.#notes, conversationId, 'notes')
+    return threadOf(this.#notes, conversationId, 'notes')
   }
 
   /** The first admin to join owns the organization: the documents name an owner but no field that tells who it is. */
@@ -125,12 +125,12 @@ export class Workspace {
   /** Keeps what a conversation says about its last message true after a message came, changed or went. */
   refreshLastMessage(conversation: Conversation): void {
     const latest = this.messages(conversation.id).all()[0]
-    conversation.last_message = latest === undefined ? conversation.initial_message : textOf(latest.body_html)
+    conversation.last_message = latest === undefined ? conversation.initial_message : plainText(latest.body_html)
     conversation.last_message_inserted_at = latest?.inserted_at ?? conversation.inserted_at
   }
 }
 
-function textOf(html: string): string {
+function plainText(html: string): string {
   return html
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
@@ -141,7 +141,7 @@ function sameEmail(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-function listOf(lists: Map<string, Collection<Message>>, conversationId: string, name: string): Collection<Message> {
+function threadOf(lists: Map<string, Collection<Message>>, conversationId: string, name: string): Collection<Message> {
   const known = lists.get(conversationId)
   if (known !== undefined) return known
   const created = new Collection<Message>(`${conversationId} ${name}`, 'newest-first')

@@ -1,14 +1,14 @@
 import type { Fault } from './fault.ts'
 
 /** What a caller gets: an answer, or a connection that closes at some point of one. */
-export type Outcome =
-  | { kind: 'answer'; response: Response }
+export type ResponseOrDrop =
+  | { kind: 'response'; response: Response }
   | { kind: 'drop'; at: 'before-headers' }
   | { kind: 'drop'; at: 'mid-headers' }
   | { kind: 'drop'; at: 'mid-body'; response: Response; body: Uint8Array<ArrayBuffer> }
 
 /** The answer that a fault with a status gives. */
-export function statusAnswer(fault: Fault & { status: number }): Response {
+export function statusResponse(fault: Fault & { status: number }): Response {
   const headers = new Headers(fault.headers)
   if (fault.retryAfter !== undefined) headers.set('retry-after', retryAfterText(fault.retryAfter))
   const body = fault.body === undefined ? defaultBody(fault.status) : fault.body
@@ -19,23 +19,23 @@ export function statusAnswer(fault: Fault & { status: number }): Response {
 }
 
 /** What becomes of a good answer under a fault. */
-export async function spoil(response: Response, fault: Fault): Promise<Outcome> {
+export async function applyFault(response: Response, fault: Fault): Promise<ResponseOrDrop> {
   const { status, headers } = response
   if (fault.garbage) {
     const page = new Response(garbagePage, { headers: { 'content-type': 'text/html; charset=utf-8' } })
-    return { kind: 'answer', response: page }
+    return { kind: 'response', response: page }
   }
   if (fault.drop === 'before-effect' || fault.drop === 'after-effect') return { kind: 'drop', at: 'before-headers' }
   if (fault.drop === 'mid-headers') return { kind: 'drop', at: 'mid-headers' }
   if (response.body === null) {
-    return fault.drop === 'mid-body' ? { kind: 'drop', at: 'before-headers' } : { kind: 'answer', response }
+    return fault.drop === 'mid-body' ? { kind: 'drop', at: 'before-headers' } : { kind: 'response', response }
   }
-  if (fault.drop === undefined && !fault.truncate && fault.drip === undefined) return { kind: 'answer', response }
+  if (fault.drop === undefined && !fault.truncate && fault.drip === undefined) return { kind: 'response', response }
 
   const body = new Uint8Array(await response.arrayBuffer())
   if (fault.drop === 'mid-body') return { kind: 'drop', at: 'mid-body', response: new Response(null, response), body }
-  const spoiled = fault.drip === undefined ? firstHalf(body) : dripped(body, fault.drip)
-  return { kind: 'answer', response: new Response(spoiled, { status, headers }) }
+  const spoiled = fault.drip === undefined ? firstHalf(body) : dripStream(body, fault.drip)
+  return { kind: 'response', response: new Response(spoiled, { status, headers }) }
 }
 
 /** The bytes that go out before something breaks. */
@@ -63,7 +63,7 @@ function defaultBody(status: number): { error: string; error_description: string
   return { error: codes[status] ?? 'server_error', error_description: 'The sandbox was asked to answer so.' }
 }
 
-function dripped(body: Uint8Array, { bytes, interval }: { bytes: number; interval: number }): ReadableStream {
+function dripStream(body: Uint8Array, { bytes, interval }: { bytes: number; interval: number }): ReadableStream {
   let sent = 0
   let timer: ReturnType<typeof setTimeout> | undefined
   return new ReadableStream({

@@ -1,6 +1,6 @@
 import { isScope, type Scope, splitScope } from '../data/scope-catalog.ts'
 import { badRequest } from '../http-error.ts'
-import type { Settings } from '../options.ts'
+import type { SandboxSettings } from '../options.ts'
 import { parameter, repeatedParameter } from './parameters.ts'
 import { AuthorizationError } from './redirect.ts'
 
@@ -15,10 +15,13 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Throws a `Refusal`, to be shown and never redirected, while client and redirect URI are not trusted, and an
+ * Throws an `HttpError`, to be shown and never redirected, while client and redirect URI are not trusted, and an
  * `AuthorizationError`, to be sent to the redirect URI, for whatever else is wrong (RFC 6749, 4.1.2.1).
  */
-export function readAuthorizationRequest(app: Settings['app'], parameters: URLSearchParams): AuthorizationRequest {
+export function readAuthorizationRequest(
+  app: SandboxSettings['app'],
+  parameters: URLSearchParams,
+): AuthorizationRequest {
   const redirectUri = trustedRedirectUri(app, parameters)
   const state = parameter(parameters, 'state')
   const fail = (code: string, description: string): AuthorizationError =>
@@ -53,7 +56,7 @@ export function readAuthorizationRequest(app: Settings['app'], parameters: URLSe
   return { clientId: app.clientId, redirectUri, scopes, state: state ?? '', actor, codeChallenge }
 }
 
-function trustedRedirectUri(app: Settings['app'], parameters: URLSearchParams): string {
+function trustedRedirectUri(app: SandboxSettings['app'], parameters: URLSearchParams): string {
   const clientIds = parameters.getAll('client_id')
   if (clientIds.length !== 1 || clientIds[0] !== app.clientId) throw badRequest('client_id is not a registered app.')
   const [redirectUri, another] = parameters.getAll('redirect_uri')

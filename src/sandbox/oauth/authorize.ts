@@ -1,36 +1,36 @@
-import { capByRole, wordsFor } from '../data/scope-catalog.ts'
+import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import { badRequest, Refusal } from '../http-error.ts'
+import { badRequest, HttpError } from '../http-error.ts'
 import type { Route } from '../incoming-request.ts'
-import { type Exchange, mediaType, parseJsonObject } from '../incoming-request.ts'
+import { type IncomingRequest, mediaType, parseJsonObject } from '../incoming-request.ts'
 import type { Service } from '../service.ts'
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
-import { consentPage, refusalPage } from './consent-page.ts'
+import { consentPage, errorPage } from './consent-page.ts'
 import { parameter } from './parameters.ts'
 import { AuthorizationError, redirect, redirectLocation } from './redirect.ts'
 
 /** `GET /api/oauth/authorize` (specification, section 4; reference, section 1, row 1). */
 export function authorizeRoute(service: Service): Route {
-  const answer = (exchange: Exchange): Response => {
-    const query = exchange.url.searchParams
+  const handle = (incoming: IncomingRequest): Response => {
+    const query = incoming.url.searchParams
     const automatic = parameter(query, 'auto') ?? service.settings.autoConsent
-    return inBrowser(302, wantsJson(exchange), () => {
+    return reportErrorInBrowser(302, wantsJson(incoming), () => {
       const request = readAuthorizationRequest(service.settings.app, query)
       if (automatic === 'allow' || automatic === 'deny') {
-        const organizationId = parameter(query, 'organization') ?? service.home.organization.id
+        const organizationId = parameter(query, 'organization') ?? service.firstWorkspace.organization.id
         const decision = { allow: automatic === 'allow', organizationId, role: parameter(query, 'role') }
-        return redirect(302, settle(service, request, decision))
+        return redirect(302, decide(service, request, decision))
       }
-      if (wantsJson(exchange)) return Response.json(consentMetadata(service, request), noStore)
+      if (wantsJson(incoming)) return Response.json(consentMetadata(service, request), noStore)
       return consentPage({
         app: service.settings.app,
         request,
-        organizations: organizationsOnOffer(service),
-        roles: request.actor === 'app' ? ['admin'] : rolesOnOffer(service),
+        organizations: eligibleOrganizations(service),
+        roles: request.actor === 'app' ? ['admin'] : availableRoles(service),
       })
     })
   }
-  return { name: 'authorize', method: 'GET', path: '/api/oauth/authorize', answer }
+  return { name: 'authorize', method: 'GET', path: '/api/oauth/authorize', handle }
 }
 
 /**
@@ -38,41 +38,41 @@ export function authorizeRoute(service: Service): Route {
  * Everything is checked again, because nothing binds what is sent to what the page showed.
  */
 export function consentRoute(service: Service): Route {
-  const answer = (exchange: Exchange): Response => {
-    const type = mediaType(exchange.headers.get('content-type'))
+  const handle = (incoming: IncomingRequest): Response => {
+    const type = mediaType(incoming.headers.get('content-type'))
     const settleBy = (parameters: URLSearchParams): string =>
-      settle(service, readAuthorizationRequest(service.settings.app, parameters), decisionFrom(parameters))
+      decide(service, readAuthorizationRequest(service.settings.app, parameters), decisionFrom(parameters))
 
     if (type === 'application/x-www-form-urlencoded') {
-      const form = new URLSearchParams(exchange.bodyText)
-      return inBrowser(303, false, () => redirect(303, settleBy(form)))
+      const form = new URLSearchParams(incoming.bodyText)
+      return reportErrorInBrowser(303, false, () => redirect(303, settleBy(form)))
     }
     if (type !== 'application/json') throw badRequest('Consent is sent as JSON or as a form.')
-    return Response.json({ redirect_to: redirectFor(() => settleBy(jsonParameters(exchange.bodyText))) }, noStore)
+    return Response.json({ redirect_to: decidedLocation(() => settleBy(jsonParameters(incoming.bodyText))) }, noStore)
   }
-  return { name: 'authorizeConsent', method: 'POST', path: '/api/oauth/authorize/consent', answer }
+  return { name: 'authorizeConsent', method: 'POST', path: '/api/oauth/authorize/consent', handle }
 }
 
 const noStore = { headers: { 'cache-control': 'no-store' } }
 
-function inBrowser(status: 302 | 303, json: boolean, answer: () => Response): Response {
+function reportErrorInBrowser(status: 302 | 303, json: boolean, answer: () => Response): Response {
   try {
     return answer()
   } catch (error) {
     if (error instanceof AuthorizationError) return redirect(status, error.location)
-    if (error instanceof Refusal && !json) return refusalPage(error)
+    if (error instanceof HttpError && !json) return errorPage(error)
     throw error
   }
 }
 
 // A refusal by the person is an answer like any other; a request that is wrong is the program's own mistake.
-function redirectFor(settled: () => string): string {
+function decidedLocation(settled: () => string): string {
   try {
     return settled()
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error
     if (error.code === 'access_denied') return error.location
-    throw new Refusal(400, error.code, error.message)
+    throw new HttpError(400, error.code, error.message)
   }
 }
 
@@ -93,8 +93,8 @@ function jsonParameters(text: string): URLSearchParams {
   return parameters
 }
 
-function wantsJson(exchange: Exchange): boolean {
-  const accept = exchange.headers.get('accept') ?? ''
+function wantsJson(incoming: IncomingRequest): boolean {
+  const accept = incoming.headers.get('accept') ?? ''
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
@@ -108,14 +108,14 @@ function consentMetadata(service: Service, request: AuthorizationRequest): Recor
     redirect_uri: request.redirectUri,
     scopes: request.scopes,
     scope_details: Object.fromEntries(
-      request.scopes.map((scope) => [scope, wordsFor(scope, request.actor) ?? 'Nothing without actor=self']),
+      request.scopes.map((scope) => [scope, describeScope(scope, request.actor) ?? 'Nothing without actor=self']),
     ),
     state: request.state,
-    eligible_organizations: organizationsOnOffer(service),
+    eligible_organizations: eligibleOrganizations(service),
   }
 }
 
-function organizationsOnOffer(service: Service): { id: string; name: string; domain: string }[] {
+function eligibleOrganizations(service: Service): { id: string; name: string; domain: string }[] {
   return [...service.workspaces.values()].map(({ organization: { id, display_name, domain } }) => {
     return { id, name: display_name, domain }
   })
@@ -129,7 +129,7 @@ export interface Decision {
 }
 
 /** Where the browser goes after a decision. Throws an `AuthorizationError` unless a code was granted. */
-export function settle(service: Service, request: AuthorizationRequest, decision: Decision): string {
+export function decide(service: Service, request: AuthorizationRequest, decision: Decision): string {
   const fail = (code: string, description: string): AuthorizationError =>
     new AuthorizationError(request, code, description)
   if (!decision.allow) throw fail('access_denied', 'The person did not allow the access.')
@@ -142,7 +142,7 @@ export function settle(service: Service, request: AuthorizationRequest, decision
   if (request.actor === 'app' && person.role !== 'admin') {
     throw fail('access_denied', 'Only an organization admin may connect an app.')
   }
-  const scopes = request.actor === 'self' ? capByRole(request.scopes, person.role) : request.scopes
+  const scopes = request.actor === 'self' ? limitScopesToRole(request.scopes, person.role) : request.scopes
   if (scopes.length === 0) throw fail('invalid_scope', 'The role of this person allows none of the scopes.')
 
   const code = service.grants.addCode({
@@ -160,7 +160,7 @@ export function settle(service: Service, request: AuthorizationRequest, decision
 }
 
 /** The roles that somebody has in every organization, most powerful first. */
-export function rolesOnOffer(service: Service): Role[] {
+export function availableRoles(service: Service): Role[] {
   const roles: Role[] = ['admin', 'moderator', 'agent']
   const workspaces = [...service.workspaces.values()]
   return roles.filter((role) => workspaces.every((workspace) => workspace.memberWithRole(role) !== undefined))

@@ -1,19 +1,19 @@
-import { type Scope, wordsFor } from '../data/scope-catalog.ts'
+import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import type { Refusal } from '../http-error.ts'
-import type { Settings } from '../options.ts'
+import type { HttpError } from '../http-error.ts'
+import type { SandboxSettings } from '../options.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { escapeHtml, htmlPage } from './html-page.ts'
 
-export interface ConsentQuestion {
-  app: Settings['app']
+export interface ConsentPageContent {
+  app: SandboxSettings['app']
   request: AuthorizationRequest
   organizations: readonly { id: string; name: string; domain: string }[]
   roles: readonly Role[]
 }
 
 /** Asks a person whether the app may have access. A plain form, so that it works without JavaScript. */
-export function consentPage({ app, request, organizations, roles }: ConsentQuestion): Response {
+export function consentPage({ app, request, organizations, roles }: ConsentPageContent): Response {
   const name = escapeHtml(app.name)
   return htmlPage(
     200,
@@ -27,7 +27,7 @@ export function consentPage({ app, request, organizations, roles }: ConsentQuest
 ${hiddenFields(request)}
 <section class="actor">
 <h2>${request.actor === 'self' ? 'It will act as you' : 'It will act as itself'}</h2>
-<p>${actorWords(request.actor, name)}</p>
+<p>${describeActor(request.actor, name)}</p>
 </section>
 <section>
 <h2>It will be able to</h2>
@@ -42,7 +42,7 @@ ${organizations.map(organizationChoice).join('\n')}
 <div class="field">
 <label class="label" for="role">Signed in as</label>
 <select id="role" name="role" aria-describedby="role-hint">
-${roles.map((role) => `<option value="${role}">${roleWords[role]}</option>`).join('\n')}
+${roles.map((role) => `<option value="${role}">${roleLabels[role]}</option>`).join('\n')}
 </select>
 <p class="soft" id="role-hint">${roleHint(request.actor)}</p>
 </div>
@@ -58,7 +58,7 @@ ${roles.map((role) => `<option value="${role}">${roleWords[role]}</option>`).joi
 }
 
 /** Tells a person what is wrong with a request that must not be redirected anywhere (RFC 6749, 4.1.2.1). */
-export function refusalPage(refusal: Refusal): Response {
+export function errorPage(refusal: HttpError): Response {
   return htmlPage(
     refusal.status,
     'This request cannot go on',
@@ -91,26 +91,26 @@ function hiddenFields(request: AuthorizationRequest): string {
     .join('\n')
 }
 
-function actorWords(actor: 'app' | 'self', name: string): string {
+function describeActor(actor: 'app' | 'self', name: string): string {
   if (actor === 'self') return `What ${name} writes, such as messages and notes, appears under your name.`
   return `${name} reads and manages your workspace by itself. It cannot write messages or notes, and nothing appears under your name.`
 }
 
 function scopeList({ scopes, actor }: AuthorizationRequest): string {
   const items = scopes.flatMap((scope) => {
-    const words = wordsFor(scope, actor)
+    const words = describeScope(scope, actor)
     return words === null ? [] : scopeItem(scope, words)
   })
-  const without = scopes.filter((scope) => wordsFor(scope, actor) === null)
+  const without = scopes.filter((scope) => describeScope(scope, actor) === null)
   return [
     ...(items.length === 0
       ? ['<p class="soft">Nothing of what it asks for.</p>']
       : [`<ul>\n${items.join('\n')}\n</ul>`]),
-    ...(without.length === 0 ? [] : [`<p class="soft">${withoutEffect(without)}</p>`]),
+    ...(without.length === 0 ? [] : [`<p class="soft">${unusableScopes(without)}</p>`]),
   ].join('\n')
 }
 
-function withoutEffect(scopes: readonly Scope[]): string {
+function unusableScopes(scopes: readonly Scope[]): string {
   const names = scopes.map((scope) => `<code>${scope}</code>`).join(', ')
   return `Without effect for an app that acts as itself: ${names}.`
 }
@@ -121,14 +121,14 @@ function scopeItem(scope: Scope, words: string): string {
   return `<li>${words}${kind}</li>`
 }
 
-function organizationChoice({ id, name, domain }: ConsentQuestion['organizations'][number], index: number): string {
+function organizationChoice({ id, name, domain }: ConsentPageContent['organizations'][number], index: number): string {
   return `<label class="choice">
 <input type="radio" name="target_organization_id" value="${escapeHtml(id)}"${index === 0 ? ' checked' : ''} required>
 <span>${escapeHtml(name)} <span class="soft">${escapeHtml(domain)}</span></span>
 </label>`
 }
 
-const roleWords = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
+const roleLabels = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
 
 function roleHint(actor: 'app' | 'self'): string {
   if (actor === 'app') return 'Only an admin can connect an app that acts as itself.'

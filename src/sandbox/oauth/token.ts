@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto'
 import type { AuthorizationCode } from '../data/grants.ts'
-import { badRequest, Refusal } from '../http-error.ts'
+import { badRequest, HttpError } from '../http-error.ts'
 import type { Route } from '../incoming-request.ts'
-import { type Exchange, mediaType } from '../incoming-request.ts'
-import type { Settings } from '../options.ts'
+import { type IncomingRequest, mediaType } from '../incoming-request.ts'
+import type { SandboxSettings } from '../options.ts'
 import type { Service } from '../service.ts'
 import { parameter, repeatedParameter } from './parameters.ts'
 
 /** `POST /api/oauth/token` (specification, section 4; RFC 6749, 4.1.3; RFC 7636, 4.5). */
 export function tokenRoute(service: Service): Route {
-  const answer = (exchange: Exchange): Response => {
+  const handle = (incoming: IncomingRequest): Response => {
     try {
-      const body = exchangeCode(service, exchange)
+      const body = exchangeCode(service, incoming)
       return Response.json(body, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
     } catch (error) {
-      if (error instanceof Refusal) error.headers['cache-control'] = 'no-store'
+      if (error instanceof HttpError) error.headers['cache-control'] = 'no-store'
       throw error
     }
   }
-  return { name: 'token', method: 'POST', path: '/api/oauth/token', answer }
+  return { name: 'token', method: 'POST', path: '/api/oauth/token', handle }
 }
 
 interface TokenResponse {
@@ -27,7 +27,7 @@ interface TokenResponse {
   scope: string
 }
 
-function exchangeCode(service: Service, { headers, bodyText }: Exchange): TokenResponse {
+function exchangeCode(service: Service, { headers, bodyText }: IncomingRequest): TokenResponse {
   if (mediaType(headers.get('content-type')) !== 'application/x-www-form-urlencoded') {
     throw badRequest('The body must be sent as `content-type: application/x-www-form-urlencoded`.')
   }
@@ -37,7 +37,7 @@ function exchangeCode(service: Service, { headers, bodyText }: Exchange): TokenR
   authenticateClient(service.settings.app, headers.get('authorization'), form)
 
   if (required(form, 'grant_type') !== 'authorization_code') {
-    throw new Refusal(400, 'unsupported_grant_type', 'The grant type must be `authorization_code`.')
+    throw new HttpError(400, 'unsupported_grant_type', 'The grant type must be `authorization_code`.')
   }
   const value = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
@@ -75,12 +75,16 @@ function required(form: URLSearchParams, name: string): string {
   return value
 }
 
-function invalidGrant(description: string): Refusal {
-  return new Refusal(400, 'invalid_grant', description)
+function invalidGrant(description: string): HttpError {
+  return new HttpError(400, 'invalid_grant', description)
 }
 
-/** Throws a `Refusal` unless the app proved who it is, by HTTP Basic or in the form but not both (RFC 6749, 2.3.1). */
-export function authenticateClient(app: Settings['app'], authorization: string | null, form: URLSearchParams): void {
+/** Throws an `HttpError` unless the app proved who it is, by HTTP Basic or in the form but not both (RFC 6749, 2.3.1). */
+export function authenticateClient(
+  app: SandboxSettings['app'],
+  authorization: string | null,
+  form: URLSearchParams,
+): void {
   const id = parameter(form, 'client_id')
   const secret = parameter(form, 'client_secret')
   if (authorization === null) {
@@ -94,8 +98,8 @@ export function authenticateClient(app: Settings['app'], authorization: string |
   }
 }
 
-function invalidClient(headers: Record<string, string>): Refusal {
-  return new Refusal(401, 'invalid_client', 'The client id or the client secret is wrong.', headers)
+function invalidClient(headers: Record<string, string>): HttpError {
+  return new HttpError(401, 'invalid_client', 'The client id or the client secret is wrong.', headers)
 }
 
 function readBasic(authorization: string): { id: string; secret: string } | undefined {

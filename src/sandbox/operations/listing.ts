@@ -1,15 +1,18 @@
 import type { Collection } from '../data/collection.ts'
 import { badRequest } from '../http-error.ts'
-import type { Answer, Call } from './service-operation.ts'
+import type { OperationContext, OperationResponse } from './service-operation.ts'
 
 /** One page of a list, with `page_metadata` (specification, section 2). */
-export function pageOf<Item extends { id: string }>(call: Call, collection: Collection<Item>): Answer {
-  const { defaultLimit, maxLimit } = call.service.settings
-  const after = single(call.query, 'after')
-  const before = single(call.query, 'before')
+export function pageResponse<Item extends { id: string }>(
+  context: OperationContext,
+  collection: Collection<Item>,
+): OperationResponse {
+  const { defaultLimit, maxLimit } = context.service.settings
+  const after = single(context.query, 'after')
+  const before = single(context.query, 'before')
   if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
   const page = collection.page({
-    limit: Math.min(readLimit(call.query) ?? defaultLimit, maxLimit),
+    limit: Math.min(readLimit(context.query) ?? defaultLimit, maxLimit),
     ...(after !== undefined && { after }),
     ...(before !== undefined && { before }),
   })
@@ -21,8 +24,11 @@ export function pageOf<Item extends { id: string }>(call: Call, collection: Coll
  * A list other than conversations: paginated as the specification's section 1 says, or complete and without
  * `page_metadata` as the reference's samples show, whichever the sandbox was asked to be.
  */
-export function pageOrAll<Item extends { id: string }>(call: Call, collection: Collection<Item>): Answer {
-  if (call.service.settings.pagination === 'all') return pageOf(call, collection)
+export function listResponse<Item extends { id: string }>(
+  context: OperationContext,
+  collection: Collection<Item>,
+): OperationResponse {
+  if (context.service.settings.pagination === 'all') return pageResponse(context, collection)
   return { status: 200, body: { data: collection.all() } }
 }
 

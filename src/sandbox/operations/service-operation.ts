@@ -6,7 +6,7 @@ import { actorSelfRequired } from '../http-error.ts'
 import type { Service } from '../service.ts'
 
 /** One thing that the service can be asked to do, and who may ask. */
-export interface Operation {
+export interface ServiceOperation {
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** With `:name` for what varies. */
@@ -16,11 +16,11 @@ export interface Operation {
   readonly actor?: 'self'
   /** Set where the documents ask that this person holds a certain place in the organization. */
   readonly heldBy?: 'admin' | 'owner'
-  readonly answer: (call: Call) => Answer
+  readonly handle: (context: OperationContext) => OperationResponse
 }
 
 /** A request that is allowed in: whose it is and what it says. */
-export interface Call {
+export interface OperationContext {
   readonly service: Service
   readonly workspace: Workspace
   readonly grant: Grant
@@ -33,27 +33,27 @@ export interface Call {
   readonly json: () => Record<string, unknown>
 }
 
-export interface Answer {
+export interface OperationResponse {
   readonly status: 200 | 201 | 204
   readonly body?: unknown
 }
 
-export function ok(data: unknown): Answer {
+export function ok(data: unknown): OperationResponse {
   return { status: 200, body: { data } }
 }
 
 /** That creates answer 201 is inferred (reference, section 4). */
-export function created(data: unknown): Answer {
+export function created(data: unknown): OperationResponse {
   return { status: 201, body: { data } }
 }
 
 /** That deletes answer 204 is inferred (reference, section 4). */
-export function noContent(): Answer {
+export function noContent(): OperationResponse {
   return { status: 204 }
 }
 
 /** Who writes. Refuses like the service does when nobody does, because the token is an app's. */
-export function actingPerson(call: Call): Member {
-  if (call.person === undefined) throw actorSelfRequired()
-  return call.person
+export function actingPerson(context: OperationContext): Member {
+  if (context.person === undefined) throw actorSelfRequired()
+  return context.person
 }

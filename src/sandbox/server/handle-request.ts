@@ -1,64 +1,70 @@
 import { randomUUID } from 'node:crypto'
-import { type Outcome, spoil, statusAnswer } from '../faults/apply-fault.ts'
+import { applyFault, type ResponseOrDrop, statusResponse } from '../faults/apply-fault.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { FaultList } from '../faults/fault-list.ts'
-import { type Exchange, type RecordedRequest, readExchange } from '../incoming-request.ts'
+import { type IncomingRequest, type RecordedRequest, readIncomingRequest } from '../incoming-request.ts'
 import type { Service } from '../service.ts'
 import { createRouter } from './router.ts'
 
 /** Takes a request, whichever way it came in, and says what becomes of it. */
-export type Reception = (request: Request) => Promise<Outcome>
+export type RequestHandler = (request: Request) => Promise<ResponseOrDrop>
 
-export interface ReceptionParts {
+export interface RequestHandlerParts {
   service: Service
   faults: FaultList
   requests: RecordedRequest[]
   /** How many requests to remember: a sandbox that runs for days must not fill the memory with them. */
   keptRequests: number
-  waits: Waits
+  waits: Delays
 }
 
-export function createReception({ service, faults, requests, keptRequests, waits }: ReceptionParts): Reception {
+export function createRequestHandler({
+  service,
+  faults,
+  requests,
+  keptRequests,
+  waits,
+}: RequestHandlerParts): RequestHandler {
   const { settings } = service
   const route = createRouter(service)
 
-  const answer = async (exchange: Exchange, fault: Fault): Promise<Response> => {
+  const answer = async (incoming: IncomingRequest, fault: Fault): Promise<Response> => {
     const { status, effect = false } = fault
-    const handled = status === undefined || effect ? await route(exchange) : undefined
-    return status === undefined ? (handled ?? new Response()) : statusAnswer({ ...fault, status })
+    const handled = status === undefined || effect ? await route(incoming) : undefined
+    return status === undefined ? (handled ?? new Response()) : statusResponse({ ...fault, status })
   }
 
-  const decide = async (exchange: Exchange): Promise<Outcome> => {
-    const { method, headers, url } = exchange
+  const decide = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
+    const { method, headers, url } = incoming
     const fault = faults.take(method, url.pathname) ?? {}
     if (fault.drop === 'before-effect') {
       await waits.wait(fault.latency)
       return { kind: 'drop', at: 'before-headers' }
     }
     const preflight = isPreflight(method, headers) && settings.cors !== false && fault.status === undefined
-    const response = preflight ? preflightAnswer() : await answer(exchange, fault)
+    const response = preflight ? preflightResponse() : await answer(incoming, fault)
     await waits.wait(fault.latency)
-    return await spoil(response, fault)
+    return await applyFault(response, fault)
   }
 
   return async (request) => {
-    const exchange = await readExchange(request, settings.now())
-    requests.push(exchange.record)
+    const incoming = await readIncomingRequest(request, settings.now())
+    requests.push(incoming.record)
     if (requests.length > keptRequests) requests.shift()
-    const outcome = await decide(exchange)
+    const outcome = await decide(incoming)
     if (!('response' in outcome)) return outcome
     const { headers, status } = outcome.response
     // A fault may bring an id of its own, to compare with.
     if (!headers.has('x-request-id')) headers.set('x-request-id', randomUUID())
-    const cors = corsHeaders(settings.cors, exchange.headers.get('origin'))
+    const cors = corsHeaders(settings.cors, incoming.headers.get('origin'))
     for (const [name, value] of Object.entries(cors)) headers.set(name, value)
-    exchange.record.status = status
+    incoming.record.status = status
     return outcome
   }
 }
 
 /** Waits that all end at once when the sandbox closes, so that nothing keeps the process alive. */
-export class Waits {
+export class Delays {
   readonly #pending = new Set<() => void>()
 
   wait(milliseconds: number | undefined): Promise<void> {
@@ -94,7 +100,7 @@ export function corsHeaders(allowed: boolean | readonly string[], origin: string
 }
 
 /** The answer to a preflight. A page may send these two headers and the four methods that the service takes. */
-export function preflightAnswer(): Response {
+export function preflightResponse(): Response {
   return new Response(null, {
     status: 204,
     headers: {

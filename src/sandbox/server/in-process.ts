@@ -1,21 +1,21 @@
-import { firstHalf, type Outcome } from '../faults/apply-fault.ts'
-import type { Reception } from './handle-request.ts'
+import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
+import type { RequestHandler } from './handle-request.ts'
 
 /** The service as a function with the shape of `fetch`, with no socket in between. */
 export type SandboxFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-export function createFetch(receive: Reception): SandboxFetch {
+export function createSandboxFetch(receive: RequestHandler): SandboxFetch {
   return async (input, init) => {
     const request = new Request(input, init)
     const response = await unlessAborted(request.signal, async () => toResponse(await receive(request), request.signal))
-    if (request.redirect === 'error' && isRedirect(response)) throw fetchFailed('unexpected redirect')
+    if (request.redirect === 'error' && isRedirect(response)) throw fetchError('unexpected redirect')
     return response
   }
 }
 
-function toResponse(outcome: Outcome, signal: AbortSignal): Response {
-  if (outcome.kind === 'answer') return readUntil(signal, outcome.response)
-  if (outcome.at !== 'mid-body') throw fetchFailed('other side closed')
+function toResponse(outcome: ResponseOrDrop, signal: AbortSignal): Response {
+  if (outcome.kind === 'response') return readUntil(signal, outcome.response)
+  if (outcome.at !== 'mid-body') throw fetchError('other side closed')
   const half = firstHalf(outcome.body)
   const body = new ReadableStream(
     {
@@ -54,7 +54,7 @@ function isRedirect({ status }: Response): boolean {
 }
 
 // The same words and the same code as Node's own fetch, for programs that look at them.
-function fetchFailed(reason: string): TypeError {
+function fetchError(reason: string): TypeError {
   return new TypeError('fetch failed', { cause: socketError(reason) })
 }
 
@@ -63,7 +63,7 @@ function socketError(reason: string): Error {
 }
 
 /** msw request handlers that answer everything below `baseUrl` from the sandbox. */
-export async function createHandlers<Handler>(answer: SandboxFetch, baseUrl: string): Promise<Handler[]> {
+export async function createMswHandlers<Handler>(answer: SandboxFetch, baseUrl: string): Promise<Handler[]> {
   const { http } = await loadMsw()
   const handler = http.all(`${baseUrl.replace(/\/+$/, '')}/*`, async ({ request }) => {
     try {

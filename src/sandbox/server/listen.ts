@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { firstHalf, type Outcome } from '../faults/apply-fault.ts'
-import { badRequest, Refusal } from '../http-error.ts'
-import type { Reception } from './handle-request.ts'
+import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
+import { badRequest, HttpError } from '../http-error.ts'
+import type { RequestHandler } from './handle-request.ts'
 
 export interface RunningServer {
   url: string
@@ -12,17 +12,17 @@ export interface RunningServer {
 }
 
 /** Listens on this address; rejects with one clear sentence when it cannot. */
-export async function listen(receive: Reception, host: string, port: number): Promise<RunningServer> {
+export async function listen(receive: RequestHandler, host: string, port: number): Promise<RunningServer> {
   const listener = getRequestListener(
     async (request, { outgoing }) => {
-      if (request.method === 'TRACE') return notAllowed().toResponse()
+      if (request.method === 'TRACE') return traceNotAllowed().toResponse()
       const outcome = await receive(request)
-      if (outcome.kind === 'answer') return outcome.response
-      cutOff(outcome, outgoing as ServerResponse<IncomingMessage>)
+      if (outcome.kind === 'response') return outcome.response
+      dropConnection(outcome, outgoing as ServerResponse<IncomingMessage>)
       return RESPONSE_ALREADY_SENT
     },
     // Without this the adapter replaces the global Request and Response of the program that uses the sandbox.
-    { overrideGlobalObjects: false, errorHandler: () => unreadable().toResponse() },
+    { overrideGlobalObjects: false, errorHandler: () => unreadableRequest().toResponse() },
   )
   const server = createServer((incoming, outgoing) => {
     // A rejection that nobody handles would end the process.
@@ -34,7 +34,7 @@ export async function listen(receive: Reception, host: string, port: number): Pr
     socket.end('HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, host, port)))
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
     server.listen(port, host, resolve)
   })
 
@@ -45,7 +45,7 @@ export async function listen(receive: Reception, host: string, port: number): Pr
     })
   let closing: Promise<void> | undefined
   return {
-    url: addressOf(server.address() as AddressInfo),
+    url: baseUrlOf(server.address() as AddressInfo),
     close() {
       closing ??= stopped()
       return closing
@@ -54,20 +54,20 @@ export async function listen(receive: Reception, host: string, port: number): Pr
 }
 
 /** `fetch` has no such method, so no `Request` can be made of it. */
-function notAllowed(): Refusal {
-  return new Refusal(405, 'method_not_allowed', 'The service does not take TRACE.', {
+function traceNotAllowed(): HttpError {
+  return new HttpError(405, 'method_not_allowed', 'The service does not take TRACE.', {
     allow: 'GET, POST, PATCH, DELETE',
   })
 }
 
 /** The router responds to its own failures, so what fails around it is a `Host`, target or body that cannot be read. */
-function unreadable(): Refusal {
+function unreadableRequest(): HttpError {
   return badRequest('The request cannot be read.')
 }
 
-type Drop = Extract<Outcome, { kind: 'drop' }>
+type Drop = Extract<ResponseOrDrop, { kind: 'drop' }>
 
-function cutOff(drop: Drop, outgoing: ServerResponse): void {
+function dropConnection(drop: Drop, outgoing: ServerResponse): void {
   const { socket } = outgoing
   const destroy = (): void => void socket?.destroy()
   switch (drop.at) {
@@ -85,13 +85,13 @@ function cutOff(drop: Drop, outgoing: ServerResponse): void {
   }
 }
 
-function addressOf({ address, family, port }: AddressInfo): string {
+function baseUrlOf({ address, family, port }: AddressInfo): string {
   // An address that means every interface is no address to connect to.
   if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-function explained(error: NodeJS.ErrnoException, host: string, port: number): Error {
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reasons: Record<string, string> = {
     EADDRINUSE: `Port ${port} on ${host} is already in use; choose another port, or 0 for any free one.`,
     EACCES: `Port ${port} on ${host} needs rights that this process does not have; choose a port above 1023.`,
