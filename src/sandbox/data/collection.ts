@@ -12,7 +12,7 @@ export interface CursorPage<Item> {
   before: string | null
 }
 
-/** An ordered list of things with an id, cut into pages by cursors. */
+/** An ordered list of items with an id, paginated by cursors. */
 export class Collection<Item extends { id: string }> {
   readonly #name: string
   readonly #order: 'newest-first' | 'oldest-first'
@@ -36,10 +36,10 @@ export class Collection<Item extends { id: string }> {
     return item
   }
 
-  /** Puts another item in the place of the one with its id. */
+  /** Replaces the item that has the same id. */
   replace(item: Item): Item {
     const entry = this.#entries.get(item.id)
-    if (entry === undefined) throw new TypeError(`There is nothing to replace at ${item.id}.`)
+    if (entry === undefined) throw new TypeError(`The list has no item with the id ${item.id} to replace.`)
     entry.item = item
     return item
   }
@@ -62,7 +62,7 @@ export class Collection<Item extends { id: string }> {
     return this.#list().map(({ item }) => item)
   }
 
-  /** One page, or `'bad-cursor'` when the cursor was not issued by this list. */
+  /** Returns one page, or `'bad-cursor'` if the cursor was not issued by this list. */
   page({ limit, after, before }: PageRequest): CursorPage<Item> | 'bad-cursor' {
     const list = this.#list()
     let start = 0
@@ -87,8 +87,8 @@ export class Collection<Item extends { id: string }> {
     }
   }
 
-  #isBeyond(sequence: number, place: number): boolean {
-    return this.#order === 'newest-first' ? sequence < place : sequence > place
+  #isBeyond(sequence: number, other: number): boolean {
+    return this.#order === 'newest-first' ? sequence < other : sequence > other
   }
 
   #list(): CollectionEntry<Item>[] {
@@ -111,39 +111,29 @@ function countWhile<Element>(list: readonly Element[], holds: (element: Element)
 }
 
 /**
- * Cursors name a place in one list by its sequence number, so that they stay good while items come and go.
- * They carry a keyed digest, so one that was built or taken from another list is refused.
+ * Returns a cursor for the item with this sequence number, which stays valid while other items are added and removed.
+ * The cursor is signed, so one that was made up, or issued by another list, is rejected.
  */
-export function writeCursor(list: string, sequence: number): string {
-  const place = Buffer.alloc(placeLength)
-  place.writeUIntBE(sequence, 0, placeLength)
-  return Buffer.from([...awkwardStart, ...mask(place), ...seal(list, place)]).toString('base64')
+function writeCursor(list: string, sequence: number): string {
+  const position = Buffer.alloc(positionLength)
+  position.writeUIntBE(sequence, 0, positionLength)
+  const signature = createHmac('sha256', cursorKey).update(`${list}\n`).update(position).digest()
+  return Buffer.concat([awkwardStart, position, signature.subarray(0, signatureLength)]).toString('base64')
 }
 
-/** Gives the sequence number back, or `undefined` when this list never issued such a cursor. */
-export function readCursor(list: string, cursor: string): number | undefined {
+/** Returns the sequence number in a cursor, or `undefined` if this list did not issue it. */
+function readCursor(list: string, cursor: string): number | undefined {
   const bytes = Buffer.from(cursor, 'base64')
-  if (bytes.length !== cursorLength) return undefined
-  const place = mask(bytes.subarray(awkwardStart.length, awkwardStart.length + placeLength))
-  const sequence = Buffer.from(place).readUIntBE(0, placeLength)
+  if (bytes.length !== awkwardStart.length + positionLength + signatureLength) return undefined
+  const sequence = bytes.readUIntBE(awkwardStart.length, positionLength)
   return writeCursor(list, sequence) === cursor ? sequence : undefined
 }
 
-// In base64 these bytes read `+/+/`, and 22 bytes end in `==`: a client that forgets to encode a cursor in a query
-// always fails here, instead of once in a while with the real service.
-const awkwardStart = [0xfb, 0xff, 0xbf]
-const placeLength = 6
-const sealLength = 13
-const cursorLength = awkwardStart.length + placeLength + sealLength
+// In base64 these bytes are `+/+/`, and 22 bytes end in `==`: a client that does not encode the cursor in a query
+// always fails here, and not only now and then with the real service.
+const awkwardStart = Buffer.from([0xfb, 0xff, 0xbf])
+const positionLength = 6
+const signatureLength = 13
 
-// Fixed, so that a resume point which a program saved is still good after the sandbox starts again.
-const key = 'support-workspace-sdk sandbox cursor'
-const disguise = [0x5a, 0xc3, 0x96, 0x3c, 0xa5, 0x69]
-
-function seal(list: string, place: Uint8Array): Uint8Array {
-  return createHmac('sha256', key).update(`${list}\n`).update(place).digest().subarray(0, sealLength)
-}
-
-function mask(place: Uint8Array): Uint8Array {
-  return place.map((byte, index) => byte ^ (disguise[index] ?? 0))
-}
+// A constant, so that a cursor saved by a program is still valid after the sandbox is restarted.
+const cursorKey = 'support-workspace-sdk sandbox cursor'

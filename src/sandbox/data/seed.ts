@@ -21,7 +21,7 @@ export interface SeedCounts {
   segments: number
 }
 
-/** The same counts give the same organizations, ids and texts in every run. */
+/** Returns organizations with sample data. The same counts produce the same ids and texts in every run. */
 export function seedWorkspaces(counts: SeedCounts): Workspace[] {
   return Array.from({ length: counts.organizations }, (_, index) => seedWorkspace(index, counts))
 }
@@ -38,7 +38,7 @@ function seedWorkspace(index: number, counts: SeedCounts): Workspace {
   return workspace
 }
 
-// 2026-01-05T09:00:00Z in epoch seconds. Fixed rather than taken from the clock, so that runs can be compared.
+// 2026-01-05T09:00:00Z in epoch seconds. A constant, so that every run produces the same data.
 const startOfSeed = 1_767_603_600
 
 function emptyWorkspace(index: number): Workspace {
@@ -72,7 +72,7 @@ function addMember(workspace: Workspace, role: Role): Member {
   })
 }
 
-// Two admins, so that one of them is not the owner; then everybody else is an agent.
+// Two admins, because only the first one is the owner; members after the fourth are agents.
 function roleAt(position: number): Role {
   return (['admin', 'moderator', 'agent', 'admin'] as const)[position] ?? 'agent'
 }
@@ -97,8 +97,8 @@ function toEmailName(name: string): string {
     .toLowerCase()
 }
 
-/** Adds one conversation with its messages and, now and then, a note. `at` is in epoch seconds. */
-export function seedConversation(workspace: Workspace, at: number, messageCount: number): void {
+/** Adds one conversation with its messages and, in some cases, a note. `at` is in epoch seconds. */
+function seedConversation(workspace: Workspace, at: number, messageCount: number): void {
   const { random } = workspace
   const members = workspace.members.all().map((member) => member.user)
   const conversation = workspace.newConversation(customerOf(workspace), random.pick(questions), at)
@@ -141,7 +141,7 @@ function addConversationDetails(
   at: number,
 ): void {
   const { random } = workspace
-  // The literal spellings of the statuses are not documented; these are hints of the reference, section 5.7.
+  // The documents do not list the statuses; the reference mentions these (section 5.7).
   conversation.status = random.pick(['open', 'open', 'open', 'waiting', 'closed', 'resolved'])
   conversation.pinned = random.chance(0.05)
   conversation.is_spam = random.chance(0.03)

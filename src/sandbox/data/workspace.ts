@@ -11,7 +11,7 @@ import type {
   User,
 } from './shapes.ts'
 
-/** Everything that the service keeps about one organization. */
+/** The data of one organization. */
 export class Workspace {
   readonly organization: Organization
   readonly settings: OrganizationSettings
@@ -28,15 +28,15 @@ export class Workspace {
     this.organization = organization
     this.settings = settings
     this.random = createSeededRandom(seed)
-    const named = (list: string): string => `${organization.id} ${list}`
-    this.conversations = new Collection(named('conversations'), 'newest-first')
-    this.contacts = new Collection(named('contacts'), 'oldest-first')
-    this.members = new Collection(named('members'), 'oldest-first')
-    this.tasks = new Collection(named('tasks'), 'oldest-first')
-    this.segments = new Collection(named('segments'), 'oldest-first')
+    const listName = (name: string): string => `${organization.id} ${name}`
+    this.conversations = new Collection(listName('conversations'), 'newest-first')
+    this.contacts = new Collection(listName('contacts'), 'oldest-first')
+    this.members = new Collection(listName('members'), 'oldest-first')
+    this.tasks = new Collection(listName('tasks'), 'oldest-first')
+    this.segments = new Collection(listName('segments'), 'oldest-first')
   }
 
-  /** Most recent first, as the service lists them (reference, section 5.5). */
+  /** Returns the messages of a conversation, most recent first (reference, section 5.5). */
   messages(conversationId: string): Collection<Message> {
     return threadOf(this.#messages, conversationId, 'messages')
   }
@@ -45,12 +45,12 @@ export class Workspace {
     return threadOf(this.#notes, conversationId, 'notes')
   }
 
-  /** The first admin to join owns the organization: the documents name an owner but no field that tells who it is. */
+  /** The first admin that joined. The documents mention an owner, but no field says who it is. */
   get owner(): Member | undefined {
     return this.members.find((member) => member.role === 'admin')
   }
 
-  /** The first member with this role who has not left; for `admin` that is the owner. */
+  /** Returns the first member with this role who is not archived; for `admin` that is the owner. */
   memberWithRole(role: string): Member | undefined {
     return this.members.find((member) => member.role === role && !member.archived)
   }
@@ -122,7 +122,7 @@ export class Workspace {
     }
   }
 
-  /** Keeps what a conversation says about its last message true after a message came, changed or went. */
+  /** Updates a conversation's `last_message` fields. Call it after a message was added, edited or deleted. */
   refreshLastMessage(conversation: Conversation): void {
     const latest = this.messages(conversation.id).all()[0]
     conversation.last_message = latest === undefined ? conversation.initial_message : plainText(latest.body_html)
@@ -142,8 +142,8 @@ function sameEmail(one: string, other: string): boolean {
 }
 
 function threadOf(lists: Map<string, Collection<Message>>, conversationId: string, name: string): Collection<Message> {
-  const known = lists.get(conversationId)
-  if (known !== undefined) return known
+  const existing = lists.get(conversationId)
+  if (existing !== undefined) return existing
   const created = new Collection<Message>(`${conversationId} ${name}`, 'newest-first')
   lists.set(conversationId, created)
   return created
