@@ -1,6 +1,6 @@
 import { badRequest } from './http-error.ts'
 
-/** One request as it came in, its body already read, and what is known of it so far. */
+/** A request whose body was read, and its record for `sandbox.requests`. */
 export interface IncomingRequest {
   readonly method: string
   readonly url: URL
@@ -9,28 +9,39 @@ export interface IncomingRequest {
   readonly record: OpenRecord
 }
 
-/** One request that the sandbox received. */
+/** A request that the sandbox received. */
 export interface RecordedRequest {
   readonly method: string
-  /** The path without the query, still percent-encoded as it was sent. */
+  /** Path without the query, percent-encoded as it was sent. */
   readonly path: string
-  /** Decoded query parameters; a parameter that was sent more than once is an array. */
+  /** Decoded query parameters. A parameter that was sent more than once is an array. */
   readonly query: Record<string, string | string[]>
-  /** Header names in lower case. Secrets are kept as sent: this is a sandbox. */
+  /** Headers with lower-case names. Secrets are not redacted. */
   readonly headers: Record<string, string>
-  /** Parsed JSON, a form as an object, other content as text, or `undefined` when nothing was sent. */
+  /** Parsed JSON, a form as an object, or other content as text; `undefined` for an empty body. */
   readonly body: unknown
-  /** The status answered; `undefined` while in flight, or when the connection was dropped before the headers. */
+  /** Status of the response; `undefined` while in flight, or if the connection was dropped before the headers. */
   readonly status: number | undefined
-  /** When it arrived, in milliseconds since the epoch, on the sandbox's clock. */
+  /** Time of arrival in milliseconds since the epoch, on the sandbox's clock. */
   readonly at: number
-  /** The service's name for it, such as `listConversations`; `undefined` for a path it does not have. */
+  /** The service's name for the operation, such as `listConversations`; `undefined` for an unknown path. */
   readonly operation: string | undefined
 }
 
-/** A record that is still being written. */
+/** A record whose status and operation are not known yet. */
 export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
+/** A method of a path, and the function that handles it. */
+export interface Route {
+  readonly name: string
+  readonly method: string
+  /** Path with `:name` for each parameter. */
+  readonly path: string
+  /** Returns the response, or throws an `HttpError`. */
+  readonly handle: (incoming: IncomingRequest, parameter: (name: string) => string) => Response
+}
+
+/** Reads a request's body and starts its record. `at` is the time of arrival in milliseconds since the epoch. */
 export async function readIncomingRequest(request: Request, at: number): Promise<IncomingRequest> {
   const url = new URL(request.url)
   const bodyText = await request.text()
@@ -47,9 +58,25 @@ export async function readIncomingRequest(request: Request, at: number): Promise
   return { method: request.method, url, headers: request.headers, bodyText, record }
 }
 
-/** The media type without its parameters, in lower case. */
+/** Returns the media type without its parameters, in lower case. */
 export function mediaType(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** Parses a body as a JSON object. Throws a 400 if it is not one. */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw badRequest('The body is not valid JSON.')
+  }
+  if (!isObject(value)) throw badRequest('The body must be a JSON object.')
+  return value
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function readBody(contentType: string | null, text: string): unknown {
@@ -72,29 +99,4 @@ function parametersToObject(parameters: URLSearchParams): Record<string, string 
       return [name, values.length === 1 && values[0] !== undefined ? values[0] : values]
     }),
   )
-}
-
-/** One method of one path. */
-export interface Route {
-  readonly name: string
-  readonly method: string
-  /** With `:name` for what varies. */
-  readonly path: string
-  readonly handle: (incoming: IncomingRequest, parameter: (name: string) => string) => Response
-}
-
-/** The JSON object in a body; throws a 400 when there is none. */
-export function parseJsonObject(text: string): Record<string, unknown> {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw badRequest('The body is not JSON.')
-  }
-  if (!isObject(value)) throw badRequest('The body must be a JSON object.')
-  return value
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,13 @@
+/**
+ * A local implementation of the service, written from its documents alone: it shares no path, schema or table with the
+ * client, so that each checks the other. Imports point one way:
+ *
+ * - cli.ts, command-line.ts and sandbox.ts import everything below;
+ * - server/ receives requests and imports oauth/, operations/ and faults/;
+ * - oauth/ (authorization and tokens) and operations/ (the API behind a token) handle routes, without each other;
+ * - service.ts, incoming-request.ts, http-error.ts and the settings are what the layers above share;
+ * - data/ and faults/ import nothing but unknown-keys.ts.
+ */
 export type {
   Attachment as SandboxAttachment,
   Contact as SandboxContact,
@@ -13,8 +23,8 @@ export type {
 } from './data/shapes.ts'
 export type { Fault, FaultRule, Faults } from './faults/fault.ts'
 export type { RecordedRequest } from './incoming-request.ts'
-export type { SandboxApp, SandboxOptions } from './options.ts'
-export type { TokenOptions } from './sandbox.ts'
 export { createSandbox, type Sandbox, startSandbox } from './sandbox.ts'
+export type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
 export type { EffectiveWrite } from './service.ts'
 export type { OrganizationState, SandboxState } from './state.ts'
+export type { TokenOptions } from './tokens.ts'

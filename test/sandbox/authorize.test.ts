@@ -17,7 +17,7 @@ describe('a request for authorization that cannot be trusted', () => {
     expect(response.status).toBe(400)
     expect(response.headers.get('location')).toBeNull()
     expect(response.headers.get('content-type')).toContain('text/html')
-    expect(await response.text()).toContain('This request cannot go on')
+    expect(await response.text()).toContain('Invalid authorization request')
   })
 
   test.each([
@@ -96,9 +96,9 @@ describe('the consent screen', () => {
   test('tells who asks for what, as what, and where', async () => {
     const sandbox = await start({ app: { name: 'Night desk', description: 'Answers at night.' } })
     const page = await (await authorize(sandbox, { actor: 'self', scope: 'messages:write' })).text()
-    expect(page).toContain('Night desk asks for access')
+    expect(page).toContain('Night desk requests access')
     expect(page).toContain('Answers at night.')
-    expect(page).toContain('It will act as you')
+    expect(page).toContain('This app will act as you')
     expect(page).toContain('Send, edit and delete messages')
     for (const { display_name } of sandbox.state.organizations) expect(page).toContain(display_name)
     expect(page).toContain('<option value="agent">')
@@ -107,7 +107,7 @@ describe('the consent screen', () => {
   test('offers an app that acts as itself to admins only', async () => {
     const sandbox = await start()
     const page = await (await authorize(sandbox)).text()
-    expect(page).toContain('It will act as itself')
+    expect(page).toContain('This app will act as itself')
     expect(page).not.toContain('<option value="agent">')
   })
 
@@ -138,7 +138,7 @@ describe('the consent screen', () => {
     const sandbox = await start()
     const page = await (await authorize(sandbox, { scope: 'messages:write' })).text()
     expect(page).not.toContain('<li>')
-    expect(page).toContain('Nothing of what it asks for.')
+    expect(page).toContain('every requested scope requires an app that acts as you')
   })
 
   test('escapes what it shows', async () => {

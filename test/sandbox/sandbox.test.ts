@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
 import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
-import { readSandboxOptions } from '../../src/sandbox/options.ts'
+import { readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
 import { createRequestHandler, Delays } from '../../src/sandbox/server/handle-request.ts'
 import { Service } from '../../src/sandbox/service.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
@@ -43,7 +43,7 @@ describe('what was received', () => {
   test('is kept up to a number of requests', async () => {
     const requests: RecordedRequest[] = []
     const service = new Service(readSandboxOptions({ conversations: 0 }))
-    const parts = { service, faults: new FaultList(), requests, keptRequests: 2, waits: new Delays() }
+    const parts = { service, faults: new FaultList(), requests, maxRequests: 2, delays: new Delays() }
     const receive = createRequestHandler(parts)
     for (const path of ['/1', '/2', '/3']) await receive(new Request(`http://localhost${path}`))
     expect(requests.map(({ path }) => path)).toEqual(['/2', '/3'])
@@ -219,10 +219,10 @@ describe('starting', () => {
 
   test('leaves no timer behind when it closes', () => {
     vi.useFakeTimers()
-    const waits = new Delays()
-    void waits.wait(60_000)
+    const delays = new Delays()
+    void delays.wait(60_000)
     expect(vi.getTimerCount()).toBe(1)
-    waits.end()
+    delays.endAll()
     expect(vi.getTimerCount()).toBe(0)
     vi.useRealTimers()
   })

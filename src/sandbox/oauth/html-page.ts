@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 
-/** Text made safe for element content and for quoted attribute values. */
+/** Escapes text for element content and quoted attribute values. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** A whole page around this markup, with headers that allow it its own style and nothing else. */
+/** Returns a page with this markup. Its headers allow only its own style. */
 export function htmlPage(status: number, title: string, markup: string): Response {
   const nonce = randomBytes(16).toString('base64')
   const page = `<!doctype html>
@@ -21,7 +21,7 @@ export function htmlPage(status: number, title: string, markup: string): Respons
 <main>
 ${markup}
 </main>
-<footer>Local sandbox: the people and organizations here are made up.</footer>
+<footer>Local sandbox. The people and organizations on this page are made up.</footer>
 </body>
 </html>
 `
@@ -29,8 +29,8 @@ ${markup}
     status,
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      // No form-action: Chromium holds every redirect after a form against it, and an app's redirect URI may send the
-      // browser on to any other origin.
+      // No form-action: Chromium applies it to every redirect after a form, and an app's redirect URI can redirect the
+      // browser to any origin.
       'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`,
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
@@ -40,8 +40,8 @@ ${markup}
   })
 }
 
-/** The look of the consent screen: one column, the system's font, light or dark as the person likes it. */
-export const pageStyle = `
+// One column, the system's font, and the light or dark color scheme of the browser.
+const pageStyle = `
 :root {
   color-scheme: light dark;
   --page: #f3f4f7; --card: #ffffff; --line: #dcdfe6; --text: #1b2030; --soft: #596174;
@@ -98,7 +98,7 @@ select {
   background: var(--card); border: 1px solid var(--line); border-radius: 10px;
 }
 select + p { margin-top: 8px; }
-/* The decision stays in sight, however much is asked for. */
+/* The buttons stay visible, however long the list of scopes is. */
 .decision {
   position: sticky; bottom: 0; margin: 20px -32px -28px; padding: 16px 32px; background: var(--card);
   border-top: 1px solid var(--line); border-radius: 0 0 16px 16px;

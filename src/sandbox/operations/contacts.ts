@@ -53,7 +53,8 @@ function createContact(context: OperationContext): OperationResponse {
   const body = context.json()
   const email = requiredEmail(body, 'email')
   const name = optionalText(body, 'name') ?? null
-  if (workspace.contactByEmail(email) !== undefined) throw validationFailed('A contact with this `email` exists.')
+  if (workspace.contactByEmail(email) !== undefined)
+    throw validationFailed('A contact with this `email` already exists.')
   return created(workspace.addContact(email, name, 'api', service.seconds()))
 }
 

@@ -62,7 +62,7 @@ export const conversationOperations: readonly ServiceOperation[] = [
   },
 ]
 
-/** The conversation that the path names; refuses with 404. */
+/** Returns the conversation in the path. Throws a 404 if there is none. */
 export function conversationOf(context: OperationContext): Conversation {
   const conversation = context.workspace.conversations.get(context.parameter('conversation_id'))
   if (conversation === undefined) throw notFound('conversation')
@@ -88,7 +88,7 @@ function updateConversation(context: OperationContext): OperationResponse {
   const status = optionalText(body, 'status')
   const isSpam = optionalFlag(body, 'is_spam')
   const pinned = optionalFlag(body, 'pinned')
-  // Any text is taken as a status: the literal spellings are not documented.
+  // Accepts any text as a status, because the documents do not list the statuses.
   if (status !== undefined) conversation.status = status
   if (isSpam !== undefined) conversation.is_spam = isSpam
   if (pinned !== undefined) conversation.pinned = pinned
@@ -99,7 +99,7 @@ function assignConversation(context: OperationContext): OperationResponse {
   const { workspace, service } = context
   const conversation = conversationOf(context)
   const member = memberByEitherId(context, requiredText(context.json(), 'user_id'))
-  if (member === undefined) throw validationFailed('`user_id` is no team member of this organization.')
+  if (member === undefined) throw validationFailed('`user_id` must be the id of a team member of this organization.')
   conversation.conversation_assignee = {
     id: workspace.random.id('asg'),
     conversation_id: conversation.id,
@@ -110,7 +110,7 @@ function assignConversation(context: OperationContext): OperationResponse {
   return created(conversation.conversation_assignee)
 }
 
-// A membership id and a user id are two ids, and which of them `user_id` takes is not said (reference, section 2).
+// The documents do not say whether `user_id` is a user id or a membership id (reference, section 2).
 function memberByEitherId(context: OperationContext, id: string): Member | undefined {
   return context.workspace.members.find((member) => !member.archived && (member.id === id || member.user.id === id))
 }

@@ -2,8 +2,8 @@ import { validationFailed } from '../http-error.ts'
 import { isObject } from '../incoming-request.ts'
 
 /**
- * Readers for the fields of a JSON body. Each refuses with 422 when a field is of the wrong kind.
- * `null` counts as a wrong value: no document says that a field can be unset.
+ * These functions read a field of a JSON body. They throw a 422 if it has the wrong type. `null` is a wrong type too,
+ * because no document says that a field can be unset.
  */
 export function requiredText(body: Body, name: string): string {
   const value = optionalText(body, name)

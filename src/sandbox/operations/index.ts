@@ -11,7 +11,11 @@ import { recordOperations } from './records.ts'
 import type { OperationContext, ServiceOperation } from './service-operation.ts'
 import { userOperations } from './users.ts'
 
-/** A route for each operation that a token can be used for. */
+/**
+ * operations/ has the API behind an access token, one file per resource. It must not import server/, oauth/ or faults/.
+ *
+ * Returns a route for each operation.
+ */
 export function operationRoutes(service: Service): Route[] {
   return operations.map((operation) => operationRoute(service, operation))
 }

@@ -2,7 +2,7 @@ import type { Collection } from '../data/collection.ts'
 import { badRequest } from '../http-error.ts'
 import type { OperationContext, OperationResponse } from './service-operation.ts'
 
-/** One page of a list, with `page_metadata` (specification, section 2). */
+/** Returns a page of a list, with `page_metadata` (specification, section 2). */
 export function pageResponse<Item extends { id: string }>(
   context: OperationContext,
   collection: Collection<Item>,
@@ -16,13 +16,13 @@ export function pageResponse<Item extends { id: string }>(
     ...(after !== undefined && { after }),
     ...(before !== undefined && { before }),
   })
-  if (page === 'bad-cursor') throw badRequest('The cursor was not issued by this list.')
+  if (page === 'bad-cursor') throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
   return { status: 200, body: { data: page.items, page_metadata: { after: page.after, before: page.before } } }
 }
 
 /**
- * A list other than conversations: paginated as the specification's section 1 says, or complete and without
- * `page_metadata` as the reference's samples show, whichever the sandbox was asked to be.
+ * Returns a list other than conversations. Depending on the option `pagination` it is a page (specification, section 1),
+ * or complete and without `page_metadata`, as in the reference's samples.
  */
 export function listResponse<Item extends { id: string }>(
   context: OperationContext,
@@ -35,12 +35,12 @@ export function listResponse<Item extends { id: string }>(
 function readLimit(query: URLSearchParams): number | undefined {
   const text = single(query, 'limit')
   if (text === undefined) return undefined
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw badRequest('`limit` must be a whole number of at least 1.')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw badRequest('`limit` must be an integer of at least 1.')
   return Number(text)
 }
 
 function single(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name)
-  if (values.length > 1) throw badRequest(`\`${name}\` must be sent once.`)
+  if (values.length > 1) throw badRequest(`\`${name}\` was sent more than once.`)
   return values[0]
 }

@@ -88,11 +88,11 @@ function deleteMessage(context: OperationContext): OperationResponse {
   return noContent()
 }
 
-// An app's token has no messages of its own, so it may change none (reference, section 1, rows 9 and 10).
+// An app is not the author of any message, so it cannot change one (reference, section 1, rows 9 and 10).
 function ownMessage(context: OperationContext, conversation: Conversation): Message {
   const message = context.workspace.messages(conversation.id).get(context.parameter('id'))
   if (message === undefined) throw notFound('message')
-  if (message.user.id !== context.person?.user.id) throw forbidden('Only its author may change or delete a message.')
+  if (message.user.id !== context.person?.user.id) throw forbidden('Only the author can change or delete a message.')
   return message
 }
 

@@ -15,7 +15,7 @@ export const organizationOperations: readonly ServiceOperation[] = [
     path: '/api/oauth/v1/organization',
     scope: 'organization:write',
     actor: 'self',
-    heldBy: 'owner',
+    requiredRole: 'owner',
     handle: updateOrganization,
   },
   {

@@ -6,8 +6,8 @@ import { listResponse } from './listing.ts'
 import { created, noContent, type OperationContext, ok, type ServiceOperation } from './service-operation.ts'
 
 /**
- * Tasks and segments. Scopes show that they can be read, created, updated and deleted (reference, section 5.2), but no
- * page prints a path or a field: the paths are guesses by analogy, and any JSON object is kept as it is.
+ * Operations on tasks and segments. Their scopes show that they exist (reference, section 5.2), but the documents have
+ * no path and no field: the paths are inferred by analogy, and any JSON object is stored unchanged.
  */
 export const recordOperations: readonly ServiceOperation[] = [
   ...operationsOn('task', (workspace) => workspace.tasks),

@@ -5,31 +5,31 @@ import type { Workspace } from '../data/workspace.ts'
 import { actorSelfRequired } from '../http-error.ts'
 import type { Service } from '../service.ts'
 
-/** One thing that the service can be asked to do, and who may ask. */
+/** An operation of the API, and what a token needs to call it. */
 export interface ServiceOperation {
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** With `:name` for what varies. */
+  /** Path with `:name` for each parameter. */
   readonly path: string
   readonly scope?: Scope
-  /** Set where the documents ask for a token that acts as a person. */
+  /** Set if the documents require a token that acts as a person. */
   readonly actor?: 'self'
-  /** Set where the documents ask that this person holds a certain place in the organization. */
-  readonly heldBy?: 'admin' | 'owner'
+  /** Set if the documents require that this person is an admin or the owner. */
+  readonly requiredRole?: 'admin' | 'owner'
   readonly handle: (context: OperationContext) => OperationResponse
 }
 
-/** A request that is allowed in: whose it is and what it says. */
+/** An authorized request, as an operation receives it. */
 export interface OperationContext {
   readonly service: Service
   readonly workspace: Workspace
   readonly grant: Grant
   readonly scopes: readonly Scope[]
-  /** Who the token acts as; `undefined` for an app's token. */
+  /** The person that the token acts as; `undefined` for an app's token. */
   readonly person: Member | undefined
   readonly parameter: (name: string) => string
   readonly query: URLSearchParams
-  /** The JSON object that was sent; refuses with 400 when there is none. Read last, so that 404 comes before 400. */
+  /** Returns the JSON body. Throws a 400 if it is not an object. Call it last, so that 404 comes before 400. */
   readonly json: () => Record<string, unknown>
 }
 
@@ -42,17 +42,17 @@ export function ok(data: unknown): OperationResponse {
   return { status: 200, body: { data } }
 }
 
-/** That creates answer 201 is inferred (reference, section 4). */
+/** Status 201 after a create is inferred (reference, section 4). */
 export function created(data: unknown): OperationResponse {
   return { status: 201, body: { data } }
 }
 
-/** That deletes answer 204 is inferred (reference, section 4). */
+/** Status 204 after a delete is inferred (reference, section 4). */
 export function noContent(): OperationResponse {
   return { status: 204 }
 }
 
-/** Who writes. Refuses like the service does when nobody does, because the token is an app's. */
+/** Returns the person that the token acts as. Throws a 422 for an app's token. */
 export function actingPerson(context: OperationContext): Member {
   if (context.person === undefined) throw actorSelfRequired()
   return context.person

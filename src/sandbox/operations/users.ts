@@ -25,7 +25,7 @@ export const userOperations: readonly ServiceOperation[] = [
     path: '/api/oauth/v1/users',
     scope: 'users:write',
     actor: 'self',
-    heldBy: 'admin',
+    requiredRole: 'admin',
     handle: createUser,
   },
   {
@@ -48,7 +48,7 @@ export const userOperations: readonly ServiceOperation[] = [
     method: 'DELETE',
     path: '/api/oauth/v1/users/:id',
     scope: 'users:write',
-    // Managing members takes a person (specification, section 5).
+    // Managing members requires a person (specification, section 5).
     actor: 'self',
     handle: (context) => {
       const member = memberOf(context)
@@ -73,7 +73,8 @@ function createUser(context: OperationContext): OperationResponse {
   const email = requiredEmail(body, 'email')
   const name = optionalText(body, 'name') ?? null
   const role = optionalChoice(body, 'role', roles) ?? 'agent'
-  if (workspace.memberByEmail(email) !== undefined) throw validationFailed('A team member with this `email` exists.')
+  if (workspace.memberByEmail(email) !== undefined)
+    throw validationFailed('A team member with this `email` already exists.')
   const user = workspace.newUser(email, name)
   return created(workspace.members.add({ id: workspace.random.id('mem'), role, archived: false, user }))
 }
@@ -89,7 +90,7 @@ function updateUser(context: OperationContext): OperationResponse {
   return ok(member)
 }
 
-// The sandbox's own rule: an organization that lost its owner could never be renamed again.
+// The documents have no such rule. Without it an organization could lose its owner and never be renamed again.
 function checkNotOwner(context: OperationContext, member: Member): void {
   if (member.id === context.workspace.owner?.id) throw forbidden('The owner of the organization cannot be removed.')
 }

@@ -6,64 +6,63 @@ import { type IncomingRequest, type RecordedRequest, readIncomingRequest } from 
 import type { Service } from '../service.ts'
 import { createRouter } from './router.ts'
 
-/** Takes a request, whichever way it came in, and says what becomes of it. */
+/**
+ * server/ receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers to the
+ * responses. Only sandbox.ts imports it.
+ */
 export type RequestHandler = (request: Request) => Promise<ResponseOrDrop>
 
 export interface RequestHandlerParts {
   service: Service
   faults: FaultList
+  /** The recorded requests, oldest first. */
   requests: RecordedRequest[]
-  /** How many requests to remember: a sandbox that runs for days must not fill the memory with them. */
-  keptRequests: number
-  waits: Delays
+  /** Number of requests to keep, so that a sandbox that runs for days does not fill the memory. */
+  maxRequests: number
+  delays: Delays
 }
 
-export function createRequestHandler({
-  service,
-  faults,
-  requests,
-  keptRequests,
-  waits,
-}: RequestHandlerParts): RequestHandler {
+export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
+  const { service, faults, requests, maxRequests, delays } = parts
   const { settings } = service
   const route = createRouter(service)
 
-  const answer = async (incoming: IncomingRequest, fault: Fault): Promise<Response> => {
+  const responseTo = async (incoming: IncomingRequest, fault: Fault): Promise<Response> => {
     const { status, effect = false } = fault
-    const handled = status === undefined || effect ? await route(incoming) : undefined
-    return status === undefined ? (handled ?? new Response()) : statusResponse({ ...fault, status })
+    const response = status === undefined || effect ? await route(incoming) : undefined
+    return status === undefined ? (response ?? new Response()) : statusResponse({ ...fault, status })
   }
 
-  const decide = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
+  const handle = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
     const { method, headers, url } = incoming
     const fault = faults.take(method, url.pathname) ?? {}
     if (fault.drop === 'before-effect') {
-      await waits.wait(fault.latency)
+      await delays.wait(fault.latency)
       return { kind: 'drop', at: 'before-headers' }
     }
     const preflight = isPreflight(method, headers) && settings.cors !== false && fault.status === undefined
-    const response = preflight ? preflightResponse() : await answer(incoming, fault)
-    await waits.wait(fault.latency)
+    const response = preflight ? preflightResponse() : await responseTo(incoming, fault)
+    await delays.wait(fault.latency)
     return await applyFault(response, fault)
   }
 
   return async (request) => {
     const incoming = await readIncomingRequest(request, settings.now())
     requests.push(incoming.record)
-    if (requests.length > keptRequests) requests.shift()
-    const outcome = await decide(incoming)
-    if (!('response' in outcome)) return outcome
-    const { headers, status } = outcome.response
-    // A fault may bring an id of its own, to compare with.
+    if (requests.length > maxRequests) requests.shift()
+    const result = await handle(incoming)
+    if (!('response' in result)) return result
+    const { headers, status } = result.response
+    // A fault can set its own request id.
     if (!headers.has('x-request-id')) headers.set('x-request-id', randomUUID())
     const cors = corsHeaders(settings.cors, incoming.headers.get('origin'))
     for (const [name, value] of Object.entries(cors)) headers.set(name, value)
     incoming.record.status = status
-    return outcome
+    return result
   }
 }
 
-/** Waits that all end at once when the sandbox closes, so that nothing keeps the process alive. */
+/** Delays that end early when the sandbox closes, so that no timer keeps the process alive. */
 export class Delays {
   readonly #pending = new Set<() => void>()
 
@@ -80,16 +79,13 @@ export class Delays {
     })
   }
 
-  end(): void {
+  endAll(): void {
     for (const finish of this.#pending) finish()
   }
 }
 
-/**
- * Headers that let a page of this origin read the answer. The service's documents do not speak of CORS:
- * the sandbox has it so that browser code can be tried at all.
- */
-export function corsHeaders(allowed: boolean | readonly string[], origin: string | null): Record<string, string> {
+// The service's documents do not mention CORS. The sandbox supports it so that browser code can be tested.
+function corsHeaders(allowed: boolean | readonly string[], origin: string | null): Record<string, string> {
   if (origin === null || allowed === false) return {}
   if (allowed !== true && !allowed.includes(origin)) return { vary: 'Origin' }
   return {
@@ -99,8 +95,11 @@ export function corsHeaders(allowed: boolean | readonly string[], origin: string
   }
 }
 
-/** The answer to a preflight. A page may send these two headers and the four methods that the service takes. */
-export function preflightResponse(): Response {
+function isPreflight(method: string, headers: Headers): boolean {
+  return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
+}
+
+function preflightResponse(): Response {
   return new Response(null, {
     status: 204,
     headers: {
@@ -108,8 +107,4 @@ export function preflightResponse(): Response {
       'access-control-allow-headers': 'authorization, content-type',
     },
   })
-}
-
-export function isPreflight(method: string, headers: Headers): boolean {
-  return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 }

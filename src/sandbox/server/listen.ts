@@ -11,24 +11,24 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/** Listens on this address; rejects with one clear sentence when it cannot. */
-export async function listen(receive: RequestHandler, host: string, port: number): Promise<RunningServer> {
+/** Listens on an address. Rejects with an `Error` that names the cause if it cannot. */
+export async function listen(handleRequest: RequestHandler, host: string, port: number): Promise<RunningServer> {
   const listener = getRequestListener(
     async (request, { outgoing }) => {
       if (request.method === 'TRACE') return traceNotAllowed().toResponse()
-      const outcome = await receive(request)
-      if (outcome.kind === 'response') return outcome.response
-      dropConnection(outcome, outgoing as ServerResponse<IncomingMessage>)
+      const result = await handleRequest(request)
+      if (result.kind === 'response') return result.response
+      dropConnection(result, outgoing as ServerResponse<IncomingMessage>)
       return RESPONSE_ALREADY_SENT
     },
-    // Without this the adapter replaces the global Request and Response of the program that uses the sandbox.
+    // By default the adapter replaces the global Request and Response of the whole program.
     { overrideGlobalObjects: false, errorHandler: () => unreadableRequest().toResponse() },
   )
   const server = createServer((incoming, outgoing) => {
-    // A rejection that nobody handles would end the process.
+    // An unhandled rejection would end the process.
     listener(incoming, outgoing).catch(() => outgoing.destroy())
   })
-  // Without a listener Node closes the connection of a CONNECT request without a response.
+  // Without this listener Node closes the connection of a CONNECT request without a response.
   server.on('connect', (_, socket) => {
     socket.on('error', () => socket.destroy())
     socket.end('HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
@@ -53,16 +53,16 @@ export async function listen(receive: RequestHandler, host: string, port: number
   }
 }
 
-/** `fetch` has no such method, so no `Request` can be made of it. */
+// A `Request` cannot have this method, so it cannot reach the router.
 function traceNotAllowed(): HttpError {
-  return new HttpError(405, 'method_not_allowed', 'The service does not take TRACE.', {
+  return new HttpError(405, 'method_not_allowed', 'The service does not support TRACE.', {
     allow: 'GET, POST, PATCH, DELETE',
   })
 }
 
-/** The router responds to its own failures, so what fails around it is a `Host`, target or body that cannot be read. */
+// The router handles its own errors, so an error around it means that the `Host`, target or body is malformed.
 function unreadableRequest(): HttpError {
-  return badRequest('The request cannot be read.')
+  return badRequest('The request is malformed.')
 }
 
 type Drop = Extract<ResponseOrDrop, { kind: 'drop' }>
@@ -78,7 +78,7 @@ function dropConnection(drop: Drop, outgoing: ServerResponse): void {
       socket?.write('HTTP/1.1 200 OK\r\ncontent-type: applicat', destroy)
       break
     case 'mid-body':
-      // The promised length is that of the whole body, so that the client can tell that the rest is missing.
+      // The header states the length of the whole body, so that the client can detect that it was cut off.
       outgoing.setHeaders(drop.response.headers)
       outgoing.writeHead(drop.response.status, { 'content-length': drop.body.length })
       outgoing.write(firstHalf(drop.body), destroy)
@@ -86,17 +86,21 @@ function dropConnection(drop: Drop, outgoing: ServerResponse): void {
 }
 
 function baseUrlOf({ address, family, port }: AddressInfo): string {
-  // An address that means every interface is no address to connect to.
+  // A client cannot connect to an address that stands for every interface.
   if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reasons: Record<string, string> = {
-    EADDRINUSE: `Port ${port} on ${host} is already in use; choose another port, or 0 for any free one.`,
-    EACCES: `Port ${port} on ${host} needs rights that this process does not have; choose a port above 1023.`,
+    EADDRINUSE: `Port ${port} on ${host} is already in use. Choose another port, or 0 for any free one.`,
+    EACCES: `Port ${port} on ${host} requires privileges that this process does not have. Choose a port above 1023.`,
   }
-  return new Error(reasons[error.code ?? ''] ?? `The sandbox cannot listen on ${host}: ${error.message}.`, {
-    cause: error,
-  })
+  return new Error(
+    reasons[error.code ?? ''] ??
+      `The sandbox cannot listen on port ${port} of ${host}: ${error.message}. Choose another address.`,
+    {
+      cause: error,
+    },
+  )
 }

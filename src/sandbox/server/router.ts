@@ -6,7 +6,7 @@ import { tokenRoute } from '../oauth/token.ts'
 import { operationRoutes } from '../operations/index.ts'
 import type { Service } from '../service.ts'
 
-/** Answers an incoming: the service itself, without what goes wrong on purpose and without CORS. */
+/** Returns the response of the service, without faults and CORS headers. */
 export type Router = (incoming: IncomingRequest) => Promise<Response>
 
 export function createRouter(service: Service): Router {
@@ -27,18 +27,18 @@ export function createRouter(service: Service): Router {
   for (const [path, methods] of methodsByPath(routes)) {
     app.all(path, () => {
       const allow = methods.join(', ')
-      throw new HttpError(405, 'method_not_allowed', `This path takes ${allow}.`, { allow })
+      throw new HttpError(405, 'method_not_allowed', `This path supports only ${allow}.`, { allow })
     })
   }
   app.notFound(() => notFound('path').toResponse())
   app.onError((error) => {
     if (error instanceof HttpError) return error.toResponse()
-    return new HttpError(500, 'server_error', `The sandbox itself failed: ${error.message}`).toResponse()
+    return new HttpError(500, 'server_error', `The sandbox failed: ${error.message}`).toResponse()
   })
 
   return async (incoming) => {
     const { url, method, headers } = incoming
-    // The body was read when the request came in and travels in the incoming.
+    // The body was already read and is in `incoming`.
     return app.fetch(new Request(url, { method, headers }), { incoming })
   }
 }
