@@ -11,8 +11,8 @@ const library: Options = {
   ...shared,
   entry: {
     index: 'src/index.ts',
-    oauth: 'src/oauth/index.ts',
-    'storage-tests': 'src/oauth/connections/storage-tests.ts',
+    oauth: 'src/oauth.ts',
+    'storage-tests': 'src/storage-tests.ts',
   },
   dts: { resolve: ['@standard-schema/spec'] },
   splitting: true,
@@ -34,10 +34,10 @@ export default defineConfig([
   { ...library, format: 'cjs', noExternal: ['is-network-error', 'zod', 'oauth4webapi', 'jose'] },
   {
     ...sandbox,
-    entry: { sandbox: 'src/sandbox/index.ts', cli: 'src/sandbox/cli.ts' },
+    entry: { sandbox: 'src/sandbox.ts', cli: 'src/sandbox/cli.ts' },
     format: 'esm',
-    dts: { entry: { sandbox: 'src/sandbox/index.ts' } },
+    dts: { entry: { sandbox: 'src/sandbox.ts' } },
     splitting: true,
   },
-  { ...sandbox, entry: { sandbox: 'src/sandbox/index.ts' }, format: 'cjs', dts: true },
+  { ...sandbox, entry: { sandbox: 'src/sandbox.ts' }, format: 'cjs', dts: true },
 ])

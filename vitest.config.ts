@@ -7,12 +7,12 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
-      { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
+      { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth.ts') },
       {
         find: /^support-workspace-sdk\/storage-tests$/,
-        replacement: source('oauth/connections/storage-tests.ts'),
+        replacement: source('storage-tests.ts'),
       },
-      { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
+      { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox.ts') },
     ],
   },
   test: {

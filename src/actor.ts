@@ -1,7 +1,7 @@
 /**
- * Whom a token acts for (specification, section 5):
+ * Who a token acts as (specification, section 5):
  *
- * - `app`: the app only. Reads and admin operations; it may not author content.
- * - `self`: one user in one organization. May send messages and notes, start conversations and manage members.
+ * - `app`: the app itself. Can read and administer, but cannot author content.
+ * - `self`: one user in one organization. Can also send messages and notes, start conversations and manage members.
  */
 export type Actor = 'app' | 'self'

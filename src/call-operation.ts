@@ -4,11 +4,12 @@ import type { ParsedResponse } from './http/attempt.ts'
 import { type CapturedInput, captureInput } from './http/input.ts'
 import type { CallOptions } from './http/options.ts'
 import type { SendOptions } from './http/transport.ts'
+import type { ListOptions } from './list-options.ts'
 import { copyListOptions, listOptionNames } from './list-options.ts'
 import { checkOperation, type InputOf, type Operation, type OperationInput, type OutputOf } from './operation.ts'
-import { type ListOptions, Paginated } from './pagination.ts'
+import { Paginated } from './pagination.ts'
 
-/** What calling an operation gives: pages for a list, one answer for anything else. */
+/** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
 export type ResultOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
   ? Paginated<OutputOf<Definition>>
   : Call<OutputOf<Definition>>
@@ -18,12 +19,12 @@ export type OptionsOf<Definition extends Operation> = Definition extends { reado
   ? ListOptions
   : CallOptions
 
-/** As much of the transport as a resource sees: its insides do not belong into the public types. */
+/** The part of the transport that resources use. Keeps its internals out of the public types. */
 export interface Sender {
   send(operation: Operation, input: CapturedInput, options?: SendOptions): Promise<ParsedResponse>
 }
 
-/** Calls an operation through a transport: the one way from a resource to the wire. Never throws synchronously. */
+/** Calls an operation. Every resource method ends here. Never throws synchronously. */
 export function callOperation<Definition extends Operation>(
   transport: Sender,
   operation: Definition,
@@ -64,9 +65,9 @@ function callList(
   })
 }
 
-/** Refuses an option of the list that was put into its query, where it would have no effect. */
+/** Rejects list options in the query, where they would have no effect, and cursors in `extraQuery`. */
 function checkListQuery(operation: Operation, { query, extraQuery }: CapturedInput): void {
-  // A schema of the caller's own says which parameters there are.
+  // With a query schema, the schema decides which parameters exist.
   const misplaced = operation.query === undefined && listOptionNames.find((name) => query[name] !== undefined)
   if (misplaced) {
     throw new InvalidArgumentError(

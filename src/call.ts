@@ -1,14 +1,14 @@
 import type { ResponseInfo } from './errors/index.ts'
 
-/** What a call came to, with the facts of its answer. */
+/** The result of a call together with its response. */
 export interface WithResponse<Data> {
   readonly data: Data
-  /** Status, headers and request id of the answer. */
+  /** Status, headers and request id of the response. */
   readonly response: ResponseInfo
 }
 
 /**
- * A call in flight. It is a promise of the data; `withResponse()` gives status, headers and request id beside it.
+ * A promise of the response data. `withResponse()` also returns status, headers and request id.
  *
  * @example
  * const member = await workspace.members.get(id)
@@ -18,25 +18,25 @@ export class Call<Data> implements Promise<Data> {
   readonly #start: () => Promise<WithResponse<Data>>
   #result: Promise<WithResponse<Data>> | undefined
 
-  /** Nothing is sent before somebody asks for the result. */
+  /** @param start sends the request. Called once, when the result is first requested. */
   constructor(start: () => Promise<WithResponse<Data>>) {
     this.#start = start
   }
 
-  /** Sends the request now, whether or not anybody will ask for the result. */
+  /** Creates a call and sends its request immediately. */
   static started<Data>(start: () => Promise<WithResponse<Data>>): Call<Data> {
     const call = new Call(start)
     void call.withResponse()
     return call
   }
 
-  /** The data together with status, headers and request id of the answer. */
+  /** Returns the data together with status, headers and request id of the response. */
   withResponse(): Promise<WithResponse<Data>> {
     this.#result ??= this.#start()
     return this.#result
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: being awaitable is what a call is for
+  // biome-ignore lint/suspicious/noThenProperty: a call is awaitable by design
   then<Fulfilled = Data, Rejected = never>(
     onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,

@@ -4,7 +4,7 @@ import { callOperation, type OptionsOf, type ResultOf } from './call-operation.t
 import { UnexpectedResponseError } from './errors/index.ts'
 import { captureInput } from './http/input.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
-import { readSettings } from './http/settings.ts'
+import { readClientSettings } from './http/settings.ts'
 import { Transport } from './http/transport.ts'
 import type { Me } from './models/me.ts'
 import { defineOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
@@ -19,30 +19,30 @@ import type { SelfOnly } from './resources/resource.ts'
 import { Segments } from './resources/segments.ts'
 import { Tasks } from './resources/tasks.ts'
 
-/** A client that `SupportWorkspace.connect` returned. It knows what `/me` said of its token. */
+/** A client returned by `SupportWorkspace.connect`, with the actor and identity of its token. */
 export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & {
   readonly actor: A
   readonly identity: Me
 }
 
-/** What `workspace.call` takes after the operation: its input, where it has one, and the options. */
+/** The arguments of `workspace.call` after the operation: its input, if it has any, and the options. */
 export type CallArguments<Definition extends Operation> =
   Record<never, never> extends InputOf<Definition>
     ? [input?: InputOf<Definition>, options?: OptionsOf<Definition>]
     : [input: InputOf<Definition>, options?: OptionsOf<Definition>]
 
 /**
- * A client of a support workspace. `SupportWorkspace` accepts every client; a function that authors content asks for
- * `SupportWorkspace<'self'>`.
+ * The client of a support workspace. As a parameter type, `SupportWorkspace` accepts any client. Require
+ * `SupportWorkspace<'self'>` in functions that author content.
  *
  * @example
  * const workspace = new SupportWorkspace({ baseUrl, accessToken, actor: 'self' })
  * for await (const conversation of workspace.conversations.list()) console.log(conversation.id)
  */
 export class SupportWorkspace<out A extends Actor = Actor> {
-  /** The actor mode of the token; undefined when it is not known. */
+  /** The actor mode of the token, or undefined if unknown. */
   readonly actor: A | undefined
-  /** What `/me` returned when the client was made with `connect`; otherwise undefined. */
+  /** The identity of the token, if the client was created with `connect`. */
   readonly identity: Me | undefined
   readonly conversations: Conversations<A>
   readonly messages: Messages<A>
@@ -54,9 +54,9 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   readonly segments: Segments<A>
   readonly #transport: Transport
 
-  /** @throws InvalidArgumentError when an option cannot be used. */
+  /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: ClientOptions<A>) {
-    const transport = new Transport(readSettings(options))
+    const transport = new Transport(readClientSettings(options))
     this.#transport = transport
     this.actor = options.actor
     this.identity = undefined
@@ -71,14 +71,13 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 
   /**
-   * Asks the service once (`/me`) what the token is and returns a client that knows its actor, its scopes and its
-   * `identity`.
+   * Requests `/me` once and returns a client that knows the actor, scopes and `identity` of its token.
    *
    * @example
    * const workspace = await SupportWorkspace.connect({ baseUrl, accessToken })
    * if (workspace.actor === 'self') await workspace.messages.create(id, { body_html: '<p>On it.</p>' })
    *
-   * @throws UnexpectedResponseError when the service names no actor that this package knows.
+   * @throws UnexpectedResponseError if the service does not name a known actor.
    */
   static async connect(
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
@@ -87,15 +86,15 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     return connect(options, callOptions)
   }
 
-  /** What the service says of the token: app, organization, actor, scopes, user (specification, section 4). */
+  /** Gets the identity of the token: app, organization, actor, scopes and user (specification, section 4). */
   me(options?: CallOptions): Call<Me> {
     return callOperation(this.#transport, meOperation, {}, options)
   }
 
   /**
-   * Calls an operation described with `defineOperation`, like a built-in one.
+   * Calls an operation made with `defineOperation`.
    *
-   * @param args its input (`path`, `query`, `body`) and the options of the call.
+   * @param args the input (`path`, `query`, `body`) and the options of the call
    */
   call<const Definition extends Operation>(
     this: Definition extends { readonly actor: 'self' } ? SelfOnly<A, SupportWorkspace> : SupportWorkspace,
@@ -110,13 +109,13 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 
   /**
-   * Sends one request to a path below the base URL and gives the JSON body as it came: for a one-off that is not worth
-   * a definition. Put ids into `input.path`, not into the path itself: it names the call in errors and hooks.
+   * Sends a request to a path below the base URL and returns the JSON body. Use it for one-off calls without a
+   * definition. Pass ids in `input.path` rather than in the path, which identifies the call in errors and hooks.
    *
    * @example
    * const tags = await workspace.request('GET', '/api/oauth/v1/tags', { query: { limit: 5 } })
    *
-   * @throws InvalidArgumentError when the path is not a plain path below the base URL.
+   * @throws InvalidArgumentError if the path is not a plain path below the base URL.
    */
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
     return Call.started(async () => {
@@ -135,12 +134,12 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 }
 
-// Outside the class: a class that refers to itself is renamed when it is bundled, and printed under that name.
+// Outside the class, because bundlers rename a class that refers to itself, and the new name shows when it is printed.
 async function connect(
   options: Omit<ClientOptions, 'actor' | 'scopes'>,
   callOptions: CallOptions | undefined,
 ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-  // Copied before anything is awaited: both clients are made of what the caller passed.
+  // Copied before the first await, so that both clients use the same options.
   const given = { ...options }
   const { data: identity, response } = await new SupportWorkspace(given).me(callOptions).withResponse()
   const known = { ...given, ...(Array.isArray(identity.scopes) && { scopes: identity.scopes.map(String) }) }
@@ -155,6 +154,6 @@ async function connect(
     outcome: 'refused',
     reason: 'envelope',
     response,
-    hint: 'Create the client with `new SupportWorkspace` and pass the `actor` that you know.',
+    hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
   })
 }

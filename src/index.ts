@@ -1,6 +1,6 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
-export { Call, type WithResponse } from './call.ts'
+export type { Call, WithResponse } from './call.ts'
 export type { OptionsOf, ResultOf } from './call-operation.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
@@ -9,10 +9,10 @@ export {
   type Attempt,
   AuthenticationError,
   BadRequestError,
-  ConnectionError,
   InsufficientScopeError,
   InvalidArgumentError,
   isSupportWorkspaceError,
+  NetworkError,
   NotFoundError,
   type Outcome,
   PaginationError,
@@ -40,6 +40,7 @@ export type {
 } from './http/hooks.ts'
 export type { AppInfo, CallOptions, ClientOptions } from './http/options.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
+export type { ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'
 export type {
   AssignConversationBody,
@@ -70,6 +71,7 @@ export { schemas } from './models/schemas.ts'
 export type { CreateSegmentBody, Segment, UpdateSegmentBody } from './models/segment.ts'
 export type { CreateTaskBody, Task, UpdateTaskBody } from './models/task.ts'
 export type { User } from './models/user.ts'
+export type { ListQuery } from './operation.ts'
 export {
   defineOperation,
   type Envelope,
@@ -79,20 +81,10 @@ export {
   type Operation,
   type OperationInput,
   type OutputOf,
-  type PathParameter,
   type QueryValue,
 } from './operation.ts'
-export { type ListOptions, type ListQuery, type Page, Paginated } from './pagination.ts'
+export type { Page, Paginated } from './pagination.ts'
 export type { OperationId } from './resources/operations.ts'
 export type { KnownScope, Scope } from './scopes.ts'
 export { toDate } from './time.ts'
-export type {
-  FetchInit,
-  FetchResponse,
-  WebAbortSignal,
-  WebFetch,
-  WebHeaders,
-  WebRequest,
-  WebResponse,
-  WebURL,
-} from './web-types.ts'
+export type { FetchInit, FetchResponse, WebFetch } from './web-types.ts'

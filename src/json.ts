@@ -1,12 +1,15 @@
-/** What a JSON object is in TypeScript. */
+/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Whether it is an object, and not null or an array. */
+/** Whether a value is an object, and not null or an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object that a JSON text holds, or that is given as it is (some storages parse by themselves); else undefined. */
+/**
+ * Parses a JSON object. Returns an object unchanged, since some storages parse JSON themselves, and undefined for
+ * anything else.
+ */
 export function parseObject(value: unknown): JsonObject | undefined {
   try {
     const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : value

@@ -1,8 +1,32 @@
 import { InvalidArgumentError } from './errors/index.ts'
+import type { CallOptions } from './http/options.ts'
 import { callOptionNames, checkHeaders } from './http/settings.ts'
-import type { ListOptions } from './pagination.ts'
 
-/** Every option of a list. One that is missing here does not compile. */
+/** The options of a list call. Timeouts and retries apply to each page. Read when the list is called. */
+export interface ListOptions extends CallOptions {
+  /**
+   * The direction of paging: `forward` follows `after`, `backward` follows `before`. The cursor in the query is where to
+   * start, in either direction.
+   *
+   * @default 'backward' if the query has `before`, otherwise 'forward'
+   */
+  readonly direction?: 'forward' | 'backward' | undefined
+  /**
+   * Maximum number of items in total.
+   *
+   * @default no maximum
+   */
+  readonly maxItems?: number | undefined
+  /**
+   * Whether to fetch the next page while you process the current one, starting with the second page. If prefetching a
+   * page fails, it is fetched again when the loop reaches it.
+   *
+   * @default true
+   */
+  readonly prefetch?: boolean | undefined
+}
+
+/** The names of all list options. Does not compile when one is missing. */
 export const listOptionNames = Object.keys({
   ...callOptionNames,
   direction: true,
@@ -10,7 +34,7 @@ export const listOptionNames = Object.keys({
   prefetch: true,
 } satisfies Record<keyof ListOptions, true>)
 
-/** Copies the options of a list, which are used again for each page. Checks those that only a list has. */
+/** Copies the options of a list, which are reused for each page, and checks the ones that only lists have. */
 export function copyListOptions(options: ListOptions = {}): ListOptions {
   const { direction, prefetch, maxItems, headers } = options
   if (direction !== undefined && direction !== 'forward' && direction !== 'backward') {

@@ -1,39 +1,38 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from './errors/index.ts'
-import type { ListQuery } from './pagination.ts'
 import type { Scope } from './scopes.ts'
 
-/** Where the knowledge of an operation comes from, best first. `inferred` ones are guesses by analogy. */
+/** How an operation is known, most certain first. `inferred` is a guess by analogy. */
 export type Evidence = 'specification' | 'reference' | 'inferred'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** The HTTP methods that an operation may have. */
+/** The HTTP methods of operations. */
 export type Method = (typeof methods)[number]
 
 /**
  * How a successful response is wrapped:
  *
- * - `item`: `{ "data": {…} }`, the call gives what `data` holds.
- * - `list`: `{ "data": […], "page_metadata": {…} }`, the call pages.
+ * - `item`: `{ "data": {…} }`. Returns the value of `data`.
+ * - `list`: `{ "data": […], "page_metadata": {…} }`. Returns pages.
  * - `bare`: the JSON body itself.
- * - `none`: no body; the call gives `undefined`.
- * - `any`: any JSON value, or nothing at all.
+ * - `none`: no body. Returns `undefined`.
+ * - `any`: any JSON value, or an empty body.
  */
 export type Envelope = 'item' | 'list' | 'bare' | 'none' | 'any'
 
-/** An endpoint as data. Everything that a call needs to know of it. */
+/** The description of an endpoint: everything that a call needs. */
 export interface Operation {
-  /** The name of the operation in errors, hooks and reports, for example `messages.create`. */
+  /** Name in errors, hooks and drift reports, for example `messages.create`. */
   readonly id: string
   readonly method: Method
-  /** Below the base URL, with its parameters in braces: `/api/oauth/v1/conversations/{conversation_id}/messages`. */
+  /** Path below the base URL, with parameters in braces: `/api/oauth/v1/conversations/{conversation_id}/messages`. */
   readonly path: `/${string}`
-  /** The scope that it needs, when that is known. */
+  /** The required scope, if known. */
   readonly scope?: Scope
-  /** `self` when only an `actor=self` token may call it. */
+  /** `self` if the operation requires an `actor=self` token. */
   readonly actor?: 'self'
-  /** How sure the operation is. Absent on one of your own. */
+  /** How the operation is known. Absent on operations that you define. */
   readonly evidence?: Evidence
   /**
    * How a successful response is wrapped.
@@ -41,26 +40,26 @@ export interface Operation {
    * @default 'item'
    */
   readonly envelope?: Envelope
-  /** Checks the request body before it is sent: any Standard Schema. What the schema returns is sent. */
+  /** Standard Schema for the request body. The body is sent as the schema returns it. */
   readonly body?: StandardSchemaV1
-  /** Checks the query before it is sent: any Standard Schema. What the schema returns is sent. */
+  /** Standard Schema for the query. The query is sent as the schema returns it. */
   readonly query?: StandardSchemaV1
   /**
-   * Describes the response, or one item of a list: any Standard Schema. On an operation of your own, a call returns what
-   * the schema returns, or rejects with an `UnexpectedResponseError`, whatever the client's `validation` mode.
+   * Standard Schema for the response data, or for one item of a list. For operations that you define, calls return the
+   * output of the schema or reject with `UnexpectedResponseError`, in every `validation` mode.
    */
   readonly response?: StandardSchemaV1
 }
 
 /**
- * Describes an endpoint that this package lacks, so that `workspace.call` can call it: same authorization, retries,
- * errors, validation and paging as the built-in ones.
+ * Defines an operation for an endpoint that this package lacks. Call it with `workspace.call`, with the same
+ * authorization, retries, errors, validation and paging as built-in operations.
  *
  * @example
  * const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags', envelope: 'list' })
  * for await (const tag of workspace.call(listTags)) console.log(tag)
  *
- * @throws InvalidArgumentError when `id` or `method` cannot be used, or the path is not a plain path below the base URL.
+ * @throws InvalidArgumentError if a property is invalid, or the path is not a plain path below the base URL.
  */
 export function defineOperation<const Definition extends Omit<Operation, 'evidence'>>(
   definition: Definition & NothingElse<Definition>,
@@ -69,7 +68,7 @@ export function defineOperation<const Definition extends Omit<Operation, 'eviden
   return Object.freeze({ ...definition })
 }
 
-/** A misspelt property would be lost in silence, because a type parameter takes any. */
+/** Rejects misspelled properties, which a type parameter would accept. */
 type NothingElse<Definition> = {
   readonly [Name in Exclude<keyof Definition, Exclude<keyof Operation, 'evidence'>>]: NoSuchProperty
 }
@@ -77,7 +76,7 @@ interface NoSuchProperty {
   readonly 'no such property': true
 }
 
-/** Refuses what is no operation. */
+/** Throws unless the value is an operation. */
 export function checkOperation(operation: unknown): asserts operation is Operation {
   const { id, method, path } = (operation ?? {}) as Operation
   if (typeof id !== 'string' || id === '') {
@@ -123,7 +122,7 @@ export function checkOperation(operation: unknown): asserts operation is Operati
 
 const envelopes: readonly Envelope[] = ['item', 'list', 'bare', 'none', 'any']
 
-/** Refuses a path that could lead away from the base URL, or out of its prefix. */
+/** Throws if a path could leave the base URL or its prefix. */
 export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {
   if (typeof path === 'string' && /^\/(?!\/)[^?#\\\s]*$/.test(path)) {
     if (path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))) return
@@ -135,15 +134,28 @@ export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {
   )
 }
 
-/** The names in braces of a path. */
+/** The parameter names of a path. */
 export type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathParameter<Rest>
   : never
 
-/** A value that a query can hold. `undefined` and `null` are left out; a list repeats its parameter. */
+/** A query parameter. `undefined` and `null` are omitted. An array repeats the parameter. */
 export type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[]
 
-/** What a call of an operation takes, beside its options. */
+/** The query of a list (specification, section 4). Fields that are null or undefined are omitted. */
+export interface ListQuery {
+  /**
+   * Number of items per page, at least 1. The service's default and maximum are not documented. To limit the total, use
+   * `maxItems`.
+   */
+  readonly limit?: number | null | undefined
+  /** Cursor of a page's `after`: starts after this point. Cannot be combined with `before`. */
+  readonly after?: string | null | undefined
+  /** Cursor of a page's `before`: starts before this point and, unless `direction` is set, walks backward. */
+  readonly before?: string | null | undefined
+}
+
+/** The input of a call: path parameters, query and body. */
 export interface OperationInput {
   readonly path?: Readonly<Record<string, string>> | undefined
   readonly query?: object | undefined
@@ -170,10 +182,10 @@ type QueryPart<Definition extends Operation> = Definition extends {
     : { readonly query: StandardSchemaV1.InferInput<Schema> }
   : { readonly query?: ListQuery | Readonly<Record<string, QueryValue>> | undefined }
 
-/** The input of one operation: its path parameters by name, its body and its query. */
+/** The input of a particular operation. */
 export type InputOf<Definition extends Operation> = PathPart<Definition> & BodyPart<Definition> & QueryPart<Definition>
 
-/** What a call of one operation returns: its item, or one item of its list, as its `response` schema returns it. */
+/** The data that an operation returns, or one item of its list, as its `response` schema returns it. */
 export type OutputOf<Definition extends Operation> = Definition extends { readonly envelope: 'none' }
   ? undefined
   : Definition extends { readonly response: infer Schema extends StandardSchemaV1 }

@@ -1,51 +1,20 @@
 import { Call, type WithResponse } from './call.ts'
 import { InvalidArgumentError, PaginationError } from './errors/index.ts'
-import { follow } from './http/call-clock.ts'
+import { forwardAbort } from './http/call-clock.ts'
 import type { PageCursors } from './http/envelope.ts'
-import type { CallOptions } from './http/options.ts'
 import { isRepeatable } from './http/retry.ts'
 import type { JsonObject } from './json.ts'
-import { checkInteger, copyListOptions } from './list-options.ts'
-import type { Operation } from './operation.ts'
+import { checkInteger, copyListOptions, type ListOptions } from './list-options.ts'
+import type { ListQuery, Operation } from './operation.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
   /** The items, as the service sent them. */
   readonly data: Item[]
-  /** The cursor of the next page, to go on from here later; null when there is none. Opaque: pass it back as it is. */
+  /** The cursor of the next page, or null on the last page. Opaque: store it and pass it back unchanged. */
   readonly after: string | null
-  /** The cursor of the previous page; null when there is none. Opaque: pass it back as it is. */
+  /** The cursor of the previous page, or null on the first page. Opaque: store it and pass it back unchanged. */
   readonly before: string | null
-}
-
-/** The query of a list (specification, section 4). A field that is null or undefined is left out. */
-export interface ListQuery {
-  /**
-   * Number of items per page, at least 1. The service's default and maximum are not documented. To limit the total, use
-   * `maxItems`.
-   */
-  readonly limit?: number | null | undefined
-  /** Cursor of a page's `after`: starts after this point. Cannot be combined with `before`. */
-  readonly after?: string | null | undefined
-  /** Cursor of a page's `before`: starts before this point and, unless `direction` is set, walks backward. */
-  readonly before?: string | null | undefined
-}
-
-/** The options of a list call. Timeouts and retries apply to each page. They are read when the list is called. */
-export interface ListOptions extends CallOptions {
-  /**
-   * Which cursor leads to the next page: `forward` follows `after`, `backward` follows `before`. The query's cursor only
-   * says where to start: the first page sends it, whatever the direction. Defaults to `backward` when the query has
-   * `before`, otherwise to `forward`.
-   */
-  readonly direction?: 'forward' | 'backward' | undefined
-  /** Maximum number of items in total. Defaults to no maximum. */
-  readonly maxItems?: number | undefined
-  /**
-   * Whether to fetch the next page while you work on this one, from the second page on and never more than one ahead. A
-   * page that could not be fetched ahead is fetched again when the loop reaches it. Defaults to true.
-   */
-  readonly prefetch?: boolean | undefined
 }
 
 /** Fetches one page. */
@@ -54,7 +23,7 @@ export type FetchPage<Item> = (
   options: ListOptions & { readonly page: number },
 ) => Promise<{ readonly data: Item[]; readonly cursors: PageCursors } & Pick<WithResponse<unknown>, 'response'>>
 
-/** What a list needs to fetch its pages: copies of the arguments that it was called with. */
+/** Copies of the arguments of a list call, and how to fetch a page. */
 export interface ListPlan<Item> {
   readonly operation: Pick<Operation, 'id' | 'method'>
   readonly query: JsonObject
@@ -63,21 +32,22 @@ export interface ListPlan<Item> {
 }
 
 /**
- * A list call: awaited, it is the first page; iterated, it is every item, page after page. Nothing is sent before one
- * or the other, and each iteration starts anew. Bad arguments reject with an `InvalidArgumentError` then.
+ * The result of a list call. `await` returns the first page; `for await` iterates over all items, fetching pages as
+ * needed. No request is sent before that, and each iteration starts over. Invalid arguments reject then, with an
+ * `InvalidArgumentError`.
  *
- * Only the cursor decides when the end is reached: an empty page with a cursor goes on; a cursor that is null, absent
- * or empty ends (specification, section 4). A cursor that comes again is a `PaginationError`.
+ * Only the cursor ends a list: an empty page with a cursor continues, and a cursor that is null, absent or empty is the
+ * end (specification, section 4). A repeated cursor throws a `PaginationError`.
  *
  * @example
  * for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
  * const firstPage = await workspace.conversations.list()
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
-  /** Returns the plan, or throws what is wrong with the arguments. */
+  /** Returns the plan, or throws the error for invalid arguments. */
   readonly #plan: () => ListPlan<Item>
 
-  /** Runs `readPlan` at once. What it throws is kept until the list is awaited or iterated. */
+  /** Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated. */
   constructor(readPlan: () => ListPlan<Item>) {
     const plan = takeNow(() => {
       const read = readPlan()
@@ -92,7 +62,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
     this.#plan = plan
   }
 
-  /** Every item, page after page. */
+  /** Iterates over all items. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     const { signal, maxItems = Number.POSITIVE_INFINITY } = this.#plan().options
     let left = maxItems
@@ -107,10 +77,10 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   }
 
   /**
-   * Page after page, each with the cursors to resume from. Pages are never cut, so that their cursors stay true: with
-   * `maxItems`, the last one is the page that reaches the maximum.
+   * Iterates over the pages, each with the cursors to resume from. Pages are never cut off, so that their cursors stay
+   * valid: with `maxItems`, the last page is the one that reaches the maximum.
    *
-   * @throws PaginationError when the service returns the same cursor twice.
+   * @throws PaginationError if the service returns the same cursor twice.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const plan = this.#plan()
@@ -126,7 +96,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         const fetchNow = () => fetchPage(query, { ...options, page: number })
         const { data, cursors } = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
         ahead = undefined
-        // A page that was fetched ahead may have come before the caller's abort.
+        // A prefetched page may have arrived before the caller aborted.
         if (signal?.aborted) throw signal.reason
         left -= data.length
         const cursor = cursors[cursorName]
@@ -135,7 +105,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         if (goesOn && !isRepeated) {
           seen.add(cursor)
           query = { ...plan.query, after: undefined, before: undefined, [cursorName]: cursor }
-          // The first page is often all that a caller looks at: it costs one request.
+          // Many callers only look at the first page, which should cost one request.
           if (prefetch && number > 1) ahead = fetchAhead(plan, query, number + 1)
         }
         yield { data, ...cursors }
@@ -148,9 +118,9 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   }
 
   /**
-   * All items in one array.
+   * Returns all items in an array.
    *
-   * @param options `maxItems`: maximum number of items. Defaults to the list's own `maxItems`.
+   * @param options `maxItems`: maximum number of items. Defaults to the `maxItems` of the list.
    */
   async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
     const { maxItems } = copyListOptions(options)
@@ -162,7 +132,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   }
 }
 
-/** Runs the function now, and returns what it returned, or throws what it threw, each time it is asked. */
+/** Runs a function now. Returns a function that returns its result, or throws its error, each time. */
 function takeNow<Value>(run: () => Value): () => Value {
   try {
     const value = run()
@@ -180,7 +150,7 @@ function checkQuery({ limit, after, before }: ListQuery): void {
   throw new InvalidArgumentError(
     'before',
     '`after` and `before` cannot be combined.',
-    'Pass the cursor to start from, and `direction` in the options to say which way to go on.',
+    'Pass the cursor to start from, and set `direction` in the options.',
   )
 }
 
@@ -189,7 +159,7 @@ function followedCursor({ query, options }: ListPlan<unknown>): 'after' | 'befor
   return direction === 'forward' ? 'after' : 'before'
 }
 
-/** A page that was asked for before it was needed. */
+/** A prefetched page. */
 interface PageAhead<Item> {
   readonly page: ReturnType<FetchPage<Item>>
   readonly abandon: () => void
@@ -197,15 +167,14 @@ interface PageAhead<Item> {
 
 function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
   const controller = new AbortController()
-  const release = follow(options.signal as AbortSignal | undefined, controller)
+  const release = forwardAbort(options.signal as AbortSignal | undefined, controller)
   const page = fetchPage(query, { ...options, signal: controller.signal, page: number })
-  // What went wrong is told when the page is reached; until then nobody listens. A caller may never come back for it,
-  // so that the listener on their signal must not wait for that.
+  // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
   page.then(release, release)
   return { page, abandon: () => controller.abort() }
 }
 
-/** The page ahead, or the page fetched anew when fetching it ahead failed in a way that may pass. */
+/** Returns the prefetched page. Fetches it again if prefetching failed with an error that can be retried. */
 async function takeAhead<Item>(
   { operation, options }: ListPlan<Item>,
   { page }: PageAhead<Item>,
@@ -223,6 +192,6 @@ function repeatedCursor({ operation: { id } }: ListPlan<unknown>, page: number):
   return new PaginationError(`${id} returned the same cursor twice (page ${page}).`, {
     operation: id,
     outcome: 'refused',
-    hint: 'The items so far are complete; the list cannot be followed further. Report it to the service.',
+    hint: 'The items so far are complete, but the list cannot continue. Report this to the service.',
   })
 }

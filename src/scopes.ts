@@ -21,10 +21,10 @@ export const knownScopes = [
 /** One of the documented scopes. */
 export type KnownScope = (typeof knownScopes)[number]
 
-/** A scope, `<resource>:<read|write>`. Open: the service may add some before this package knows them. */
+/** A scope, `<resource>:<read|write>`. Scopes that this package does not know are accepted. */
 export type Scope = KnownScope | (`${string}:${'read' | 'write'}` & {})
 
-/** The scopes of a space-separated list, in its order, each once. */
+/** Parses a space-separated list of scopes, and removes duplicates. */
 export function parseScopes(list: string): Scope[] {
   return [...new Set(list.split(/\s+/).filter((scope) => scope !== ''))] as Scope[]
 }

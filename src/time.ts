@@ -1,8 +1,7 @@
 /**
- * The date of a timestamp of the service. Most are epoch seconds (specification, section 1); null and absent stay
- * undefined.
+ * Converts a timestamp of the service to a `Date`. Returns undefined for null and undefined.
  *
- * @param seconds epoch seconds.
+ * @param seconds seconds since the Unix epoch (specification, section 1)
  */
 export function toDate(seconds: number): Date
 export function toDate(seconds: number | null | undefined): Date | undefined

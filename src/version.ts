@@ -1,2 +1,2 @@
-/** The version of this package, for the `User-Agent` header. A test holds it equal to package.json. */
+/** The version of this package, for the `User-Agent` header. A test compares it with package.json. */
 export const version = '0.1.0'

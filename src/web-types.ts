@@ -1,6 +1,6 @@
 /**
- * The web platform's types, where the reader's compiler knows them (DOM, Node, Bun, Deno, Workers), and the few members
- * that this package needs where it does not. So neither the DOM library nor `@types/node` is forced on anybody.
+ * A type of the web platform if the compiler knows it (from the DOM library, Node, Bun, Deno or Workers), otherwise the
+ * members that this package uses. Users need neither the DOM library nor `@types/node`.
  */
 type Global<Name extends string, Fallback> = typeof globalThis extends {
   [name in Name]: { prototype: infer Instance }
@@ -44,14 +44,14 @@ export type WebResponse = Global<
   { readonly ok: boolean; readonly status: number; readonly headers: WebHeaders; text(): Promise<string> }
 >
 
-/** What a `fetch` function is called with beside the URL: plain data. */
+/** The second argument of a `fetch` call, as plain data. */
 export interface FetchInit {
   readonly method: string
   /** Header names in lower case. Includes `authorization`. */
   readonly headers: Readonly<Record<string, string>>
   /** The body as text. Absent when the request has none. */
   readonly body?: string
-  /** Aborted when the caller aborts or a timeout expires. */
+  /** Aborts when the caller aborts or a timeout expires. */
   readonly signal: WebAbortSignal
   /** Always `manual`: the token must not follow a redirect. */
   readonly redirect: 'manual'
@@ -78,7 +78,7 @@ export type PlatformFetch = typeof globalThis extends { fetch: infer Fetch exten
   ? Fetch
   : (input: string | WebURL | WebRequest, init?: Readonly<Record<string, unknown>>) => Promise<WebResponse>
 
-/** What `await using` needs, where the reader's compiler knows it. */
+/** The method that `await using` calls, if the compiler knows it. */
 export type AsyncDisposal = typeof Symbol extends { readonly asyncDispose: infer Key extends symbol }
   ? { readonly [Method in Key]: () => Promise<void> }
   : Record<never, never>

@@ -1,5 +1,5 @@
-import { Call } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Call } from '../src/call.ts'
 import { json, makeClient, refusal, rejection, scripted } from './helpers/client.ts'
 
 const unhandled: unknown[] = []

@@ -15,7 +15,7 @@ export function renderApiPage(
   const inFolder = (folder: string) => main.filter(({ file }) => file.startsWith(folder))
   const models = inFolder('src/models/')
   const errors = declarations
-    .exportsOf('src/oauth/index.ts')
+    .exportsOf('src/oauth.ts')
     .filter(({ name }) => name === 'LoginError')
     .concat(inFolder('src/errors/'))
   const rest = main.filter(({ file, name }) => !/^src\/(models|errors)\//.test(file) && name !== 'SupportWorkspace')
@@ -115,7 +115,7 @@ function renderError({ name, node }: Exported): string {
 /** The names of another entry point, without those that the main one exports too. */
 function renderEntry(entry: string, what: string, declarations: Declarations, main: readonly Exported[]): string {
   const lines = declarations
-    .exportsOf(`src/${entry}/index.ts`)
+    .exportsOf(`src/${entry}.ts`)
     .filter(({ name }) => !main.some((exported) => exported.name === name))
     .map(({ name, node }) => [`- \`${name}\``, docOf(node).summary].filter((part) => part !== '').join(': '))
   return `## support-workspace-sdk/${entry}\n\n${what}. Each name is documented in its declaration.\n\n${lines.join('\n')}`

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 /** Every file that is generated, wholly or in part. */
 export async function generatePages(): Promise<GeneratedPage[]> {
-  const entries = ['src/index.ts', 'src/oauth/index.ts', 'src/sandbox/index.ts']
+  const entries = ['src/index.ts', 'src/oauth.ts', 'src/sandbox.ts']
   const declarations = new Declarations(root, entries)
   const me = readMe(declarations)
   const resources = readResources(declarations)

@@ -1,15 +1,4 @@
-import type { WebHeaders } from '../web-types.ts'
-import { RequestError, type RequestErrorDetails } from './request-error.ts'
-
-/** The facts of an HTTP answer beside its body. */
-export interface ResponseInfo {
-  /** The HTTP status. */
-  readonly status: number
-  /** A copy of the headers, without cookies. */
-  readonly headers: WebHeaders
-  /** The value of `x-request-id` or `request-id`, when the service sends one. */
-  readonly requestId: string | undefined
-}
+import { RequestError, type RequestErrorDetails, type ResponseInfo } from './request-error.ts'
 
 export interface ApiErrorDetails extends RequestErrorDetails {
   readonly status: number
@@ -17,33 +6,33 @@ export interface ApiErrorDetails extends RequestErrorDetails {
   readonly description: string | undefined
   /** In seconds. */
   readonly retryAfter?: number | undefined
-  /** Absent when the SDK refused the call before sending it. */
+  /** Absent if no request was sent. */
   readonly response?: ResponseInfo | undefined
 }
 
 /**
- * The service answered with an error.
+ * The service responded with an error.
  *
- * `code` is one of those of the reference, section 4 (`invalid_token`, `insufficient_scope`, `actor_self_required`,
- * `forbidden`, `invalid_request`), or another: the service's list is not closed.
+ * Documented codes are `invalid_token`, `insufficient_scope`, `actor_self_required`, `forbidden` and `invalid_request`
+ * (reference, section 4). There may be others.
  */
 export class ApiError extends RequestError {
   static override readonly kind: string = 'ApiError'
 
   /** The HTTP status. */
   readonly status: number
-  /** The service's code for the error, the `error` field of its body. */
+  /** Error code: the `error` field of the body. */
   readonly code: string | undefined
-  /** The service's own words, the `error_description` field of its body, cut at 500 characters. */
+  /** Error description: the `error_description` field of the body, truncated to 500 characters. */
   readonly description: string | undefined
-  /** The service's id for the request, when it sends one. */
+  /** Request id, if the service sent one. */
   readonly requestId: string | undefined
   /**
-   * How long the service asks to wait before the next request, in seconds: from `Retry-After` (RFC 9110, section
-   * 10.2.3) or a rate limiter's reset header. Undefined when it does not say; usually there with 429 and 503.
+   * Requested delay before the next request, in seconds: from `Retry-After` (RFC 9110, section 10.2.3) or a rate
+   * limiter's reset header. Usually set with 429 and 503, otherwise undefined.
    */
   readonly retryAfter: number | undefined
-  /** Status and headers of the response. Not part of the JSON form. */
+  /** Status and headers of the response. Not included in JSON. */
   declare readonly response: ResponseInfo | undefined
 
   constructor(message: string, details: ApiErrorDetails) {
@@ -57,17 +46,17 @@ export class ApiError extends RequestError {
   }
 }
 
-/** 400: a parameter or value is malformed. */
+/** 400: the request is malformed. */
 export class BadRequestError extends ApiError {
   static override readonly kind: string = 'BadRequestError'
 }
 
-/** 401: the access token is missing, invalid, expired or revoked. It cannot be refreshed: log in again. */
+/** 401: the access token is missing, invalid, expired or revoked. Tokens cannot be refreshed: log in again. */
 export class AuthenticationError extends ApiError {
   static override readonly kind: string = 'AuthenticationError'
 }
 
-/** 403: authenticated, but not allowed. */
+/** 403: the token or its user lacks the permission. */
 export class PermissionDeniedError extends ApiError {
   static override readonly kind: string = 'PermissionDeniedError'
 }
@@ -81,13 +70,13 @@ export interface InsufficientScopeDetails extends ApiErrorDetails {
 export class InsufficientScopeError extends PermissionDeniedError {
   static override readonly kind: string = 'InsufficientScopeError'
 
-  /** The scopes that the operation needs. Empty for an operation whose scope is not known. */
+  /** The scopes that the operation requires. Empty if unknown. */
   readonly required: readonly string[]
-  /** The scopes of the token, when the client knows them (option `scopes`, or `SupportWorkspace.connect`). */
+  /** The scopes of the token, if the client knows them (from its `scopes` option or `SupportWorkspace.connect`). */
   readonly granted: readonly string[] | undefined
-  /** The required scopes that are not granted; all of the required ones when the granted ones are not known. */
+  /** The required scopes that are not granted. All required scopes, if the granted ones are unknown. */
   readonly missing: readonly string[]
-  /** What to ask for at the next login: the granted scopes and the missing ones together. */
+  /** The scopes to request at the next login: the granted ones and the missing ones. */
   readonly scopesToRequest: readonly string[]
 
   constructor(message: string, details: InsufficientScopeDetails) {
@@ -100,38 +89,38 @@ export class InsufficientScopeError extends PermissionDeniedError {
   }
 }
 
-/** 404: there is no such resource, or the organization of the token does not have it. */
+/** 404: the resource does not exist in the organization of the token. */
 export class NotFoundError extends ApiError {
   static override readonly kind: string = 'NotFoundError'
 }
 
-/** 422: understood, but it cannot be carried out; validation failed. */
+/** 422: the service rejected the values in the request. */
 export class UnprocessableError extends ApiError {
   static override readonly kind: string = 'UnprocessableError'
 }
 
 /**
- * 422 `actor_self_required`: the operation authors content, and the token is not an `actor=self` one
- * (specification, section 5).
+ * 422 `actor_self_required`: the operation authors content and requires an `actor=self` token (specification, section
+ * 5).
  *
- * Also thrown before anything is sent, by a client made with `actor: 'app'`: then `outcome` is `not-sent` and
- * `response` is undefined.
+ * A client with `actor: 'app'` throws it without sending a request. Then `outcome` is `not-sent` and `response` is
+ * undefined.
  */
 export class ActorSelfRequiredError extends UnprocessableError {
   static override readonly kind: string = 'ActorSelfRequiredError'
 }
 
 /**
- * 429: too many requests, and no retry is left or the wait is longer than the call may take.
+ * 429: too many requests, and no retry is left or the required wait is too long.
  *
- * Also thrown before anything is sent, while the service has asked the client to slow down and the call cannot wait:
- * then `outcome` is `not-sent`, `response` is undefined, and `retryAfter` is the time left.
+ * Also thrown without sending a request, while the client is rate limited and the call cannot wait. Then `outcome` is
+ * `not-sent`, `response` is undefined, and `retryAfter` is the remaining time.
  */
 export class RateLimitError extends ApiError {
   static override readonly kind: string = 'RateLimitError'
 }
 
-/** 5xx: the service failed. Whether a write took effect is not known. */
+/** 5xx: the service failed. A write may have been applied. */
 export class ServerError extends ApiError {
   static override readonly kind: string = 'ServerError'
 }

@@ -1,3 +1,5 @@
+// src/errors holds the error classes and the redaction of secrets. It imports nothing from other folders.
+
 export {
   ActorSelfRequiredError,
   ApiError,
@@ -7,17 +9,17 @@ export {
   NotFoundError,
   PermissionDeniedError,
   RateLimitError,
-  type ResponseInfo,
   ServerError,
   UnprocessableError,
 } from './api-error.ts'
 export { LoginError, type LoginErrorReason } from './login-error.ts'
 export {
   type Attempt,
-  ConnectionError,
+  NetworkError,
   type Outcome,
   PaginationError,
   RequestError,
+  type ResponseInfo,
   TimeoutError,
   UnexpectedResponseError,
   type UnexpectedResponseReason,

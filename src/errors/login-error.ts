@@ -1,28 +1,28 @@
 import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
- * How a login failed.
+ * Why a login failed.
  *
  * Before the code exchange, from the callback or the transaction:
- * - `missing_parameter`: the callback has neither `code` nor `error`, or no `state`; or a grant handed to
+ * - `missing_parameter`: the callback has neither `code` nor `error`, or no `state`; or a grant passed to
  *   `exchangeCode` lacks its code or code verifier.
- * - `duplicate_parameter`: the callback has a parameter twice (RFC 6749, section 3.1).
- * - `state_mismatch`: the callback's `state` is not the one of this transaction.
+ * - `duplicate_parameter`: the callback repeats a parameter (RFC 6749, section 3.1).
+ * - `state_mismatch`: the callback's `state` does not match the transaction.
  * - `issuer_mismatch`: the callback's `iss` is not the configured issuer (RFC 9207).
- * - `redirect_uri_mismatch`: the callback came to another address than the transaction's, or the transaction is for
- *   another redirect URI than the app's.
- * - `access_denied`: the admin said no.
- * - `authorization_failed`: the service sent another error to the callback; see `code`.
- * - `transaction_missing`: there is no transaction (no cookie) for this callback.
- * - `transaction_expired`: the login took longer than it may.
- * - `transaction_invalid`: the transaction was tampered with, sealed with a key that is not known, or started by
- *   another app or for another service.
- * - `transaction_used`: the transaction has been finished before.
+ * - `redirect_uri_mismatch`: the URL of the callback does not match the redirect URI of the transaction, or the
+ *   transaction does not match the app.
+ * - `access_denied`: the admin denied access.
+ * - `authorization_failed`: the callback has another error. See `code`.
+ * - `transaction_missing`: the callback has no transaction (no cookie).
+ * - `transaction_expired`: the login took too long.
+ * - `transaction_invalid`: the transaction was modified, sealed with an unknown key, or started by another app or for
+ *   another service.
+ * - `transaction_used`: the transaction was already used.
  *
  * From the code exchange:
  * - `invalid_grant`: the code is wrong, expired or used, or the code verifier does not match.
- * - `invalid_client`: client id or client secret is wrong.
- * - `exchange_failed`: the token endpoint answered something else; see `status` and `code`.
+ * - `invalid_client`: the client id or client secret is wrong.
+ * - `exchange_failed`: the token endpoint returned another error or an unusable response. See `status` and `code`.
  */
 export type LoginErrorReason =
   | 'missing_parameter'
@@ -47,17 +47,19 @@ export interface LoginErrorDetails extends ErrorDetails {
   readonly status?: number | undefined
 }
 
-/** A login did not end with a token. `reason` says why, from a closed list. */
+/** A login failed. `reason` is one of a closed list. */
 export class LoginError extends SupportWorkspaceError {
   static override readonly kind: string = 'LoginError'
 
-  /** Why, from a closed list. */
+  /** Why the login failed. */
   readonly reason: LoginErrorReason
-  /** The service's code for the error, when it gave one. */
+  /** Error code of the service, if any. */
   readonly code: string | undefined
-  /** The service's own words, cut at 500 characters. Text from outside: escape it before you show it in a page. */
+  /**
+   * Error description of the service, truncated to 500 characters. Untrusted: escape it before you show it in a page.
+   */
   readonly description: string | undefined
-  /** The HTTP status of the token endpoint, when it answered. */
+  /** The HTTP status of the token endpoint, if it responded. */
   readonly status: number | undefined
 
   constructor(message: string, details: LoginErrorDetails) {

@@ -6,7 +6,9 @@ const placeholder = '[redacted]'
  */
 const tokenLike = /swot_[\w.~+/=-]+|(?<=\bBearer\s+)(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 
-/** A shorter "secret" is a test's `token` or `t`: taken out of every word, it would garble codes and protect nothing. */
+/**
+ * A shorter "secret" is a test's `token` or `t`: taken out of every word, it would garble codes and protect nothing.
+ */
 const shortestSecret = 8
 
 const longest = 500
@@ -17,12 +19,18 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
 }
 
-/** The text without the given secrets, plain, percent-encoded or in base64, and without anything that looks like a token. */
+/**
+ * The text without the given secrets, plain, percent-encoded or in base64, and without anything that looks like a
+ * token.
+ */
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
   let safe = text
   for (const secret of secrets) {
     if (secret.length < shortestSecret) continue
-    safe = safe.replaceAll(secret, placeholder).replaceAll(encodeURIComponent(secret), placeholder)
+    // Plain, in a URL, and in JSON.
+    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
+      safe = safe.replaceAll(form, placeholder)
+    }
     safe = withoutPercentEncoded(safe, secret)
     safe = withoutBase64(safe, secret)
   }

@@ -1,27 +1,37 @@
-import type { ResponseInfo } from './api-error.ts'
+import type { WebHeaders } from '../web-types.ts'
 import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
- * What is known of the effect of a failed request.
+ * Whether a failed request may have had an effect.
  *
- * - `not-sent`: the service cannot have seen it; sending it again is safe.
- * - `refused`: the service answered that it did not carry it out.
- * - `unknown`: it may or may not have taken effect; look before you send a write again.
+ * - `not-sent`: the service did not receive it. A retry is safe.
+ * - `refused`: the service rejected it.
+ * - `unknown`: the service may have applied it. Check before retrying a write.
  */
 export type Outcome = 'not-sent' | 'refused' | 'unknown'
 
-/** One attempt of a call, kept on the error for the reader of a log. */
+/** An attempt of a failed call, for logs. */
 export interface Attempt {
-  /** When the attempt began, in ms since the epoch. */
+  /** Start time, in milliseconds since the Unix epoch. */
   readonly startedAt: number
-  /** How long it took, in ms. */
+  /** Duration, in milliseconds. */
   readonly duration: number
-  /** The HTTP status, when an answer came. */
+  /** The HTTP status, if a response was received. */
   readonly status?: number
-  /** The name of the error that ended it. */
+  /** The name of the error. */
   readonly error?: string
-  /** How long the client waited after it, in ms, when it tried again. */
+  /** Delay before the retry, in milliseconds, if there was one. */
   readonly wait?: number
+}
+
+/** Status, headers and request id of a response. */
+export interface ResponseInfo {
+  /** The HTTP status. */
+  readonly status: number
+  /** A copy of the headers, without cookies. */
+  readonly headers: WebHeaders
+  /** The value of `x-request-id` or `request-id`, if the service sent one. */
+  readonly requestId: string | undefined
 }
 
 export interface RequestErrorDetails extends ErrorDetails {
@@ -30,15 +40,15 @@ export interface RequestErrorDetails extends ErrorDetails {
   readonly attempts?: readonly Attempt[]
 }
 
-/** The base of every error of a call: which operation, what is known of its effect, and what was tried. */
+/** The base class of the errors of a call, with its operation, outcome and attempts. */
 export class RequestError extends SupportWorkspaceError {
   static override readonly kind: string = 'RequestError'
 
   /** The id of the operation, for example `conversations.list`. */
   readonly operation: string
-  /** What is known of the effect of the request. */
+  /** Whether the request may have had an effect. */
   readonly outcome: Outcome
-  /** What was tried, in order. Empty when nothing was sent. */
+  /** The attempts, in order. Empty if nothing was sent. */
   readonly attempts: readonly Attempt[]
 
   constructor(message: string, details: RequestErrorDetails) {
@@ -49,9 +59,12 @@ export class RequestError extends SupportWorkspaceError {
   }
 }
 
-/** No answer came: the connection could not be opened, or broke. `outcome` says whether the request may have arrived. */
-export class ConnectionError extends RequestError {
-  static override readonly kind: string = 'ConnectionError'
+/**
+ * The connection could not be opened, or failed before the response was complete. `outcome` tells whether the request
+ * may have arrived.
+ */
+export class NetworkError extends RequestError {
+  static override readonly kind: string = 'NetworkError'
 }
 
 export interface TimeoutErrorDetails extends RequestErrorDetails {
@@ -59,13 +72,13 @@ export interface TimeoutErrorDetails extends RequestErrorDetails {
   readonly timeout: number
 }
 
-/** A time limit ran out before the whole answer, body included, was there. */
+/** A timeout expired before the response, including its body, was complete. */
 export class TimeoutError extends RequestError {
   static override readonly kind: string = 'TimeoutError'
 
-  /** Which limit: `timeout` (one attempt) or `totalTimeout` (the call with its retries and waits). */
+  /** Which timeout expired: `timeout` (a single attempt) or `totalTimeout` (the whole call). */
   readonly limit: 'attempt' | 'total'
-  /** The limit, in ms. */
+  /** The timeout, in milliseconds. */
   readonly timeout: number
 
   constructor(message: string, details: TimeoutErrorDetails) {
@@ -75,19 +88,19 @@ export class TimeoutError extends RequestError {
   }
 }
 
-/** The service gave a cursor that it had given before: following it would never end. No item was lost up to here. */
+/** The service returned the same cursor twice, so paging would never end. All items so far were returned. */
 export class PaginationError extends RequestError {
   static override readonly kind: string = 'PaginationError'
 }
 
 /**
- * What is wrong with an answer:
+ * Why a response cannot be used:
  *
- * - `redirect`: a 3xx; the token is not carried to another address.
- * - `not-json`: the body is not JSON (cut short, HTML, empty, not UTF-8).
- * - `envelope`: JSON, but without the documented `data` or with a `page_metadata` of another shape.
- * - `schema`: in `strict` validation, a field is of another kind than documented.
- * - `too-large`: the body is longer than `maxResponseBytes`.
+ * - `redirect`: a redirect, which is not followed, to protect the token.
+ * - `not-json`: the body is not JSON: cut off, HTML, empty, or not UTF-8.
+ * - `envelope`: the JSON lacks the documented `data`, or `page_metadata` has the wrong type.
+ * - `schema`: a field has the wrong type, in `strict` validation or with your own schema.
+ * - `too-large`: the body exceeds `maxResponseBytes`.
  */
 export type UnexpectedResponseReason = 'redirect' | 'not-json' | 'envelope' | 'schema' | 'too-large'
 
@@ -96,17 +109,17 @@ export interface UnexpectedResponseDetails extends RequestErrorDetails {
   readonly response: ResponseInfo
 }
 
-/** An answer came, but it is not one that the service documents. The body is not kept on the error. */
+/** The response is not as documented. The error does not contain the body. */
 export class UnexpectedResponseError extends RequestError {
   static override readonly kind: string = 'UnexpectedResponseError'
 
-  /** What is wrong with the answer. */
+  /** Why the response cannot be used. */
   readonly reason: UnexpectedResponseReason
   /** The HTTP status. */
   readonly status: number
-  /** The service's id for the request, when it sends one. */
+  /** Request id, if the service sent one. */
   readonly requestId: string | undefined
-  /** Status and headers of the answer. Not part of the JSON form. */
+  /** Status and headers of the response. Not included in JSON. */
   declare readonly response: ResponseInfo
 
   constructor(message: string, details: UnexpectedResponseDetails) {

@@ -1,29 +1,28 @@
 /**
- * The brand is registered, so that an error made by the ESM copy of this package is recognised by the CommonJS copy,
- * and by another installed version of it.
+ * A registered symbol, so that `instanceof` works between the ESM and CommonJS builds and between installed versions.
  */
 const brand: unique symbol = Symbol.for('support-workspace-sdk.error') as never
 
 export interface ErrorDetails {
-  /** One sentence that names the next step. It is also the end of `message`. */
+  /** The next step, in one sentence. Appended to `message`. */
   readonly hint: string
-  /** A copy of what went wrong below, made with `safeCause`. */
+  /** The underlying error, redacted with `safeCause`. */
   readonly cause?: unknown
 }
 
 /**
- * The base of every error that this package throws.
+ * The base class of all errors of this package.
  *
- * `message` names the cause and the next step. No error holds an access token, client secret, authorization code or
- * code verifier, in any printed, inspected or serialised form.
+ * `message` includes the cause and the next step. Errors never contain an access token, client secret, authorization
+ * code or code verifier, however they are printed, inspected or serialized.
  *
- * `instanceof` works across copies of the package (ESM and CommonJS, two versions in one tree).
+ * `instanceof` works across copies of the package (ESM and CommonJS, or two installed versions).
  */
 export class SupportWorkspaceError extends Error {
-  /** The class name, kept through minification. */
+  /** The class name, which survives minification. */
   static readonly kind: string = 'SupportWorkspaceError'
 
-  /** One sentence that names the next step. `message` ends with it, so a log of the error prints it once. */
+  /** The next step, in one sentence. `message` ends with it. */
   declare readonly hint: string
 
   declare private readonly [brand]: readonly string[]
@@ -35,7 +34,7 @@ export class SupportWorkspaceError extends Error {
     Object.defineProperty(this, brand, { value: kindsOf(new.target) })
   }
 
-  /** A plain form for logs: name, message, hint and the properties of the class. No body, no headers. */
+  /** Returns a plain object for logs: name, message, hint and the properties of the class, without body and headers. */
   toJSON(): Record<string, unknown> {
     const { name, hint, cause } = this
     const message = this.message.endsWith(hint)
@@ -47,7 +46,7 @@ export class SupportWorkspaceError extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // A subclass of the user's own has no kind of its own and is recognised by its prototype, as any class is.
+    // A user's subclass has no `kind` and is recognized by its prototype, like any class.
     if (!Object.hasOwn(this, 'kind')) return Function.prototype[Symbol.hasInstance].call(this, value)
     const kinds = (value as { [brand]?: unknown } | null | undefined)?.[brand]
     return Array.isArray(kinds) && kinds.includes(this.kind)
@@ -62,12 +61,12 @@ function kindsOf(errorClass: typeof SupportWorkspaceError): string[] {
   return kinds
 }
 
-/** Whether a value is an error of this package, of any copy or version of it. */
+/** Whether a value is an error of this package, including other copies and versions of it. */
 export function isSupportWorkspaceError(value: unknown): value is SupportWorkspaceError {
   return value instanceof SupportWorkspaceError
 }
 
-/** An option or argument cannot be used. Thrown before anything is sent. */
+/** An option or argument is invalid. Thrown before anything is sent. */
 export class InvalidArgumentError extends SupportWorkspaceError {
   static override readonly kind: string = 'InvalidArgumentError'
 

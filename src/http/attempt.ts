@@ -9,34 +9,34 @@ import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedF
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, discardBody, isRedirect, readText, responseInfo, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
-import type { Settings } from './settings.ts'
+import type { ClientSettings } from './settings.ts'
 import { validateResponse } from './validation.ts'
 
-/** The data of a successful response, the cursors of a list, and the facts of the response. */
+/** The data, cursors and response info of a successful response. */
 export interface ParsedResponse extends Unwrapped {
   readonly response: ResponseInfo
 }
 
-/** What the steps of one attempt share. */
+/** Shared by the steps of an attempt. */
 interface Context {
   readonly request: PreparedRequest
-  readonly settings: Settings
+  readonly settings: ClientSettings
   readonly signal: AbortSignal
   readonly accessToken: string
 }
 
-/** An error body longer than this says nothing that the error would keep. */
+/** Longer error bodies are ignored, in bytes. */
 const maxErrorBytes = 64 * 1024
 
 /**
- * Sends a request once, reads its response to the end and checks it, within one timeout. Throws an `AttemptFailure`, the
- * reason of the caller's abort, or what the token provider throws.
+ * Sends a request once, reads the response and validates it, within one timeout. Rejects with an `AttemptFailure`, the
+ * caller's abort reason, or the token provider's error.
  *
- * @param onSend called once there is a token, right before the request is sent
+ * @param onSend called immediately before the request is sent
  */
 export async function attempt(
   request: PreparedRequest,
-  settings: Settings,
+  settings: ClientSettings,
   clock: CallClock,
   timeout: number,
   onSend: () => void,
@@ -61,7 +61,7 @@ export async function attempt(
     return { data: checked, cursors, response: info }
   } catch (thrown) {
     if (thrown instanceof AttemptFailure) throw thrown
-    // A fetch that ignores the signal may still bring a response, and with it a connection to release.
+    // A fetch that ignores the signal may still resolve with a response, whose connection must be released.
     sending?.then(discardBody).catch(() => {})
     if (signal.aborted) {
       throw signal.reason instanceof TimeLimit ? timeoutFailure(operation, signal.reason, sent, info) : signal.reason
@@ -81,14 +81,14 @@ export async function attempt(
   }
 }
 
-/** A provider that throws at once counts as one that rejects. */
-async function askToken({ tokenSource }: Settings): Promise<string> {
+/** Rejects if the token provider throws synchronously. */
+async function askToken({ tokenSource }: ClientSettings): Promise<string> {
   return tokenSource.getAccessToken()
 }
 
-/** One request. */
+/** Calls `fetch`. */
 async function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<FetchResponse> {
-  // Called as a plain function: a platform's own fetch refuses to be a method of something else.
+  // A local variable, because a platform's fetch throws when called as a method of another object.
   const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
   onSend()
   // The hook may have aborted the call, and a custom fetch may ignore its signal.
@@ -122,7 +122,7 @@ async function readResponse(context: Context, response: FetchResponse, info: Res
   }
 }
 
-/** The failure for an error status, whether or not its body can be read. */
+/** Returns the failure for an error status, even if the body cannot be read. */
 async function readError(context: Context, response: FetchResponse, info: ResponseInfo): Promise<AttemptFailure> {
   const { request, settings, signal, accessToken } = context
   const text = await readText(response, maxErrorBytes, signal).catch(() => '')
@@ -140,7 +140,7 @@ async function readError(context: Context, response: FetchResponse, info: Respon
   })
 }
 
-/** Returns what went wrong with the report, which must not hide the response that it is about. */
+/** Calls `onInvalidToken`. Returns its error instead of throwing it, which would hide the 401. */
 async function reportInvalidToken({ settings, signal, accessToken }: Context): Promise<unknown> {
   const report = async () => settings.tokenSource.onInvalidToken?.(accessToken)
   return untilAborted(report(), signal).then(

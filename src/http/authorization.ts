@@ -1,20 +1,20 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 
-/** Gives the access token of a client, each time one is needed, and hears when the service no longer takes it. */
+/** Provides the access token of a client, and is notified when the service rejects it. */
 export interface AccessTokenSource {
-  /** The token to use now. */
+  /** Returns the token. Called before each attempt. */
   getAccessToken(): string | Promise<string>
   /**
-   * Called after a 401 `invalid_token`, with the token that was refused; awaited before the call rejects. What it
-   * throws becomes the `cause` of the error.
+   * Called after a 401 `invalid_token` with the rejected token, and awaited before the call rejects. If it throws, the
+   * error becomes the `cause` of the call's error.
    */
   onInvalidToken?(accessToken: string): void | Promise<void>
 }
 
-/** An access token, a function that gives one (asked before each attempt), or a source. */
+/** An access token, a function that returns one (called before each attempt), or an `AccessTokenSource`. */
 export type AccessTokenOption = string | (() => string | Promise<string>) | AccessTokenSource
 
-/** The source behind the option. A token given as a string is checked at once. */
+/** Converts the option to a source. A token that is a string is checked immediately. */
 export function toAccessTokenSource(option: AccessTokenOption): AccessTokenSource {
   if (typeof option === 'function') return { getAccessToken: option }
   if (typeof option === 'object' && option !== null && typeof option.getAccessToken === 'function') return option
@@ -22,13 +22,13 @@ export function toAccessTokenSource(option: AccessTokenOption): AccessTokenSourc
   return { getAccessToken: () => accessToken }
 }
 
-/** The token, if it can stand in a header (RFC 6750, section 2.1: visible ASCII without spaces). Never quotes it. */
+/** Returns the token if a header can carry it: visible ASCII (RFC 6750, section 2.1). The error never quotes it. */
 export function checkAccessToken(accessToken: unknown): string {
   if (typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken)) {
     throw new InvalidArgumentError(
       'accessToken',
       `\`accessToken\` ${describe(accessToken)}.`,
-      'Pass the token exactly as the token endpoint gave it, or a function that returns it.',
+      'Pass the token exactly as the token endpoint returned it, or a function that returns it.',
     )
   }
   return accessToken

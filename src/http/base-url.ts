@@ -2,14 +2,14 @@ import { InvalidArgumentError } from '../errors/index.ts'
 
 const loopbackHosts = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.+\.localhost)$/
 
-/** Whether a host name never leaves this machine (RFC 8252, section 7.3; RFC 6761, section 6.3). */
+/** Whether a host name refers to this machine (RFC 8252, section 7.3; RFC 6761, section 6.3). */
 export function isLoopback(url: URL): boolean {
   return loopbackHosts.test(url.hostname)
 }
 
 /**
- * The service's address, checked once: absolute, https (http on loopback, or when asked for aloud), without user,
- * password, query or fragment, its path without a trailing slash. The token is bound to its origin.
+ * Parses a base URL: absolute, https (http on loopback or if explicitly allowed), without user, password, query or
+ * fragment. A trailing slash is removed. The token is bound to its origin.
  */
 export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp = false): URL {
   const url = typeof baseUrl === 'string' || baseUrl instanceof URL ? toUrl(String(baseUrl)) : undefined
@@ -34,7 +34,7 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp = false): URL {
       'Use https, or pass `allowInsecureHttp: true` where the network is yours.',
     )
   }
-  // An empty query or fragment leaves its mark in `href`, and would swallow every path after it.
+  // An empty query or fragment keeps its `?` or `#` in `href`, and would swallow the path appended to it.
   return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
 }
 

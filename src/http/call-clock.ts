@@ -1,5 +1,5 @@
-/** Aborts the controller with the signal's reason when the signal is. Returns how to stop following it. */
-export function follow(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
+/** Aborts a controller when a signal aborts, with the same reason. Returns a function that removes the listener. */
+export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
   if (!signal) return () => {}
   const abort = () => controller.abort(signal.reason)
   if (signal.aborted) {
@@ -11,8 +11,8 @@ export function follow(signal: AbortSignal | null | undefined, controller: Abort
 }
 
 /**
- * The promise, or a rejection with the signal's reason as soon as it is aborted, also where what stands behind the
- * promise does not listen to the signal (a fetch of the caller's own, a token provider). Leaves no listener behind.
+ * Settles with the promise, or rejects with the signal's reason as soon as the signal aborts, even if the operation
+ * behind the promise ignores the signal (a custom fetch, a token provider). Leaves no listener behind.
  */
 export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
@@ -33,10 +33,10 @@ export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSi
   })
 }
 
-/** The longest time that a timer can hold, in ms; a longer limit is no limit. */
+/** The longest timer, in milliseconds. Longer limits never expire. */
 export const longestTimer = 2_147_483_647
 
-/** Which limit ended a call. */
+/** The abort reason when a time limit expires. */
 export class TimeLimit {
   readonly limit: 'attempt' | 'total'
   readonly timeout: number
@@ -48,9 +48,8 @@ export class TimeLimit {
 }
 
 /**
- * The one clock of a call: the caller's signal and the total time limit, for every request, body and wait of it.
- * `signal` is aborted with the caller's reason, or with a `TimeLimit`. Time is monotonic: a wall clock that jumps
- * neither ends a call nor holds it.
+ * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. `signal`
+ * aborts with the caller's reason or with a `TimeLimit`. Time is monotonic, so changes of the wall clock have no effect.
  */
 export class CallClock {
   readonly #controller = new AbortController()
@@ -60,7 +59,7 @@ export class CallClock {
 
   constructor(signal: AbortSignal | undefined, totalTimeout: number) {
     this.#deadline = performance.now() + totalTimeout
-    this.#unfollow = follow(signal, this.#controller)
+    this.#unfollow = forwardAbort(signal, this.#controller)
     this.#timer = startTimer(this.#controller, new TimeLimit('total', totalTimeout))
   }
 
@@ -68,15 +67,15 @@ export class CallClock {
     return this.#controller.signal
   }
 
-  /** How much of the total time is left, in ms. */
+  /** Time left of the total timeout, in milliseconds. */
   get remaining(): number {
     return this.#deadline - performance.now()
   }
 
-  /** A controller for one attempt: ends with the call, or when its own time is up. */
+  /** Starts the timeout of an attempt. The signal also aborts when the call does. */
   startAttempt(timeout: number): { signal: AbortSignal; stop: () => void } {
     const controller = new AbortController()
-    const unfollow = follow(this.signal, controller)
+    const unfollow = forwardAbort(this.signal, controller)
     const timer = startTimer(controller, new TimeLimit('attempt', timeout))
     return {
       signal: controller.signal,
@@ -87,7 +86,7 @@ export class CallClock {
     }
   }
 
-  /** Waits some ms, as far as a timer can. Rejects at once with the signal's reason when the call ends first. */
+  /** Waits for a duration in milliseconds. Rejects with the signal's reason as soon as the call aborts. */
   wait(duration: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const abort = () => {
@@ -106,7 +105,7 @@ export class CallClock {
     })
   }
 
-  /** Takes back the listener on the caller's signal and the timer. */
+  /** Removes the timer and the listener on the caller's signal. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#unfollow()

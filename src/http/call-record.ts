@@ -4,38 +4,38 @@ import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { AttemptFailure } from './failure.ts'
 import { emit, type OperationEvent } from './hooks.ts'
-import type { Settings } from './settings.ts'
+import type { ClientSettings } from './settings.ts'
 
-/** Keeps what happened in one call, for its error and for the hooks. */
+/** Records the attempts of a call, for its error and for hooks. */
 export class CallRecord {
   readonly operation: Operation
   readonly attempts: Attempt[] = []
-  readonly #hooks: Settings['hooks']
+  readonly #hooks: ClientSettings['hooks']
   readonly #event: OperationEvent
   readonly #start = performance.now()
   #attempt: { readonly startedAt: number; readonly start: number } | undefined
   #worst: Outcome = 'not-sent'
   #response: ResponseInfo | undefined
 
-  constructor(operation: Operation, settings: Settings, page: number | undefined) {
+  constructor(operation: Operation, settings: ClientSettings, page: number | undefined) {
     this.operation = operation
     this.#hooks = settings.hooks
     this.#event = { operation: operation.id, actor: settings.actor, page }
     emit(this.#hooks, 'onOperationStart', { ...this.#event })
   }
 
-  /** The call waits for the rate limit, in ms. */
+  /** Emits `onWait`, in milliseconds. */
   wait(wait: number): void {
     emit(this.#hooks, 'onWait', { ...this.#event, wait, reason: 'rate_limit' })
   }
 
-  /** A request is about to be sent. What ends before that (no token, no time) is no attempt. */
+  /** Starts an attempt. Called when the request is sent: a failure before that is not an attempt. */
   startAttempt(): void {
     this.#attempt = { startedAt: Date.now(), start: performance.now() }
     emit(this.#hooks, 'onAttemptStart', { ...this.#event, attempt: this.attempts.length + 1 })
   }
 
-  /** Does nothing when no request was sent. */
+  /** Ends the attempt, if one was started. */
   endAttempt(
     response: ResponseInfo | undefined,
     failure?: Pick<AttemptFailure, 'name' | 'outcome'>,
@@ -67,17 +67,17 @@ export class CallRecord {
     if (wait !== undefined) emit(this.#hooks, 'onRetry', { ...event, wait, reason: status ?? failure?.name ?? '' })
   }
 
-  /** The attempt ends because the caller aborted it. */
+  /** Ends an attempt that was aborted. */
   abandonAttempt(thrown: unknown): void {
     if (this.#attempt !== undefined) this.endAttempt(undefined, { name: nameOf(thrown, true), outcome: 'unknown' })
   }
 
-  /** The error of the call, once no attempt follows. */
+  /** Creates the error of the call after its last attempt. */
   toError(failure: Pick<AttemptFailure, 'outcome' | 'toError'>): RequestError {
     return failure.toError({ outcome: this.#worse(failure.outcome), attempts: this.attempts })
   }
 
-  /** @param failed what the call rejects with, which may be anything, `undefined` too; absent when it succeeded. */
+  /** @param failed the error that the call rejects with, which can be any value. Absent if it succeeded. */
   end(failed?: { readonly error: unknown; readonly aborted: boolean }): void {
     emit(this.#hooks, 'onOperationEnd', {
       ...this.#event,
@@ -90,7 +90,7 @@ export class CallRecord {
     })
   }
 
-  /** A write that may have taken effect once stays so, whatever a later attempt is told. A read has no effect. */
+  /** Once a write may have been applied, the outcome stays `unknown`, whatever later attempts return. */
   #worse(outcome: Outcome): Outcome {
     const worst = this.#worst
     if (outcome === 'not-sent') return worst
@@ -99,7 +99,7 @@ export class CallRecord {
   }
 }
 
-/** The reason of an abort, or what a token provider rejects with, can be any value. */
+/** Returns an error name for any thrown value, such as an abort reason. */
 function nameOf(thrown: unknown, aborted: boolean): string {
   if (isError(thrown)) return thrown.name
   return aborted ? 'AbortError' : 'Error'

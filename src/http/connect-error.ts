@@ -1,15 +1,15 @@
 import { isError } from '../errors/redact.ts'
 
 /**
- * Whether an error of the platform's own `fetch` proves that no connection to the host of `url` opened, so that the
- * service cannot have seen the request. An error that names another host or port proves nothing about this one.
+ * Whether an error of the platform's `fetch` proves that no connection to the host of `url` was opened, so that the
+ * service cannot have received the request. An error about another host or port proves nothing.
  */
-export function neverOpened(thrown: unknown, url: string): boolean {
+export function isConnectError(thrown: unknown, url: string): boolean {
   const target = new URL(url)
   for (let error = thrown, depth = 0; isError(error) && depth < 5; error = error.cause, depth += 1) {
     const { errors } = error as { errors?: unknown }
-    // Each address of the host was tried. What one of them lets through, the others cannot take back.
-    if (Array.isArray(errors) && errors.length > 0) return errors.every((single) => neverOpened(single, url))
+    // All addresses of the host were tried, and none may have received the request.
+    if (Array.isArray(errors) && errors.length > 0) return errors.every((single) => isConnectError(single, url))
     if (provesIt(error, target)) return true
   }
   return false
@@ -42,35 +42,40 @@ const neverOpenedCodes = new Set([
 ])
 
 /**
- * The `fetch` that the platform had when this package was loaded. One that was put in its place later is a wrapper of
- * somebody's, and what its errors say proves nothing. An object, so that a test can stand in for the platform.
+ * The global `fetch` when this package was loaded. A later replacement is a wrapper, whose errors prove nothing. An
+ * object, so that tests can replace it.
  */
 export const platform: { readonly fetch: unknown } = { fetch: /* @__PURE__ */ globalFetch() }
 
-/** Whether the errors of this `fetch` prove that no connection opened: nothing between it and the network may retry. */
+/**
+ * Whether the errors of a `fetch` can prove that no connection was opened: it must be the platform's, without a
+ * retrying agent.
+ */
 export function isPlatformFetch(fetch: unknown): boolean {
   if (fetch !== globalThis.fetch || globalFetch() !== platform.fetch) return false
   return dispatcherNames.every((name) => isPlainDispatcher(Reflect.get(globalThis, name)))
 }
 
-/** The global `fetch`, or its getter, without calling that: loading the package must not load the platform's fetch. */
+/**
+ * Returns the global `fetch`, or its getter uncalled, because loading this package must not load the platform's fetch.
+ */
 function globalFetch(): unknown {
   const property = Object.getOwnPropertyDescriptor(globalThis, 'fetch')
   return property?.value ?? property?.get
 }
 
-/** Where Node's fetch finds the agent that sends its requests, also one that a program has set with undici. */
+/** Where Node's fetch looks up its agent, including one set with undici. */
 const dispatcherNames = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')]
 
-/** An agent that retries by itself, such as undici's `RetryAgent` or a composed one, hides what was sent before. */
+/** Whether an agent does not retry. One that does, such as undici's `RetryAgent`, hides earlier requests. */
 function isPlainDispatcher(dispatcher: unknown): boolean {
   if (typeof dispatcher !== 'object' || dispatcher === null) return true
   const prototype = Object.getPrototypeOf(dispatcher)
-  // A composed agent is a proxy that has another `dispatch` than its class.
+  // A composed agent is a proxy with a different `dispatch` than its class.
   return (
     plainDispatchers.has(prototype?.constructor?.name) && Reflect.get(dispatcher, 'dispatch') === prototype.dispatch
   )
 }
 
-/** The last one is how undici 8 shows the agent of its own global to a Node that knows the older one. */
+/** `Dispatcher1Wrapper` is how undici 8 exposes its global agent to older versions of Node. */
 const plainDispatchers = new Set(['Agent', 'EnvHttpProxyAgent', 'Dispatcher1Wrapper'])

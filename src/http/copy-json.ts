@@ -3,10 +3,10 @@ import { InvalidArgumentError } from '../errors/index.ts'
 type Path = readonly (string | number)[]
 
 /**
- * Returns a deep copy of a JSON value, as `JSON.stringify` reads it, so that later changes of the caller's do not reach
- * the request. `toJSON` is honored, except that a `Date` stays a `Date` for the schemas that expect one.
+ * Returns a deep copy of a JSON value, as `JSON.stringify` would read it, so that later changes by the caller don't
+ * affect the request. `toJSON` is honored, except that a `Date` stays a `Date` for schemas that expect one.
  *
- * @throws InvalidArgumentError when the value holds something that JSON cannot carry. It names the kind, never the value.
+ * @throws InvalidArgumentError if the value contains something that JSON cannot represent. It never quotes the value.
  */
 export function copyJson(value: unknown, path: Path): unknown {
   let copied: unknown
@@ -14,7 +14,7 @@ export function copyJson(value: unknown, path: Path): unknown {
     copied = copy(value, path, new Set())
   } catch (thrown) {
     if (thrown instanceof InvalidArgumentError) throw thrown
-    // A stack overflow, or an error of a getter or `toJSON`, whose message could quote a value.
+    // A stack overflow, or an error from a getter or `toJSON`, whose message may quote a value.
     const [name, problem] = [nameOf(path), thrown instanceof RangeError ? 'is nested too deeply' : 'cannot be read']
     throw new InvalidArgumentError(name, `\`${name}\` ${problem}.`, plainData)
   }
@@ -23,15 +23,15 @@ export function copyJson(value: unknown, path: Path): unknown {
 }
 
 /**
- * Whether it is an object without a class. The prototypes of a class have a `constructor`; an object that was made with
- * `Object.create(other)` has none but the one of `Object.prototype`, which may be that of another realm.
+ * Whether a value is an object without a class. The prototype of a class has its own `constructor`. Objects made with
+ * `Object.create(other)` inherit only the one of `Object.prototype`, possibly of another realm.
  */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return classOf(value) === undefined
 }
 
-/** The nearest prototype that belongs to a class. */
+/** Returns the nearest prototype that belongs to a class. */
 function classOf(value: object): object | undefined {
   for (let prototype = Object.getPrototypeOf(value); prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
     if (Object.hasOwn(prototype, 'constructor') && !Object.hasOwn(prototype, 'isPrototypeOf')) return prototype
@@ -71,7 +71,7 @@ function copyFields(value: object, path: Path, ancestors: Set<unknown>): object 
   if (!isPlainObject(value)) throw refused(path, kindOf(value))
   const fields: [string, unknown][] = []
   for (const name of Object.keys(value)) {
-    // What a `toJSON` returns may still have it.
+    // The result of `toJSON` may have a `toJSON` as well.
     const given = value[name]
     if (name === 'toJSON' && typeof given === 'function') continue
     const field = copy(given, [...path, name], ancestors)
@@ -90,7 +90,7 @@ function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
   return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function'
 }
 
-/** The result of `JSON.rawJSON`, where the runtime has it. It cannot change. */
+/** Whether a value is the immutable result of `JSON.rawJSON`, where the runtime supports it. */
 function isRawJson(value: object): boolean {
   return (JSON as { isRawJSON?(value: unknown): boolean }).isRawJSON?.(value) === true
 }

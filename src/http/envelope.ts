@@ -2,13 +2,13 @@ import { isObject, parseObject } from '../json.ts'
 import type { Envelope } from '../operation.ts'
 import { UnusableResponse } from './response.ts'
 
-/** The cursors of a page; null where there is no further page. */
+/** The cursors of a page. Null if there is no further page. */
 export interface PageCursors {
   readonly after: string | null
   readonly before: string | null
 }
 
-/** A body taken out of its envelope. */
+/** The content of an envelope. */
 export interface Unwrapped {
   readonly data: unknown
   readonly cursors: PageCursors
@@ -16,7 +16,9 @@ export interface Unwrapped {
 
 const noCursors: PageCursors = { after: null, before: null }
 
-/** Takes the data out of its envelope (specification, section 2). Throws `UnusableResponse` when it is not as documented. */
+/**
+ * Returns the content of an envelope (specification, section 2). Throws `UnusableResponse` if it is not as documented.
+ */
 export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   if (envelope === 'any') return { data: body, cursors: noCursors }
   if (isErrorBody(body)) throw unusable('the body is not what was asked for')
@@ -33,7 +35,7 @@ export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   return { data, cursors: readCursors(body.page_metadata) }
 }
 
-/** Absent, null and empty all mean the end: the reference's samples of three lists have no `page_metadata` at all. */
+/** Absent, null and empty mean there is no further page. Three lists in the reference have no `page_metadata`. */
 function readCursors(metadata: unknown): PageCursors {
   if (metadata === undefined || metadata === null) return noCursors
   if (!isObject(metadata)) throw unusable(`\`page_metadata\` is not an object but ${kindOf(metadata)}`)
@@ -50,31 +52,31 @@ function unusable(problem: string): UnusableResponse {
   return new UnusableResponse('envelope', problem)
 }
 
-/** The documented error body (reference, section 4) and nothing beside it. */
+/** Whether a body is exactly the documented error body (reference, section 4). */
 function isErrorBody(body: unknown): boolean {
   if (!isObject(body) || typeof body.error !== 'string') return false
   return Object.keys(body).every((name) => name === 'error' || name === 'error_description')
 }
 
-/** The JSON kind of a value, in a word. Never the value. */
+/** Returns the JSON type of a value. Never the value itself. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-/** What an error body says. */
+/** The code and description of an error body. */
 export interface ErrorBody {
   readonly code: string | undefined
   readonly description: string | undefined
 }
 
 /**
- * Reads the error body that the reference documents, `{ error, error_description }` (section 4), and the shapes that
- * gateways and other deployments use, as the specification does not show one: `{ code, message }`,
- * `{ error: { code, message } }`, `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and a body that is no JSON.
+ * Parses an error body. Supports the documented form `{ error, error_description }` (reference, section 4) and those of
+ * gateways and other deployments: `{ code, message }`, `{ error: { code, message } }`,
+ * `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and bodies that are not JSON.
  *
- * @param challenge the `WWW-Authenticate` header, which names the error where the body does not (RFC 6750, section 3).
+ * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
  */
 export function readErrorBody(text: string, challenge: string | null = null): ErrorBody {
   const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
@@ -82,7 +84,7 @@ export function readErrorBody(text: string, challenge: string | null = null): Er
   if (body === undefined) return { code: challenged, description: undefined }
   const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body
   return {
-    // What the challenge says of the token counts, whatever a gateway wrote into the body.
+    // The challenge decides about the token, because a gateway may have replaced the body.
     code:
       challenged === 'invalid_token'
         ? challenged

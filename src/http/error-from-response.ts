@@ -15,18 +15,17 @@ import {
 } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import type { ErrorBody } from './envelope.ts'
-import { hintFor } from './failure.ts'
 
 /** What is known about an error response. */
 export interface ResponseFacts {
   readonly operation: Operation
   readonly response: ResponseInfo
   readonly body: ErrorBody
-  /** The scopes of the token, when the client knows them. */
+  /** The scopes of the token, if known. */
   readonly grantedScopes: readonly string[] | undefined
-  /** How long the service asks to wait, in ms. */
+  /** Requested delay, in milliseconds. */
   readonly retryAfter: number | undefined
-  /** What went wrong while the response was handled, safe to show. */
+  /** An error of `onInvalidToken`, redacted. */
   readonly cause: Error | undefined
 }
 
@@ -35,7 +34,7 @@ interface ErrorFacts extends ResponseFacts {
   readonly attempts: readonly Attempt[]
 }
 
-/** The error for an error response. Its class comes from `errorClassFor`. */
+/** Creates the error for an error response. `errorClassFor` returns its class. */
 export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts): ApiError {
   const { operation, outcome, attempts, response, body } = facts
   const { status } = response
@@ -61,7 +60,7 @@ export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts
   return new ErrorClass(message, details)
 }
 
-/** The error class for a status and a code. The code goes first: it says more than the status. */
+/** Returns the error class for a status and a code. The code takes precedence, because it is more specific. */
 export function errorClassFor(status: number, code: string | undefined): typeof ApiError {
   return (
     (code !== undefined && Object.hasOwn(byCode, code) ? byCode[code] : byStatus[status]) ??
@@ -83,9 +82,9 @@ const byStatus: Readonly<Record<number, typeof ApiError>> = {
   429: RateLimitError,
 }
 
-/** The error of an authoring call on an `actor=app` client: nothing was sent. */
+/** Creates the error for a call that a client with `actor: 'app'` refuses to send. */
 export function actorSelfRequired(operation: Operation): ActorSelfRequiredError {
-  return new ActorSelfRequiredError(`${operation.id} authors content, and this client was made with actor "app".`, {
+  return new ActorSelfRequiredError(`${operation.id} authors content, but the actor of this client is "app".`, {
     operation: operation.id,
     outcome: 'not-sent',
     status: 422,
@@ -95,7 +94,7 @@ export function actorSelfRequired(operation: Operation): ActorSelfRequiredError 
   })
 }
 
-const actorHint = 'Log in with actor "self" and call it with that token.'
+const actorHint = 'Log in with actor "self" and use that token.'
 
 function nextStep({ operation, response, body, retryAfter }: ErrorFacts): string {
   const { status } = response
@@ -117,7 +116,7 @@ function nextStep({ operation, response, body, retryAfter }: ErrorFacts): string
   )
 }
 
-/** A sentence about a conversation comes from a service that knows the path. "Not Found" may be all that a router says. */
+/** Whether the service knows the path: it describes what is missing. A plain "Not Found" may come from a router. */
 function namesWhatIsMissing({ description }: ErrorBody): boolean {
   return (
     description !== undefined &&
@@ -126,9 +125,16 @@ function namesWhatIsMissing({ description }: ErrorBody): boolean {
 }
 
 const hints: Readonly<Record<number, string>> = {
-  400: 'Check the parameters and values of the call.',
+  400: 'Check the arguments of the call.',
   401: 'The token is missing, invalid, expired or revoked: log in again for a new one.',
-  403: 'The token or the person behind it may not do this: use one that may.',
+  403: 'The token or its user lacks the permission. Use one that has it.',
   404: 'Check the id, and that it belongs to the organization of the token.',
-  422: 'Check the fields of the body: the service understood it but did not accept it.',
+  422: 'Check the fields of the body. The service rejected their values.',
+}
+
+/** Returns the hint for a failed call. If a write may have been applied, the hint says so instead. */
+export function hintFor(operation: Operation, outcome: Outcome, otherwise: string): string {
+  return outcome === 'unknown' && operation.method !== 'GET'
+    ? 'The write may have been applied. Check before retrying it.'
+    : otherwise
 }

@@ -1,7 +1,7 @@
 import isNetworkError from 'is-network-error'
 import {
   type Attempt,
-  ConnectionError,
+  NetworkError,
   type Outcome,
   RateLimitError,
   RequestError,
@@ -13,26 +13,26 @@ import {
 import { isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
-import { neverOpened } from './connect-error.ts'
-import { errorClassFor, errorFromResponse, type ResponseFacts } from './error-from-response.ts'
+import { isConnectError } from './connect-error.ts'
+import { errorClassFor, errorFromResponse, hintFor, type ResponseFacts } from './error-from-response.ts'
 import { BadFetch } from './response.ts'
 import type { FailedAttempt } from './retry.ts'
 
-/** The facts of an error once no attempt follows. */
+/** The outcome and attempts of a failed call. */
 interface CallFacts {
   readonly outcome: Outcome
   readonly attempts: readonly Attempt[]
 }
 
-/** What is known of a failed attempt, and how to make the error of the call from it. */
+/** The properties of a failed attempt, and how to create the error of the call. */
 interface FailureFacts extends FailedAttempt {
-  /** The name of the error, for hooks and the list of attempts. */
+  /** Error name, for hooks and the list of attempts. */
   readonly name: string
   readonly response?: ResponseInfo | undefined
   toError(facts: CallFacts): RequestError
 }
 
-/** A failed attempt. The steps of an attempt throw it; the transport retries, or throws the error it makes. */
+/** Thrown by the steps of an attempt. The transport retries, or throws the error that `toError` creates. */
 export class AttemptFailure implements FailureFacts {
   readonly name: string
   readonly outcome: Outcome
@@ -53,17 +53,17 @@ export class AttemptFailure implements FailureFacts {
   }
 }
 
-/** How far a request got before it broke. */
+/** How far a request got before it failed. */
 interface SendFacts {
   readonly url: string
-  /** Whether the platform's own `fetch` sent it, not a function of the caller's. */
+  /** Whether it was sent by the platform's `fetch` rather than a custom one. */
   readonly isPlatformFetch: boolean
   readonly sent: boolean
-  /** There when a response had begun. */
+  /** Set if the headers of a response were received. */
   readonly response: ResponseInfo | undefined
 }
 
-/** `fetch` rejected, or the body broke off. */
+/** Creates the failure when `fetch` rejects or the body is cut off. */
 export function networkFailure(
   operation: Operation,
   thrown: unknown,
@@ -72,38 +72,38 @@ export function networkFailure(
 ): AttemptFailure {
   const cause = safeCause(thrown, secrets)
   const isBug = !isPlatformFetch && response === undefined && isMistake(thrown)
-  const notSent = !sent || (isPlatformFetch && response === undefined && neverOpened(thrown, url))
+  const notSent = !sent || (isPlatformFetch && response === undefined && isConnectError(thrown, url))
   const what = isBug
     ? 'failed in the `fetch` option'
     : response === undefined
       ? 'received no response'
       : 'failed because the response was cut off'
   return new AttemptFailure({
-    name: ConnectionError.kind,
+    name: NetworkError.kind,
     outcome: notSent ? 'not-sent' : 'unknown',
     networkFault: !isBug && !(thrown instanceof BadFetch),
     response,
     toError: (context) =>
-      new ConnectionError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
+      new NetworkError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
         operation: operation.id,
         cause,
         ...context,
         hint:
           context.outcome === 'not-sent'
-            ? 'Nothing was sent: check the network and `baseUrl`, then try again.'
+            ? 'Nothing was sent. Check the network and `baseUrl`, then try again.'
             : hintFor(operation, context.outcome, isBug ? 'Fix that function.' : 'Check the network, then try again.'),
       }),
   })
 }
 
-/** Whether a function of the caller is broken, so that it would fail the same way each time. Network errors are TypeErrors too. */
+/** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
 function isMistake(thrown: unknown): boolean {
   if (thrown instanceof BadFetch) return true
   if (isNetworkError(thrown) || !isError(thrown) || thrown.cause !== undefined || 'code' in thrown) return false
   return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
 }
 
-/** A time limit ran out. */
+/** Creates the failure when a time limit expires. */
 export function timeoutFailure(
   operation: Operation,
   { limit, timeout }: TimeLimit,
@@ -125,21 +125,21 @@ export function timeoutFailure(
           ...context,
           hint:
             context.outcome === 'not-sent'
-              ? 'Nothing was sent: check what the token provider is waiting for, or allow more time, then try again.'
-              : hintFor(operation, context.outcome, 'Try again, or allow more time.'),
+              ? 'Nothing was sent. Check what the token provider is waiting for, or raise the timeout.'
+              : hintFor(operation, context.outcome, 'Try again, or raise the timeout.'),
         },
       ),
   })
 }
 
-/** The service responded with an error status. */
+/** Creates the failure for an error response. */
 export function apiFailure(facts: ResponseFacts): AttemptFailure {
   const { response, body, retryAfter } = facts
   const { status } = response
   const ErrorClass = errorClassFor(status, body.code)
   return new AttemptFailure({
     name: ErrorClass.kind,
-    // A 408 and a 5xx may come from a proxy, after the service has acted; a 3xx is no refusal.
+    // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.
     outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
     status,
     response,
@@ -149,7 +149,7 @@ export function apiFailure(facts: ResponseFacts): AttemptFailure {
   })
 }
 
-/** The call would have to wait for the rate limit longer than it may. Nothing was sent. */
+/** Creates the failure when a call cannot wait for the rate limit. Nothing was sent. */
 export function rateLimitFailure(operation: Operation, wait: number): AttemptFailure {
   return new AttemptFailure({
     name: RateLimitError.kind,
@@ -163,12 +163,12 @@ export function rateLimitFailure(operation: Operation, wait: number): AttemptFai
         description: undefined,
         retryAfter: Math.ceil(wait / 1000),
         ...context,
-        hint: 'Try again after `retryAfter` seconds, or allow the call to wait: see `totalTimeout` and `maxRetries`.',
+        hint: 'Try again after `retryAfter` seconds, or let the call wait with a longer `totalTimeout` and `maxRetries` above 0.',
       }),
   })
 }
 
-/** The answer is not one that the service documents. */
+/** Creates the failure for a response that cannot be used. */
 export function unexpectedFailure(
   operation: Operation,
   response: ResponseInfo,
@@ -182,7 +182,7 @@ export function unexpectedFailure(
     response,
     networkFault: false,
     toError: (context) =>
-      new UnexpectedResponseError(`${operation.id} got an answer that cannot be used (${response.status}): ${what}.`, {
+      new UnexpectedResponseError(`${operation.id} received an unusable response (${response.status}): ${what}.`, {
         operation: operation.id,
         reason,
         response,
@@ -193,14 +193,14 @@ export function unexpectedFailure(
 }
 
 const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
-  redirect: 'The token is not carried elsewhere: set `baseUrl` to the final address of the service.',
-  'not-json': 'Check that `baseUrl` is the API and that no proxy or login page answers for it.',
-  envelope: 'Check that `baseUrl` is the API; if the service has changed, update this package.',
-  schema: 'Use `validation: "observe"` to take the data as sent, and report the difference.',
-  'too-large': 'Ask for fewer items with `limit`, or raise `maxResponseBytes`.',
+  redirect: 'Redirects are not followed, to protect the token. Set `baseUrl` to the final address of the service.',
+  'not-json': 'Check that `baseUrl` is the API, and that no proxy or login page responds instead.',
+  envelope: 'Check that `baseUrl` is the API. If the service has changed, update this package.',
+  schema: 'Use `validation: "observe"` to accept the data as sent, and report the mismatch.',
+  'too-large': 'Request fewer items with `limit`, or raise `maxResponseBytes`.',
 }
 
-/** There is no token for the retry of a request that was sent. What the provider threw becomes the cause. */
+/** Creates the failure when the token provider fails before a retry. Its error becomes the cause. */
 export function noTokenFailure(operation: Operation, thrown: unknown): Pick<AttemptFailure, 'outcome' | 'toError'> {
   const cause = safeCause(thrown)
   return {
@@ -220,11 +220,4 @@ export function noTokenFailure(operation: Operation, thrown: unknown): Pick<Atte
 
 function deepest(error: Error): Error {
   return error.cause instanceof Error ? deepest(error.cause) : error
-}
-
-/** The next step after a failed call. Where a write may have taken effect, that comes before anything else. */
-export function hintFor(operation: Operation, outcome: Outcome, otherwise: string): string {
-  return outcome === 'unknown' && operation.method !== 'GET'
-    ? 'The write may have been applied. Check before retrying it.'
-    : otherwise
 }

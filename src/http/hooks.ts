@@ -1,65 +1,64 @@
 import type { Actor } from '../actor.ts'
 import type { Outcome } from '../errors/index.ts'
 
-/** What every event names. No event holds a URL, header, body, id, cursor or token. */
+/** The properties of every event. Events never contain a URL, header, body, id, cursor or token. */
 export interface OperationEvent {
   /** The operation's id, for example `conversations.list`. */
   readonly operation: string
-  /** The client's actor, when it is known. */
+  /** The client's actor, if known. */
   readonly actor: Actor | undefined
-  /** The number of the page, from 1, in a call that pages. */
+  /** The page number, starting at 1, if the call belongs to a list. */
   readonly page: number | undefined
 }
 
-/** A call has ended. */
+/** Emitted when a call settles. */
 export interface OperationEndEvent extends OperationEvent {
-  /** From call to parsed value, waits included, in ms. */
+  /** Duration of the call including waits, in milliseconds. */
   readonly duration: number
-  /** How many requests were sent. */
+  /** Number of requests sent. */
   readonly attempts: number
-  /** The HTTP status of the last answer, when one came. */
+  /** The HTTP status of the last response, if any. */
   readonly status: number | undefined
-  /** The service's id for the last request, when it sends one. */
+  /** The request id of the last response, if the service sent one. */
   readonly requestId: string | undefined
-  /** The name of the error that the call rejects with; undefined when it succeeded. */
+  /** The name of the error that the call rejects with. Undefined if it succeeded. */
   readonly error: string | undefined
-  /** What is known of the effect of a failed call; undefined when it succeeded or the caller aborted it. */
+  /** Whether a failed call may have had an effect. Undefined if it succeeded or the caller aborted it. */
   readonly outcome: Outcome | undefined
 }
 
-/** A request is about to be sent. */
+/** Emitted before a request is sent. */
 export interface AttemptStartEvent extends OperationEvent {
-  /** The number of the attempt, from 1. */
+  /** The attempt number, starting at 1. */
   readonly attempt: number
 }
 
-/** One request has been answered, body included, or has failed. */
+/** Emitted when a response, including its body, was received, or the request failed. */
 export interface AttemptEndEvent extends AttemptStartEvent {
-  /** In ms. */
+  /** In milliseconds. */
   readonly duration: number
   readonly status: number | undefined
   readonly requestId: string | undefined
-  /** The name of the error that ended it; undefined when it succeeded. */
+  /** The name of the error. Undefined if the attempt succeeded. */
   readonly error: string | undefined
 }
 
-/** A failed request will be sent again. */
+/** Emitted before a failed request is retried. */
 export interface RetryEvent extends AttemptStartEvent {
-  /** How long the client waits first, in ms. */
+  /** Delay before the retry, in milliseconds. */
   readonly wait: number
-  /** Why: the HTTP status, or the name of the error. */
+  /** The HTTP status, or the name of the error. */
   readonly reason: number | string
 }
 
-/** A call waits before it is sent, because the service has asked the client to slow down. */
+/** Emitted when a call waits because the service has asked the client to slow down. */
 export interface WaitEvent extends OperationEvent {
-  /** How long until the rate limit is over, in milliseconds. 0 when only the calls that waited before it go first. */
+  /** Time until the rate limit ends, in milliseconds. 0 if the call only waits for earlier calls. */
   readonly wait: number
-  /** Why it waits. */
   readonly reason: 'rate_limit'
 }
 
-/** Functions called as calls start, wait, retry and end, for logs, metrics and traces. One that throws never breaks a call. */
+/** Functions for logs, metrics and traces. Errors they throw are ignored. */
 export interface Hooks {
   onOperationStart?(event: OperationEvent): void
   onOperationEnd?(event: OperationEndEvent): void
@@ -69,17 +68,17 @@ export interface Hooks {
   onWait?(event: WaitEvent): void
 }
 
-/** Calls one hook, if it is there. */
+/** Calls a hook if it is defined. */
 export function emit<Name extends keyof Hooks>(
   hooks: Hooks,
   name: Name,
   event: Parameters<NonNullable<Hooks[Name]>>[0],
 ): void {
-  watch(() => (hooks[name] as ((event: unknown) => unknown) | undefined)?.call(hooks, event))
+  notify(() => (hooks[name] as ((event: unknown) => unknown) | undefined)?.call(hooks, event))
 }
 
-/** Calls a function of the caller's that only watches. What it throws, or rejects with, goes nowhere. */
-export function watch(report: () => unknown): void {
+/** Calls a callback of the caller that must not affect the call. Ignores errors and rejections. */
+export function notify(report: () => unknown): void {
   try {
     const result = report()
     if (result !== undefined) Promise.resolve(result).catch(() => {})

@@ -6,7 +6,7 @@ import type { CallOptions } from './options.ts'
 
 type Options = Pick<CallOptions, 'signal' | 'extraQuery' | 'extraBody'>
 
-/** The arguments of a call as they were when it was made: copies that the caller cannot change. */
+/** Copies of the arguments of a call, which the caller cannot change. */
 export interface CapturedInput {
   readonly path: Readonly<Record<string, string>>
   readonly query: JsonObject
@@ -16,9 +16,9 @@ export interface CapturedInput {
 }
 
 /**
- * Copies the arguments of a call. Must run before anything is awaited.
+ * Copies the arguments of a call. Must run before the first await.
  *
- * @throws InvalidArgumentError when an argument cannot be sent.
+ * @throws InvalidArgumentError if an argument cannot be sent.
  */
 export function captureInput(operation: Operation, input: OperationInput, options: Options = {}): CapturedInput {
   checkObject('input', input)
@@ -48,7 +48,7 @@ function copyExtraBody(extraBody: unknown): JsonObject {
   return copyJson(extraBody, ['extraBody']) as JsonObject
 }
 
-/** The own fields. What a URL cannot carry is refused when the URL is built. */
+/** Copies own fields. Values that a URL cannot represent are rejected when the URL is built. */
 function copyFields(argument: string, fields: unknown = {}): JsonObject {
   checkPlain(argument, fields)
   return Object.fromEntries(

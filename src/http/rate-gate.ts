@@ -2,28 +2,28 @@ import type { CallClock } from './call-clock.ts'
 import { untilAborted } from './call-clock.ts'
 
 /**
- * Holds back the calls of one client while the service asks it to wait. When the wait is over, those that waited go one
- * after another, each when the response of the one before has come: together they would run into the limit again.
+ * Holds back the calls of a client while it is rate limited. Afterwards the waiting calls are sent one at a time, each
+ * after the previous response, because sending them together would exceed the limit again.
  */
 export class RateGate {
   #opensAt = 0
-  /** Settles when the last call in the queue has had its turn; undefined while nobody waits. */
+  /** Resolves when the last queued call has finished. Undefined while the queue is empty. */
   #last: Promise<void> | undefined
 
-  /** How long the gate stays shut, in ms; 0 when it is open. */
+  /** Time until the gate opens, in milliseconds. 0 if it is open. */
   get remaining(): number {
     return Math.max(0, this.#opensAt - performance.now())
   }
 
-  /** Shuts the gate for some ms, or leaves it shut for longer. */
+  /** Closes the gate for at least the given time, in milliseconds. */
   shut(duration: number): void {
     this.#opensAt = Math.max(this.#opensAt, performance.now() + duration)
   }
 
   /**
-   * Resolves when the call may be sent, to the function that ends its turn.
+   * Waits until the call can be sent. Resolves with a function that ends its turn.
    *
-   * @param onWait called with the time to wait, in ms, before each wait; what it throws ends the call
+   * @param onWait called with the time in milliseconds before each wait; if it throws, the call rejects
    */
   async pass(clock: CallClock, onWait: (wait: number) => void): Promise<() => void> {
     const before = this.#last
@@ -41,14 +41,14 @@ export class RateGate {
         onWait(this.remaining)
         await untilAborted(before, clock.signal)
       }
-      // Another call may shut the gate again while this one waits.
+      // Another call may close the gate again in the meantime.
       for (let wait = this.remaining; wait > 0; wait = this.remaining) {
         onWait(wait)
         await clock.wait(wait)
       }
       return endTurn
     } catch (thrown) {
-      // The calls behind wait for the one in front instead.
+      // The next calls then wait for the previous one.
       if (before === undefined) endTurn()
       else before.then(endTurn)
       throw thrown

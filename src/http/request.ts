@@ -6,16 +6,16 @@ import type { CapturedInput } from './input.ts'
 import type { CallSettings } from './settings.ts'
 import { validateInput } from './validation.ts'
 
-/** A request, kept as values so that each attempt builds its own. */
+/** A request as plain values, which each attempt sends. */
 export interface PreparedRequest {
   readonly operation: Operation
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** The body as JSON; undefined when there is none. */
+  /** JSON text, if there is a body. */
   readonly body: string | undefined
 }
 
-/** Checks the input of a call against the schemas of its operation and builds the request. */
+/** Validates the input of a call with the schemas of its operation, and builds the request. */
 export async function prepareRequest(
   operation: Operation,
   input: CapturedInput,
@@ -32,7 +32,7 @@ export async function prepareRequest(
   }
 }
 
-/** The query as its schema returns it. The cursors belong to the SDK: a caller's schema need not know them. */
+/** Validates the query. Cursors are excluded, because a custom schema may not know them. */
 async function checkQuery(operation: Operation, query: JsonObject): Promise<JsonObject> {
   if (operation.query === undefined) return query
   const isList = operation.envelope === 'list'
@@ -41,7 +41,7 @@ async function checkQuery(operation: Operation, query: JsonObject): Promise<Json
   return { ...(checked as JsonObject), ...(isList && { after, before }) }
 }
 
-/** The body as its schema returns it. The built-in schemas only check. */
+/** Validates the body. Only custom schemas transform it. */
 async function checkBody(operation: Operation, body: unknown): Promise<unknown> {
   if (operation.body === undefined) return body
   const checked = await validateInput(operation.body, body, operation, 'body')
@@ -60,7 +60,7 @@ function addToBody(body: unknown, extra: JsonObject | undefined): unknown {
 
 function addFields(argument: 'extraQuery' | 'extraBody', given: JsonObject, extra: JsonObject): JsonObject {
   const place = argument === 'extraQuery' ? 'query' : 'body'
-  // A query parameter of null or undefined is not sent, so nothing is overridden.
+  // A query parameter that is null or undefined is omitted, so nothing is overridden.
   const isSent = (name: string) =>
     Object.hasOwn(given, name) && (place === 'body' || (given[name] !== null && given[name] !== undefined))
   const repeated = Object.keys(extra).find(isSent)
@@ -72,7 +72,7 @@ function addFields(argument: 'extraQuery' | 'extraBody', given: JsonObject, extr
   )
 }
 
-/** The address of a call: base URL, path with its parameters encoded, query. */
+/** Builds the URL of a call from the base URL, the path with its parameters, and the query. */
 function buildUrl(baseUrl: URL, operation: Operation, path: CapturedInput['path'], query: JsonObject): string {
   checkPath(operation)
   return baseUrl.href.replace(/\/$/, '') + fillPath(operation.path, path) + encodeQuery(query)
@@ -83,12 +83,12 @@ function fillPath(path: string, parameters: Readonly<Record<string, string>>): s
 }
 
 function encodeSegment(name: string, value: unknown): string {
-  // "." and ".." would climb out of the path: a URL parser folds them even when they are percent-encoded.
+  // "." and ".." would change the path: URL parsers resolve them even when percent-encoded.
   if (typeof value !== 'string' || value === '' || value === '.' || value === '..' || !value.isWellFormed()) {
     throw new InvalidArgumentError(
       name,
-      `The path parameter \`${name}\` is not a usable id.`,
-      'Pass the id as the service gave it: a string that is not empty, "." or "..".',
+      `The path parameter \`${name}\` is not a valid id.`,
+      'Pass the id as the service returned it: a non-empty string other than "." or "..".',
     )
   }
   return encodeURIComponent(value)

@@ -3,7 +3,7 @@ import { withoutSecrets } from '../errors/redact.ts'
 import type { FetchResponse } from '../web-types.ts'
 import { untilAborted } from './call-clock.ts'
 
-/** Thrown where a response cannot be used. `message` says in a few words what is wrong with it. */
+/** Thrown when a response cannot be used. `message` is a short description of the problem. */
 export class UnusableResponse extends Error {
   readonly reason: UnexpectedResponseReason
 
@@ -13,12 +13,11 @@ export class UnusableResponse extends Error {
   }
 }
 
-/** Thrown when the `fetch` option breaks its contract. Trying again would not help. */
+/** Thrown when the `fetch` option breaks its contract. A retry would not help. */
 export class BadFetch extends Error {}
 
 /**
- * Reads a body to its end. The signal ends it at once, and so does a body longer than `maxBytes`; either way the
- * connection is released.
+ * Reads a body as text. Stops when the signal aborts or the body exceeds `maxBytes`, and then releases the connection.
  */
 export async function readText(response: FetchResponse, maxBytes: number, signal: AbortSignal): Promise<string> {
   const chunks = chunksOf(response)
@@ -46,7 +45,7 @@ interface Chunks {
   cancel(): void
 }
 
-/** The bytes of a body: a web stream, a Node stream (node-fetch), or no stream at all (React Native). */
+/** Returns the bytes of a body, which can be a web stream, a Node stream (node-fetch) or no stream (React Native). */
 function chunksOf(response: FetchResponse): Chunks {
   const { body, bodyUsed } = response as { body?: unknown; bodyUsed?: unknown }
   if (bodyUsed === true) throw new BadFetch('the `fetch` option has already read the body of its response')
@@ -78,21 +77,23 @@ function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
   }
 }
 
-/** Browsers hide a redirect that they do not follow behind status 0; a fetch of the caller's own may have followed one. */
+/** Whether a response is a redirect, which browsers hide as status 0, or a custom fetch has followed one. */
 export function isRedirect(response: FetchResponse & { redirected?: boolean; type?: string }): boolean {
   return response.redirected === true || response.type === 'opaqueredirect' || redirects.has(response.status)
 }
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** Releases the connection of a body that will not be read. */
+/** Cancels a body that is not read, to release its connection. */
 export function discardBody(response: FetchResponse): void {
   const { body } = response as { body?: Partial<ReadableStream> & { destroy?(): void } }
   if (typeof body?.cancel === 'function') body.cancel().catch(() => {})
   else body?.destroy?.()
 }
 
-/** Status, headers (without cookies, and without the token should the service echo it) and request id of an answer. */
+/**
+ * Returns status, headers and request id of a response, without cookies and without secrets that the service echoes.
+ */
 export function responseInfo(response: FetchResponse, secrets: readonly string[]): ResponseInfo {
   const headers = new Headers()
   response.headers.forEach((value, name) => {

@@ -1,26 +1,26 @@
 import type { Outcome } from '../errors/index.ts'
-import { ApiError, ConnectionError, RequestError, TimeoutError } from '../errors/index.ts'
+import { ApiError, NetworkError, RequestError, TimeoutError } from '../errors/index.ts'
 import type { Method } from '../operation.ts'
 
 const firstDelay = 500
 const longestDelay = 8_000
 
-/** What the policy needs to know of a failed attempt. */
+/** The properties of a failed attempt that decide about a retry. */
 export interface FailedAttempt {
   readonly outcome: Outcome
-  /** The HTTP status, when an answer came. */
+  /** The HTTP status, if a response was received. */
   readonly status?: number | undefined
-  /** How long the service asks to wait, in ms. */
+  /** Requested delay, in milliseconds. */
   readonly retryAfter?: number | undefined
-  /** The connection broke, or the attempt took too long. */
+  /** Whether the connection failed or the attempt timed out. */
   readonly networkFault: boolean
 }
 
 /**
- * Whether an attempt may be repeated.
+ * Whether a failed attempt can be retried.
  *
- * A write is repeated only when the service cannot have carried it out: it never arrived, or was turned away with 429.
- * GET and DELETE have the same effect sent twice as once (RFC 9110, section 9.2.2).
+ * A write is retried only if the service cannot have applied it: the request was not sent, or was rejected with 429.
+ * GET and DELETE are idempotent (RFC 9110, section 9.2.2).
  */
 export function mayRepeat(method: Method, failed: FailedAttempt): boolean {
   if (failed.status === 429 || (failed.networkFault && failed.outcome === 'not-sent')) return true
@@ -29,8 +29,8 @@ export function mayRepeat(method: Method, failed: FailedAttempt): boolean {
 }
 
 /**
- * How long to wait before the next attempt, in ms: full jitter on a doubling delay, and at least what the service asks
- * for. A `Retry-After: 0` does not switch the backoff off.
+ * Returns the delay before the next attempt, in milliseconds: exponential backoff with full jitter, and at least the
+ * delay that the service requests. `Retry-After: 0` does not turn off the backoff.
  */
 export function delayBefore(repeat: number, failed: FailedAttempt): number {
   const backoff = Math.floor(Math.random() * Math.min(longestDelay, firstDelay * 2 ** (repeat - 1)))
@@ -38,8 +38,8 @@ export function delayBefore(repeat: number, failed: FailedAttempt): number {
 }
 
 /**
- * How long a response asks to wait, in ms: `Retry-After` (RFC 9110, section 10.2.3) where it is there, else the reset
- * headers of rate limiters. Undefined when there is none, or none that can be read.
+ * Returns the delay that a response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3) or else the
+ * reset headers of rate limiters. Undefined if there is none, or it cannot be parsed.
  */
 export function retryAfterOf(
   headers: { get(name: string): string | null },
@@ -47,7 +47,7 @@ export function retryAfterOf(
 ): number | undefined {
   for (const { name, mayBeTimestamp } of timingHeaders) {
     const value = headers.get(name)
-    // A header that is there decides, even one that cannot be read.
+    // The first header decides, even if it cannot be parsed.
     if (typeof value === 'string') return parseTiming(value, mayBeTimestamp, now)
   }
   return undefined
@@ -62,7 +62,7 @@ const timingHeaders = [
   { name: 'x-rate-limit-reset', mayBeTimestamp: true },
 ]
 
-/** Numbers below are seconds to wait; from here on they are a time, in epoch seconds. No limiter waits 50 years. */
+/** Larger numbers are a time in seconds since the Unix epoch, smaller ones a delay in seconds. */
 const firstTimestamp = Date.parse('2024-01-01') / 1000
 
 function parseTiming(value: string, mayBeTimestamp: boolean, now: number): number | undefined {
@@ -71,18 +71,18 @@ function parseTiming(value: string, mayBeTimestamp: boolean, now: number): numbe
     const seconds = Number(text)
     return mayBeTimestamp && seconds >= firstTimestamp ? Math.max(0, seconds * 1000 - now) : seconds * 1000
   }
-  // An HTTP date begins with the name of a day; Date.parse alone would accept "-1" and "2030" as dates.
+  // HTTP dates start with the name of a day. Date.parse would also accept "-1" and "2030".
   if (!/^[A-Z][a-z]+,? /.test(text)) return undefined
-  // The oldest of the three date formats names no zone; it is GMT like the others.
+  // The oldest of the three HTTP date formats has no time zone. It is GMT like the others.
   const date = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** Whether a request that failed with this error, its retries included, may be sent once more. */
+/** Whether a call that rejected with this error, after its retries, can be made again. */
 export function isRepeatable(method: Method, error: unknown): boolean {
-  // Without a request there is no response to respect: the token provider failed, and may not the next time.
+  // Nothing was sent: the token provider failed, and may succeed the next time.
   if (!(error instanceof RequestError)) return true
-  const networkFault = error instanceof ConnectionError || error instanceof TimeoutError
+  const networkFault = error instanceof NetworkError || error instanceof TimeoutError
   const status = error instanceof ApiError ? error.status : undefined
   return mayRepeat(method, { outcome: error.outcome, status, networkFault })
 }

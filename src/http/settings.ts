@@ -9,17 +9,17 @@ import type { Hooks } from './hooks.ts'
 import type { AppInfo, CallOptions, ClientOptions, RequestHeaders } from './options.ts'
 import type { Drift, ValidationMode } from './validation.ts'
 
-/** The options of one call, with the client's where the call has none. */
+/** The checked options of a call, with the client's as defaults. */
 export interface CallSettings {
   readonly timeout: number
   readonly totalTimeout: number
   readonly maxRetries: number
-  /** By name in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The options of a client, checked, with their defaults. */
-export interface Settings extends CallSettings {
+/** The checked options of a client, with defaults. */
+export interface ClientSettings extends CallSettings {
   readonly baseUrl: URL
   readonly tokenSource: AccessTokenSource
   readonly actor: Actor | undefined
@@ -32,7 +32,7 @@ export interface Settings extends CallSettings {
   readonly hooks: Hooks
 }
 
-/** Typed as a record so that an option cannot be added to the interface and forgotten here. */
+/** A record, so that it does not compile when an option is missing. */
 export const callOptionNames: Readonly<Record<keyof CallOptions, true>> = {
   signal: true,
   timeout: true,
@@ -63,7 +63,7 @@ const clientOptionNames: Readonly<Record<keyof ClientOptions, true>> = {
 }
 
 /** @throws InvalidArgumentError that names the option */
-export function readSettings(options: ClientOptions): Settings {
+export function readClientSettings(options: ClientOptions): ClientSettings {
   if (typeof options !== 'object' || options === null) {
     throw new InvalidArgumentError('options', 'The client needs options.', 'Pass at least `baseUrl` and `accessToken`.')
   }
@@ -159,7 +159,7 @@ export function checkHeaders(given: RequestHeaders): Record<string, string> {
   )
 }
 
-/** The platform's error quotes the value, which may be a secret. */
+/** Returns undefined instead of the platform's error, which quotes the value and could leak a secret. */
 function toHeaders(given: unknown): Headers | undefined {
   const isIterable = given instanceof Headers || Array.isArray(given)
   if (!isIterable && !isPlainObject(given)) return undefined
@@ -184,26 +184,22 @@ function count(name: string, value: number): number {
 
 function oneOf<Value extends string>(name: string, value: Value | undefined, values: Value[]): Value | undefined {
   if (value === undefined || values.includes(value)) return value
-  throw new InvalidArgumentError(
-    name,
-    `\`${name}\` is not one of the values it can have.`,
-    `Pass one of: ${values.join(', ')}.`,
-  )
+  throw new InvalidArgumentError(name, `\`${name}\` is not supported.`, `Pass one of: ${values.join(', ')}.`)
 }
 
 /**
- * The `User-Agent` header of a server runtime: this package, the runtime, the application (RFC 9110, section 10.1.5).
- * Empty in a browser, which sends its own.
+ * Returns the `User-Agent` header on server runtimes: this package, the runtime and the application (RFC 9110, section
+ * 10.1.5). Browsers send their own.
  */
 export function userAgent(appInfo: AppInfo | undefined): { readonly 'user-agent'?: string } {
   const app = appInfo === undefined ? '' : ` ${describeApp(appInfo)}`
-  // Node, Bun, Deno and Workers name themselves here. A test environment such as jsdom poses as a browser.
+  // Node, Bun, Deno and Workers put their name here. Test environments such as jsdom pretend to be a browser.
   const runtime = (globalThis as { navigator?: { userAgent?: unknown } }).navigator?.userAgent
   if (typeof runtime !== 'string' || runtime.startsWith('Mozilla/')) return {}
   return { 'user-agent': `support-workspace-sdk/${sdkVersion} ${runtime}${app}` }
 }
 
-/** A product of RFC 9110: a token, a version, and a comment. */
+/** Product name, version and comment (RFC 9110, section 10.1.5). */
 const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-\x5b\x5d-\x7e]+\))?$/
 
 function describeApp(appInfo: AppInfo): string {

@@ -1,3 +1,6 @@
+// src/http sends calls: it captures and checks their input, builds requests, retries, and reads responses. It knows
+// operations as data only, and must not import resources, pages, clients or logins.
+
 import type { Method, Operation } from '../operation.ts'
 import { attempt, type ParsedResponse } from './attempt.ts'
 import { CallClock, TimeLimit, untilAborted } from './call-clock.ts'
@@ -9,24 +12,26 @@ import type { CallOptions } from './options.ts'
 import { RateGate } from './rate-gate.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { delayBefore, mayRepeat } from './retry.ts'
-import { type CallSettings, readCallSettings, type Settings } from './settings.ts'
+import { type CallSettings, type ClientSettings, readCallSettings } from './settings.ts'
 
-/** What a call takes beside the options of the public interface. */
+/** The options of a call, including internal ones. */
 export interface SendOptions extends CallOptions {
-  /** The number of the page, for the hooks. */
+  /** The page number, for hooks. */
   readonly page?: number | undefined
 }
 
-/** Carries out operations: one loop of attempts, under one clock, for every call of a client. */
+/** Sends the calls of a client, with retries, under one clock per call. */
 export class Transport {
-  readonly settings: Settings
+  readonly settings: ClientSettings
   readonly #gate = new RateGate()
 
-  constructor(settings: Settings) {
+  constructor(settings: ClientSettings) {
     this.settings = settings
   }
 
-  /** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or what the token provider threw. */
+  /**
+   * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error.
+   */
   async send(operation: Operation, input: CapturedInput, options: SendOptions = {}): Promise<ParsedResponse> {
     const call = new CallRecord(operation, this.settings, options.page)
     let clock: CallClock | undefined
@@ -55,7 +60,7 @@ export class Transport {
     clock: CallClock,
     call: CallRecord,
   ): Promise<ParsedResponse> {
-    // The wait after its own 429 has been announced as a retry.
+    // The wait after the call's own 429 was emitted as a retry.
     let isAnnounced = false
     for (let retries = 0; ; retries += 1) {
       const endTurn = await this.#passGate(limits, clock, call, isAnnounced)
@@ -73,15 +78,15 @@ export class Transport {
       } finally {
         endTurn()
       }
-      // After a 429 the gate is shut for as long, for this call as for the others.
+      // After a 429, the gate makes this call wait like the others.
       if (!isAnnounced) await clock.wait(wait)
     }
   }
 
-  /** Resolves when the call may be sent, to the function that ends its turn. */
+  /** Waits for the rate limit. Resolves with a function that ends the call's turn. */
   async #passGate(limits: CallSettings, clock: CallClock, call: CallRecord, isAnnounced: boolean): Promise<() => void> {
     const { operation } = call
-    // A call that must not wait does not queue either.
+    // A call without retries does not wait.
     if (limits.maxRetries === 0) {
       if (this.#gate.remaining > 0) throw call.toError(rateLimitFailure(operation, this.#gate.remaining))
       return () => {}
@@ -93,7 +98,7 @@ export class Transport {
     })
   }
 
-  /** How long to wait before the request is sent again, in ms; undefined when it will not be. */
+  /** Returns the delay before the retry in milliseconds, or undefined if the request is not retried. */
   #waitBeforeRetry(
     method: Method,
     failure: AttemptFailure,
@@ -109,10 +114,10 @@ export class Transport {
   }
 }
 
-/** Ends an attempt that did not fail by itself. Returns what the call rejects with. */
+/** Ends an attempt that was aborted or has no token. Returns the error that the call rejects with. */
 function abandon(call: CallRecord, clock: CallClock, thrown: unknown): unknown {
   call.abandonAttempt(thrown)
-  // The caller's abort, or no token for the first request: nothing was sent, and the error is the caller's own.
+  // The caller aborted, or the token provider failed before anything was sent: the error is the caller's own.
   if (clock.signal.aborted || call.attempts.length === 0) return thrown
   return call.toError(noTokenFailure(call.operation, thrown))
 }

@@ -2,9 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
-import { watch } from './hooks.ts'
+import { notify } from './hooks.ts'
 import { UnusableResponse } from './response.ts'
-import type { Settings } from './settings.ts'
 
 /**
  * What to do with a response that does not match its schema:
@@ -13,31 +12,40 @@ import type { Settings } from './settings.ts'
  * - `strict`: the call rejects with `UnexpectedResponseError`.
  * - `off`: the schema is not checked. The envelope (`data`, `page_metadata`) always is.
  *
- * The mode is about the built-in operations. One of your own with a `response` schema always returns what the schema
- * returns, or rejects.
+ * Applies to built-in operations. Operations that you define always return the output of their `response` schema, or
+ * reject.
  */
 export type ValidationMode = 'observe' | 'strict' | 'off'
 
-/** A mismatch between a response and its schema. Kinds only, never a value. */
+/** A mismatch between a response and its schema. Contains types, never values. */
 export interface Drift {
-  /** The operation's id. */
+  /** The id of the operation. */
   readonly operation: string
-  /** The field within an item: field names, with `*` for an index. Empty for the item itself. */
+  /** The path of the field within an item, with `*` for an index. Empty for the item itself. */
   readonly path: readonly string[]
-  /** The kind that the schema expects, for example `string`; `unknown` when the schema does not say. */
+  /** The expected type, for example `string`, or `unknown` if the schema does not report it. */
   readonly expected: string
-  /** The kind found: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. The first, where they differ. */
+  /**
+   * The received type: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. The first one, if they
+   * differ.
+   */
   readonly received: string
-  /** How often the field mismatched in this response: on a list, usually once per item. */
+  /** Number of mismatches of the field in this response, usually one per item of a list. */
   readonly count: number
 }
 
-/** One place where a value does not match its schema. */
+/** How a client checks responses. */
+interface ValidationSettings {
+  readonly validation: ValidationMode
+  readonly onDrift: ((drift: Drift) => void) | undefined
+}
+
+/** A mismatch of a single value. */
 export interface Mismatch extends Omit<Drift, 'path' | 'count'> {
   readonly path: readonly (string | number)[]
 }
 
-/** The value as its schema returns it, or the mismatches. */
+/** Returns the output of the schema, or the mismatches. */
 export async function validate(
   schema: StandardSchemaV1,
   value: unknown,
@@ -49,12 +57,12 @@ export async function validate(
     if (result.issues === undefined) return { value: result.value }
     return { mismatches: result.issues.map((issue) => toMismatch(issue, value, operation)) }
   } catch {
-    // A schema of the caller's own that cannot cope with the value.
+    // A custom schema may throw.
     return { mismatches: [toMismatch({ message: '' }, value, operation)] }
   }
 }
 
-/** The value as its schema gives it. Throws an `InvalidArgumentError` that names the first field that does not fit. */
+/** Returns the output of the schema. Throws an `InvalidArgumentError` that names the first invalid field. */
 export async function validateInput(
   schema: StandardSchemaV1,
   value: unknown,
@@ -82,7 +90,7 @@ function toMismatch(issue: StandardSchemaV1.Issue, root: unknown, operation: str
   return { operation, path, expected: expectedKind(issue), received: kindOf(value) }
 }
 
-/** Schema libraries put the expected kind on the issue. Anything but a known kind could quote the payload. */
+/** Returns the expected type, which schema libraries add to the issue. Anything unknown could quote the payload. */
 function expectedKind(issue: StandardSchemaV1.Issue): string {
   const { expected } = issue as { expected?: unknown }
   const kind = typeof expected === 'string' ? expected.toLowerCase() : ''
@@ -94,10 +102,14 @@ const kinds = new Set(
 )
 
 /**
- * Checks the data of a response against the operation's schema, as the validation mode of the client says. Returns the
- * data, or throws `UnusableResponse`.
+ * Validates the data of a response with the schema of its operation, depending on the validation mode of the client.
+ * Returns the data, or throws `UnusableResponse`.
  */
-export async function validateResponse(operation: Operation, data: unknown, settings: Settings): Promise<unknown> {
+export async function validateResponse(
+  operation: Operation,
+  data: unknown,
+  settings: ValidationSettings,
+): Promise<unknown> {
   const schema = operation.response
   if (schema === undefined || operation.envelope === 'none' || !isWanted(operation, settings)) return data
   const mismatches: Mismatch[] = []
@@ -106,17 +118,17 @@ export async function validateResponse(operation: Operation, data: unknown, sett
       ? await Promise.all((data as unknown[]).map((item) => check(operation, schema, item, mismatches)))
       : await check(operation, schema, data, mismatches)
   const [first] = mismatches
-  // The type of an operation of the caller's own says that its schema has been applied, whatever the mode is.
+  // The result type of a custom operation is the output of its schema, in every mode.
   if (first !== undefined && (settings.validation === 'strict' || isOwn(operation))) {
     const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
     throw new UnusableResponse('schema', `${where} should be ${first.expected} and is ${first.received}`)
   }
-  for (const drift of toDrifts(mismatches)) watch(() => settings.onDrift?.(drift))
+  for (const drift of toDrifts(mismatches)) notify(() => settings.onDrift?.(drift))
   return checked
 }
 
-/** Observing is wasted when nobody listens. */
-function isWanted(operation: Operation, { validation, onDrift }: Settings): boolean {
+/** Whether to validate. Observing without `onDrift` would be wasted. */
+function isWanted(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
   if (isOwn(operation)) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
 }
@@ -136,11 +148,11 @@ async function check(
     mismatches.push(...result.mismatches)
     return value
   }
-  // The built-in schemas only look. A schema of the caller's own may transform.
+  // Only custom schemas transform the data.
   return isOwn(operation) ? result.value : value
 }
 
-/** One drift for each field that differs, however many items it differs in. */
+/** Returns one drift per field, with the number of mismatches. */
 function toDrifts(mismatches: readonly Mismatch[]): Drift[] {
   const drifts = new Map<string, Drift>()
   for (const mismatch of mismatches) {

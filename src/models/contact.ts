@@ -4,43 +4,37 @@ import { type User, userShape } from './user.ts'
 
 /** A contact: a customer of the organization (reference, section 2). */
 export interface Contact {
-  /** The contact's id. */
   id: string
-  /** The person. Name and email live here. */
+  /** The person, with name and email address. */
   user?: User | null
-  /** Where it came from. The spellings are not documented. */
+  /** The channel. The possible values are not documented. */
   source?: string | null
-  /** Whether the contact is blocked. */
   blocked?: boolean | null
-  /** Whether the contact is starred. */
   starred?: boolean | null
-  /** Whether the contact is active. */
   active?: boolean | null
-  /** More about where it came from, free form. */
+  /** Details of the source, as a free-form object. */
   source_info?: FreeForm | null
-  /** The attributes of the contact, free form. The chat widget's `userData` is merged into them (reference, 5.6). */
+  /** Free-form object. The chat widget merges its `userData` into it (reference, section 5.6). */
   attributes?: FreeForm | null
-  /** How the contact is authenticated. The spellings are not documented. */
+  /** The possible values are not documented. */
   auth_type?: string | null
-  /** When it was made, in epoch seconds. */
+  /** Creation time, in seconds since the Unix epoch. */
   inserted_at?: number | null
-  /** When it was last changed, in epoch seconds. */
+  /** Time of the latest change, in seconds since the Unix epoch. */
   updated_at?: number | null
-  /** When it was last active, in epoch seconds. */
+  /** Time of the latest activity, in seconds since the Unix epoch. */
   active_at?: number | null
 }
 
-/** The body of `contacts.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
+/** The body of `contacts.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
 export interface CreateContactBody {
-  /** The person's email address. */
   email: string
-  /** The person's name. Probable, not documented. */
+  /** Probable, not documented. */
   name?: string | undefined
 }
 
-/** The body of `contacts.update`. That it takes `blocked` is probable, not documented (reference, section 3.2). */
+/** The body of `contacts.update`. The field is probable, not documented (reference, section 3.2). */
 export interface UpdateContactBody {
-  /** Whether the contact is blocked. */
   blocked?: boolean | undefined
 }
 

@@ -4,87 +4,78 @@ import { type User, userShape } from './user.ts'
 
 /** A conversation with a customer (reference, section 2). */
 export interface Conversation {
-  /** The conversation's id. */
   id: string
-  /** When it began, in epoch seconds. */
+  /** Creation time, in seconds since the Unix epoch. */
   inserted_at?: number | null
-  /** The text that began it. */
+  /** Text of the first message. */
   initial_message?: string | null
-  /** Whether it is marked as spam. */
   is_spam?: boolean | null
-  /** The text of its last message. */
+  /** Text of the latest message. */
   last_message?: string | null
-  /** When the last message came, in epoch seconds. */
+  /** Time of the latest message, in seconds since the Unix epoch. */
   last_message_inserted_at?: number | null
-  /** Its status. The spellings are not documented. */
+  /** The possible values are not documented. */
   status?: string | null
-  /** The customer (that it is the customer is inferred). */
+  /** Presumably the customer (inferred). */
   user?: User | null
-  /** Whether it is pinned. */
   pinned?: boolean | null
-  /** How many messages are unread. */
+  /** Number of unread messages. */
   unread_count?: number | null
-  /** A summary of it. */
   summary?: string | null
-  /** More about it, free form. */
+  /** Free-form object. */
   meta_info?: FreeForm | null
-  /** Whether a guest submitted it. */
+  /** Whether a guest submitted the conversation. */
   guest_submission?: boolean | null
-  /** The id of its group. */
   group_id?: string | null
-  /** Its group. */
   group?: Group | null
-  /** To whom it is assigned. */
+  /** The current assignment. */
   conversation_assignee?: ConversationAssignee | null
 }
 
 /** A group of conversations (reference, section 2). */
 export interface Group {
-  /** The group's id. */
   id: string
-  /** Its name. */
   name?: string | null
-  /** Its name as it stands in an address. */
+  /** The name as used in a URL. */
   slug?: string | null
-  /** Its color. How it is written is not documented. */
+  /** The format is not documented. */
   color?: string | null
 }
 
 /** The assignment of a conversation to a team member (reference, section 2). */
 export interface ConversationAssignee {
-  /** The assignment's id. */
   id: string
-  /** The conversation. */
   conversation_id?: string | null
-  /** The team member. Whether it is a user id or a membership id is not documented. */
+  /** Whether this is a user id or a membership id is not documented. */
   user_id?: string | null
-  /** Who assigned it. */
+  /** The person who assigned the conversation. */
   assignor_id?: string | null
-  /** When it was assigned, in epoch seconds. */
+  /** Assignment time, in seconds since the Unix epoch. */
   assigned_at?: number | null
 }
 
-/** The body of `conversations.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
+/** The body of `conversations.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
 export interface CreateConversationBody {
-  /** The customer's email address. */
+  /** Email address of the customer. */
   customer_email: string
-  /** The text that begins the conversation. */
+  /** Text of the first message. */
   initial_message: string
 }
 
-/** The body of `conversations.update`. Its fields are inferred (reference, section 3.2). Put undocumented fields into `extraBody`. */
+/**
+ * The body of `conversations.update`. Its fields are inferred (reference, section 3.2). Pass undocumented fields in
+ * `extraBody`.
+ */
 export interface UpdateConversationBody {
-  /** The new status. The spellings are not documented. */
+  /** The possible values are not documented. */
   status?: string | undefined
-  /** Whether it is spam. */
   is_spam?: boolean | undefined
-  /** Whether it is pinned. */
   pinned?: boolean | undefined
 }
 
-/** The body of `conversations.assign` (reference, section 3.2). Put undocumented fields into `extraBody`. */
+/** The body of `conversations.assign` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
 export interface AssignConversationBody {
-  /** The team member. Whether a user id or a membership id is meant is not documented. */
+  /** The team member. Whether the service expects a user id or a membership id is not documented. */
   user_id: string
 }
 

@@ -4,27 +4,24 @@ import { type Organization, organizationShape } from './organization.ts'
 import { nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
-/** What the service says of the calling token (reference, section 2). */
+/** The identity of an access token (reference, section 2). */
 export interface Me {
-  /** The app that the token was given to. */
+  /** The app that the token was issued to. */
   application?: Application | null
   /** The organization that the token is bound to. */
   organization?: Organization | null
-  /** The actor mode of the token. */
   actor?: Actor | (string & {}) | null
-  /** The scopes of the token. */
   scopes?: string[] | null
-  /** The user of an `actor=self` token; presumably null or absent for `app` (inferred). */
+  /** The user of an `actor=self` token. Presumably null or absent with `app` (inferred). */
   user?: User | null
 }
 
 /** An OAuth app (reference, section 2). */
 export interface Application {
-  /** The app's id. */
   id: string
-  /** Its name, as admins see it. */
+  /** The name that admins see. */
   name?: string | null
-  /** Its OAuth client id. */
+  /** The OAuth client id. */
   client_id?: string | null
 }
 

@@ -4,73 +4,67 @@ import { type User, userShape } from './user.ts'
 
 /** A message of a conversation, or a note, which has the same shape (reference, section 2). */
 export interface Message {
-  /** The message's id. */
   id: string
-  /** The conversation that it belongs to. */
   conversation_id?: string | null
-  /** Where it came from. The spellings are not documented. */
+  /** The channel. The possible values are not documented. */
   source?: string | null
-  /** Whether it is marked as spam. */
   is_spam?: boolean | null
-  /** When it was written, in epoch seconds. */
+  /** Creation time, in seconds since the Unix epoch. */
   inserted_at?: number | null
-  /** Its text, as HTML from outside: sanitise it before you show it in a page. */
+  /** The text, as untrusted HTML: sanitize it before you show it in a page. */
   body_html?: string | null
-  /** When it was marked as the solution, in epoch seconds. */
+  /** When the message was marked as the solution, in seconds since the Unix epoch. */
   marked_as_solution_at?: number | null
-  /** The author (that it is the author is inferred). */
+  /** Presumably the author (inferred). */
   user?: User | null
-  /** More about it, free form. */
+  /** Free-form object. */
   meta_info?: FreeForm | null
-  /** Whether an AI wrote it. */
+  /** Whether an AI wrote the message. */
   is_ai_message?: boolean | null
-  /** The message that it answers. */
+  /** The message this one replies to. */
   reply_to?: QuotedMessage | null
-  /** The files that came with it. */
   attachments?: Attachment[] | null
 }
 
-/** The message that another one answers (reference, section 2). */
+/** The message that another message replies to (reference, section 2). */
 export interface QuotedMessage {
-  /** The message's id. */
   id: string
-  /** Its text, as HTML from outside: sanitise it before you show it in a page. */
+  /** The text, as untrusted HTML: sanitize it before you show it in a page. */
   body_html?: string | null
-  /** The author (that it is the author is inferred). */
+  /** Presumably the author (inferred). */
   user?: User | null
 }
 
-/** A file of a message (reference, section 2). How to upload one is not documented. */
+/** A file attached to a message (reference, section 2). Uploading is not documented. */
 export interface Attachment {
-  /** The attachment's id. */
   id: string
-  /** Where to download it. That it expires after a while is inferred. */
+  /** Download URL. Presumably expires after some time (inferred). */
   presigned_url?: string | null
-  /** The name that the file had where it came from. */
+  /** Original file name. */
   original_filename?: string | null
-  /** The end of its name. Whether it begins with a dot is not documented. */
+  /** File name extension. Whether it starts with a dot is not documented. */
   extension?: string | null
-  /** Its size; that it is in bytes is inferred. */
+  /** File size, presumably in bytes (inferred). */
   file_size?: number | null
-  /** The kind of what it belongs to. The spellings are not documented. */
+  /** The kind of object the file belongs to. The possible values are not documented. */
   resource_type?: string | null
-  /** The id of what it belongs to. */
+  /** The id of the object the file belongs to. */
   resource_id?: string | null
 }
 
-/** The body of `messages.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
+/** The body of `messages.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
 export interface CreateMessageBody {
   /** The text, as HTML. */
   body_html: string
 }
 
-/** The body of `messages.update`. That it takes `body_html` is probable, not documented (reference, section 3.2). */
+/** The body of `messages.update`. The field is probable, not documented (reference, section 3.2). */
 export interface UpdateMessageBody {
   /** The text, as HTML. */
   body_html?: string | undefined
 }
 
-/** The body of `notes.create` (reference, section 3.2). Put undocumented fields into `extraBody`. */
+/** The body of `notes.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
 export interface CreateNoteBody {
   /** The text, as HTML. */
   body_html: string

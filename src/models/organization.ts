@@ -3,45 +3,37 @@ import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
 
 /** The organization of the token (reference, section 2). */
 export interface Organization {
-  /** The organization's id. */
   id: string
-  /** Its name. */
   name?: string | null
-  /** The name that it goes by. */
   display_name?: string | null
-  /** Its domain. */
   domain?: string | null
-  /** When it was made: the one timestamp that is an ISO 8601 string and not epoch seconds. */
+  /** Creation time, as an ISO 8601 string. All other timestamps are in seconds since the Unix epoch. */
   created_at?: string | null
 }
 
 /** The settings of the organization (reference, section 2). */
 export interface OrganizationSettings {
-  /** Whether guests may submit conversations. */
   allow_guest_submission?: boolean | null
-  /** Whether the AI assistant is on. */
+  /** Whether the AI assistant is enabled. */
   enable_ai_assistant?: boolean | null
-  /** How the bot is set up, free form. */
+  /** Bot configuration, as a free-form object. */
   bot_configuration?: FreeForm | null
-  /** The language. How it is written is not documented. */
+  /** The language. The format is not documented. */
   locale?: string | null
 }
 
-/** The body of `organization.update`. That the field is `display_name` is probable (reference, section 3.2). */
+/** The body of `organization.update`. The name of the field is probable, not documented (reference, section 3.2). */
 export interface UpdateOrganizationBody {
-  /** The new display name. */
   display_name?: string | undefined
 }
 
 /** The body of `organization.updateSettings`. Its fields are probable, not documented (reference, section 3.2). */
 export interface UpdateOrganizationSettingsBody {
-  /** Whether guests may submit conversations. */
   allow_guest_submission?: boolean | undefined
-  /** Whether the AI assistant is on. */
+  /** Whether the AI assistant is enabled. */
   enable_ai_assistant?: boolean | undefined
-  /** How the bot is set up, free form. */
+  /** Bot configuration, as a free-form object. */
   bot_configuration?: FreeForm | undefined
-  /** The language. */
   locale?: string | undefined
 }
 

@@ -1,12 +1,12 @@
+// src/models holds the interfaces of the service's objects and their schemas. It imports nothing from other folders.
+
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import * as z from 'zod/mini'
 
-/** A schema for one interface of the service, in the form that every validation library understands. */
+/** The schema of a model, as a Standard Schema. */
 export type Schema<Model> = StandardSchemaV1<Model, Model>
 
-/**
- * A response field. The reference's samples say nothing of null or absent, so that every field but an `id` may be either.
- */
+/** An optional, nullable field. The documents don't say which fields can be null or absent, so all but `id` can. */
 export function nullish<Inner extends z.core.SomeType>(inner: Inner): z.ZodMiniExactOptional<z.ZodMiniNullable<Inner>> {
   return z.exactOptional(z.nullable(inner))
 }
@@ -14,12 +14,11 @@ export function nullish<Inner extends z.core.SomeType>(inner: Inner): z.ZodMiniE
 /** A free-form object. */
 export type FreeForm = Record<string, unknown>
 
-/** The schema of a free-form object: any object passes. */
+/** Accepts any object. */
 export const freeForm = z.looseObject({})
 
 /**
- * Holds a schema and the interface that documents it equal: it does not compile when a field of one is missing in the
- * other, or is of another kind.
+ * Makes a schema for an interface. Does not compile when a field is missing on either side, or has a different type.
  */
 export function schemaFor<Model>(): <Shape extends z.ZodMiniType>(
   shape: Same<Known<z.output<Shape>>, Known<Model>> extends true ? Shape : never,
@@ -27,7 +26,7 @@ export function schemaFor<Model>(): <Shape extends z.ZodMiniType>(
   return (shape) => shape as unknown as Schema<Model>
 }
 
-/** Without the index signatures that let unknown fields pass, and with open unions as the strings that they are. */
+/** The type without index signatures, and with open unions widened to strings. */
 type Known<Type> = Type extends string
   ? string extends Type
     ? string

@@ -9,8 +9,8 @@ import { taskSchema } from './task.ts'
 import { userSchema } from './user.ts'
 
 /**
- * The schemas of what the service sends, each a Standard Schema: for your own validation, or for `defineOperation`.
- * Unknown fields pass, and so do null and absence where the reference does not rule them out.
+ * Standard Schemas of the models, for your own validation or for `defineOperation`. Unknown fields are accepted. Any
+ * field except `id` can be null or absent.
  */
 export const schemas = {
   me: meSchema,

@@ -1,11 +1,10 @@
 import * as z from 'zod/mini'
 import { freeForm, type Schema, schemaFor } from './schema.ts'
 
-/** A segment. No page of the reference shows its fields: those that the service sends come through as they are. */
+/** A segment. Its fields are not documented: they are returned as the service sends them. */
 export interface Segment {
-  /** The segment's id (inferred). */
+  /** Inferred. */
   id: string
-  /** Any further field. Their names and kinds are not documented. */
   [field: string]: unknown
 }
 

@@ -1,17 +1,15 @@
 import * as z from 'zod/mini'
 import { nullish, schemaFor } from './schema.ts'
 
-/** A person: a customer, an author, a team member (reference, section 2). */
+/** A person: a customer, an author or a team member (reference, section 2). */
 export interface User {
-  /** The user's id. Not the id of a team member, which is that of a membership. */
+  /** The id of the user. A team member has the id of a membership instead. */
   id: string
-  /** The person's name. */
   name?: string | null
-  /** The person's email address. */
   email?: string | null
-  /** The person's name on Instagram. */
+  /** Instagram handle. */
   instagram_handle?: string | null
-  /** Where a picture of the person is. */
+  /** URL of a picture of the person. */
   profile_picture_url?: string | null
 }
 

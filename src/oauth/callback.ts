@@ -1,10 +1,10 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import type { WebRequest, WebURL } from '../web-types.ts'
-import { everyForm, outsideText, quote } from './outside-text.ts'
 import { isCallbackOf } from './redirect-uri.ts'
 import type { AppSettings } from './settings.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
+import { encodedForms, quote, untrustedText } from './untrusted-text.ts'
 
 /**
  * The address that the browser came back with: as text (absolute, or from the path on, as a Node server gets it), as a
@@ -41,7 +41,7 @@ export function checkCallback(
   checkState(url.searchParams.get('state'), held.state)
   // A forged callback does not get here, so it cannot spoil the login of the one who started it.
   markUsed(transaction)
-  const secrets = everyForm([held.state, held.codeVerifier, url.searchParams.get('code') ?? ''])
+  const secrets = encodedForms([held.state, held.codeVerifier, url.searchParams.get('code') ?? ''])
   const parameters = validate(settings, url.searchParams, held.state, secrets)
   const code = parameters.get('code')
   if (code === null || code === '') throw missing('`code`')
@@ -128,8 +128,8 @@ function validate(
 }
 
 function refusal(parameters: URLSearchParams, secrets: readonly string[]): LoginError {
-  const code = outsideText(parameters.get('error'), secrets)
-  const description = outsideText(parameters.get('error_description'), secrets)
+  const code = untrustedText(parameters.get('error'), secrets)
+  const description = untrustedText(parameters.get('error_description'), secrets)
   if (code === 'access_denied') {
     return new LoginError(`Access was denied${quote(undefined, description)}.`, {
       reason: 'access_denied',

@@ -1,6 +1,6 @@
 import { type ClientAuth, ClientSecretPost } from 'oauth4webapi'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { formEncode } from './outside-text.ts'
+import { formEncode } from './untrusted-text.ts'
 
 /** How the app proves itself to the token endpoint (RFC 6749, section 2.3.1). */
 export type ClientAuthentication = 'client_secret_post' | 'client_secret_basic'

@@ -1,7 +1,7 @@
-import { type ConnectionError, LoginError, type LoginErrorReason, type TimeoutError } from '../errors/index.ts'
+import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../errors/index.ts'
 
 /** What a login can fail with before the app is called. */
-export type LoginFailure = LoginError | ConnectionError | TimeoutError
+export type LoginFailure = LoginError | NetworkError | TimeoutError
 
 /**
  * The status of a failed login: 403 when access was denied, 502 when the service is at fault or does not accept the app,

@@ -1,98 +1,23 @@
-import { ConnectionError, InvalidArgumentError, LoginError, TimeoutError } from '../errors/index.ts'
+import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
 import { checkAppData } from './app-data.ts'
-import { checkFunction, checkOptions } from './check-options.ts'
 import { loginCookies } from './login-cookies.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
-import { checkLoginRequest, type LoginRequest, loginRequestNames } from './login-request.ts'
+import {
+  checkStartOptions,
+  type LoginContext,
+  type LoginHandlersOptions,
+  type LoginStartOptions,
+  readHandlersOptions,
+} from './login-handlers-options.ts'
 import type { OAuthApp } from './oauth-app.ts'
 import { safeReturnTo, startPathOf, withReturnTo } from './return-to.ts'
-import { createSealer, type SealSecret } from './seal.ts'
+import { createSealer } from './seal.ts'
 import { openedValue } from './seal-transaction.ts'
 import { fromRecord, missingTransaction } from './serialize-transaction.ts'
 import { type TransactionRecord, toRecord } from './transaction.ts'
-
-/** A response, or nothing, which leaves the response to the handler. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is welcome here
-export type HandlerResult = WebResponse | void | Promise<WebResponse | void>
-
-/** What `onConnected` learns about a login beside its token. */
-export interface LoginContext<Data = unknown> {
-  /** The request of the callback. */
-  readonly request: WebRequest
-  /** The path to continue with. The default one when the login is not known. */
-  readonly returnTo: string
-  /** What `start` was given as `data`. Undefined when it was given none, or when the login is not known. */
-  readonly data: Data | undefined
-}
-
-/** What `onError` learns about a login that failed. */
-export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
-  /**
-   * The status of the default page: 403 when access was denied, 502 when the service is at fault or does not accept the
-   * app, 500 when `onConnected` failed, else 400.
-   */
-  readonly status: number
-}
-
-export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
-  /**
-   * Seals the login under way, in a cookie. At least 32 characters, for example from `openssl rand -base64 32`; the same
-   * on every server. Several for rotation: the first seals, every one opens.
-   */
-  readonly secret: SealSecret
-  /**
-   * Called with the token of a completed login, to store it. Returns a response of your own, or nothing to send the
-   * browser on to `returnTo`. What it throws goes to `onError`, or to your framework when there is none; the login is
-   * over either way.
-   */
-  readonly onConnected: (token: AccessToken, context: LoginContext<Data>) => HandlerResult
-  /**
-   * Called when a login failed, to log it: with a `LoginError`, `ConnectionError` or `TimeoutError`, or with what
-   * `onConnected` threw. Returns a response of your own, or nothing for a page that says what happened and links to the
-   * start of the login. What it throws is thrown by the handler.
-   */
-  readonly onError?: ((error: Error, context: LoginErrorContext<Data>) => HandlerResult) | undefined
-  /**
-   * Where the browser goes after the login, a path of your own site of at most 1,024 characters. The start address can
-   * name another, `?return_to=/inbox`; one that leaves the site or is too long is ignored.
-   * @default '/'
-   */
-  readonly returnTo?: string | undefined
-  /**
-   * Prefix of the cookies' names, after `__Host-` where that is possible. At most 64 letters, digits, `_` and `-`.
-   * @default 'support_login'
-   */
-  readonly cookieName?: string | undefined
-}
-
-const optionNames = {
-  ...loginRequestNames,
-  secret: true,
-  onConnected: true,
-  onError: true,
-  returnTo: true,
-  cookieName: true,
-} satisfies Record<keyof LoginHandlersOptions, true>
-
-/** The options of one login. Each replaces that of the handlers. */
-export interface LoginStartOptions<Data = unknown> {
-  /** The scopes to request. */
-  readonly scope?: LoginRequest['scope'] | undefined
-  /** The actor to request. */
-  readonly actor?: LoginRequest['actor']
-  /** Further parameters for the authorize address, in place of all of those of the handlers. */
-  readonly parameters?: LoginRequest['parameters']
-  /**
-   * A JSON value of your app, for example the id of the user who starts the login; at most 1,024 bytes. It travels
-   * sealed in the login's cookie and is passed to `onConnected` and `onError`.
-   */
-  readonly data?: Data | undefined
-}
-
-const startOptionNames = { ...loginRequestNames, data: true } satisfies Record<keyof LoginStartOptions, true>
 
 /** Two request handlers. They need no `this` and no session store, so any number of servers can share a login. */
 export interface LoginHandlers<Data = unknown> {
@@ -122,9 +47,9 @@ interface SealedLogin {
  * `toNodeListener`.
  *
  * The transaction travels in a sealed cookie of the browser that started it: HttpOnly, SameSite=Lax, Secure unless the
- * redirect URI is http, cleared by the callback. A callback in another browser finds no cookie. A replayed callback is
- * refused by the same process; elsewhere it fails because the cookie was cleared, and because the service accepts a code
- * only once.
+ * redirect URI is http, cleared by the callback. A callback in another browser finds no cookie. A second callback with the
+ * same cookie, even at the same time, fails with `transaction_used` in the same process; in another process it fails
+ * because the service accepts a code only once.
  *
  * Only the path of a request counts, not its scheme and host: behind a proxy a server sees others than the browser.
  *
@@ -143,13 +68,7 @@ export function createLoginHandlers<Data = unknown>(
   options: LoginHandlersOptions<Data>,
 ): LoginHandlers<Data> {
   checkApp(app)
-  checkOptions('options', options, optionNames)
-  const { returnTo = '/', cookieName = 'support_login' } = options
-  checkFunction('onConnected', options.onConnected)
-  if (options.onError !== undefined) checkFunction('onError', options.onError)
-  const defaultReturnTo = checkReturnTo(returnTo)
-  const defaults = { scope: options.scope, actor: options.actor, parameters: options.parameters }
-  checkLoginRequest(defaults)
+  const { defaults, defaultReturnTo, cookieName } = readHandlersOptions(options)
   const sealer = createSealer(options.secret, 'login cookie')
   const cookies = loginCookies(app.redirectUri, cookieName)
 
@@ -235,33 +154,13 @@ function checkApp(app: unknown): void {
   throw new InvalidArgumentError('app', '`app` must be an `OAuthApp`.', 'Create one with your client secret.')
 }
 
-function checkReturnTo(returnTo: unknown): string {
-  const safe = safeReturnTo(returnTo)
-  if (safe !== undefined) return safe
-  throw new InvalidArgumentError(
-    'returnTo',
-    '`returnTo` must be a path of this site of at most 1,024 characters.',
-    'Pass one like "/inbox".',
-  )
-}
-
-/** The options of a login, or none when the second argument is a framework's (Next.js: `{ params }`; Hono: a function). */
-function checkStartOptions<Data>(given: LoginStartOptions<Data> | undefined): LoginStartOptions<Data> {
-  if (given === undefined || typeof given === 'function') return {}
-  if (typeof given === 'object' && given !== null && !Object.keys(startOptionNames).some((name) => name in given)) {
-    return {}
-  }
-  checkOptions('options', given, startOptionNames)
-  return given
-}
-
 /** Whether a browser loads the page before anybody asked for it. */
 function isSpeculative({ headers }: Request): boolean {
   return ['sec-purpose', 'purpose', 'x-moz'].some((name) => /\bprefetch\b/i.test(headers.get(name) ?? ''))
 }
 
 function isLoginFailure(error: unknown): error is LoginFailure {
-  return error instanceof LoginError || error instanceof ConnectionError || error instanceof TimeoutError
+  return error instanceof LoginError || error instanceof NetworkError || error instanceof TimeoutError
 }
 
 function toError(thrown: unknown): Error {

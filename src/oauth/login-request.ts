@@ -1,7 +1,7 @@
 import type { Actor } from '../actor.ts'
+import { checkOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
-import { checkOptions } from './check-options.ts'
 
 /** What a login asks for. */
 export interface LoginRequest {

@@ -1,6 +1,6 @@
-import { watch } from '../http/hooks.ts'
+import { checkFunction, checkOptions } from '../check-options.ts'
+import { notify } from '../http/hooks.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
-import { checkFunction, checkOptions } from './check-options.ts'
 
 /** What the adapter reads from a request of `node:http`, `node:http2` or Express. */
 export interface NodeRequest {
@@ -17,6 +17,10 @@ export interface NodeResponse {
   getHeader(name: string): number | string | readonly string[] | undefined
   setHeader(name: string, value: string | readonly string[]): unknown
   end(body: Uint8Array): unknown
+  /** Whether somebody has already ended the response. */
+  readonly writableEnded?: boolean | undefined
+  /** Called to cut off a response that fails after its headers were sent. */
+  destroy?(error: Error): unknown
 }
 
 export interface NodeListenerOptions {
@@ -40,7 +44,8 @@ const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
  * 400. `Set-Cookie` and `Vary` are added to those that earlier middleware has set.
  *
  * The listener never rejects. What the handler throws goes to `next` where there is one, and otherwise to `onError`, with
- * a 500 as the response.
+ * a 500 as the response. A response that fails after its headers were sent is cut off: over HTTP/1.1 its connection is
+ * closed, over HTTP/2 its stream is reset.
  *
  * @example
  * expressApp.get('/login', toNodeListener(login.start))
@@ -62,7 +67,7 @@ export function toNodeListener(
     } catch (error) {
       if (next === undefined) {
         sendFailure(response)
-        watch(() => onError?.(error))
+        notify(() => onError?.(error))
         return
       }
       try {
@@ -134,6 +139,8 @@ function sendFailure(response: NodeResponse): void {
     response.setHeader('content-length', String(body.length))
     response.end(body)
   } catch {
-    // The response was closed, or somebody else has begun it.
+    // The headers were sent. Without an error, HTTP/2 would end the stream as if the response were complete.
+    if (response.writableEnded !== true)
+      response.destroy?.(new Error('The response failed after its headers were sent.'))
   }
 }

@@ -1,20 +1,20 @@
 import { expectNoState, validateAuthResponse } from 'oauth4webapi'
+import { checkFlag, checkFunction, checkMilliseconds, checkObject, checkOptions, checkText } from '../check-options.ts'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
 import { isPublicPlace } from './browser.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { checkFlag, checkFunction, checkMilliseconds, checkObject, checkOptions, checkText } from './check-options.ts'
 import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
 import type { LoginRequest } from './login-request.ts'
-import { everyForm } from './outside-text.ts'
 import { inspectSymbol, placeholder, printAs } from './print.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
-import { type CommonAppOptions, readSettings } from './settings.ts'
+import { type CommonAppOptions, readAppSettings } from './settings.ts'
 import { type StartedLogin, startLogin } from './start-login.ts'
 import { type ExchangeSettings, requestToken } from './token-request.ts'
 import { readTokenResponse } from './token-response.ts'
 import type { LoginTransaction } from './transaction.ts'
+import { encodedForms } from './untrusted-text.ts'
 
 export interface OAuthAppOptions extends CommonAppOptions {
   /** The app's secret. It belongs on a server; a browser's app is a `PublicOAuthApp`. */
@@ -69,7 +69,7 @@ export class OAuthApp {
     // More than the options is fine: a record of the registered app can be spread into them.
     checkObject('options', options, 'Pass at least `baseUrl`, `clientId`, `clientSecret` and `redirectUri`.')
     const clientSecret = checkSecret(options)
-    const settings = readSettings(options)
+    const settings = readAppSettings(options)
     const { clientAuthentication = 'client_secret_post', fetch: customFetch, timeout = 30_000 } = options
     if (customFetch !== undefined) checkFunction('fetch', customFetch)
     this.#settings = {
@@ -97,7 +97,7 @@ export class OAuthApp {
    * code is good for one try.
    *
    * @throws LoginError when callback, transaction or service refuse; `reason` says why
-   * @throws ConnectionError when no answer came
+   * @throws NetworkError when no answer came
    * @throws TimeoutError when the answer was not there in time
    */
   async finishLogin(
@@ -108,7 +108,7 @@ export class OAuthApp {
     checkOptions('options', options, exchangeOptionNames)
     options.signal?.throwIfAborted()
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
-    const secrets = everyForm([...this.#settings.credentials.secrets, code, state, codeVerifier])
+    const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])
     const answer = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
     return readTokenResponse(this.#settings, answer, { requestedScope: transaction.scope, secrets })
   }
@@ -119,7 +119,7 @@ export class OAuthApp {
    *
    * @throws LoginError `missing_parameter`, `redirect_uri_mismatch` (the grant is for another address than this app's),
    * and each reason of the code exchange
-   * @throws ConnectionError when no answer came
+   * @throws NetworkError when no answer came
    * @throws TimeoutError when the answer was not there in time
    */
   async exchangeCode(grant: AuthorizationCodeGrant, options: ExchangeOptions = {}): Promise<AccessToken> {
@@ -128,7 +128,7 @@ export class OAuthApp {
     // The state was compared where the login was started; what is left to check here is the code itself.
     const { server, client } = this.#settings
     const parameters = validateAuthResponse(server, client, new URLSearchParams({ code }), expectNoState)
-    const secrets = everyForm([...this.#settings.credentials.secrets, code, codeVerifier])
+    const secrets = encodedForms([...this.#settings.credentials.secrets, code, codeVerifier])
     const answer = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
     const requestedScope = typeof scope === 'string' ? scope : undefined
     return readTokenResponse(this.#settings, answer, { requestedScope, secrets })

@@ -1,8 +1,8 @@
+import { checkObject } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { checkObject } from './check-options.ts'
 import type { LoginRequest } from './login-request.ts'
-import { type AppSettings, type CommonAppOptions, readSettings } from './settings.ts'
+import { type AppSettings, type CommonAppOptions, readAppSettings } from './settings.ts'
 import { type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
 
@@ -49,7 +49,7 @@ export class PublicOAuthApp {
         'On a server use `OAuthApp`; in a browser leave the secret out.',
       )
     }
-    this.#settings = readSettings(options)
+    this.#settings = readAppSettings(options)
     this.baseUrl = this.#settings.baseUrl
     this.clientId = this.#settings.client.client_id
     this.redirectUri = this.#settings.redirectUri

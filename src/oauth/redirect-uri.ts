@@ -1,6 +1,6 @@
+import { hasStrayCharacters, strayCharacters } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isLoopback } from '../http/base-url.ts'
-import { hasStrayCharacters, strayCharacters } from './check-options.ts'
 
 /** The parameters of a callback (RFC 6749, section 4.1.2; RFC 9207), which a redirect URI may not bring itself. */
 const callbackParameters = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']

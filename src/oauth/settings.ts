@@ -1,6 +1,6 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
+import { checkFlag, checkMilliseconds, checkText } from '../check-options.ts'
 import { parseBaseUrl } from '../http/base-url.ts'
-import { checkFlag, checkMilliseconds, checkText } from './check-options.ts'
 import { checkRedirectUri } from './redirect-uri.ts'
 
 /** The options that an app has with and without a client secret. */
@@ -37,7 +37,7 @@ export interface AppSettings {
   readonly client: Client
 }
 
-export function readSettings(options: CommonAppOptions): AppSettings {
+export function readAppSettings(options: CommonAppOptions): AppSettings {
   const { issuer, transactionLifetime = 600_000 } = options
   const allowInsecureHttp = checkFlag('allowInsecureHttp', options.allowInsecureHttp)
   const baseUrl = parseBaseUrl(options.baseUrl, allowInsecureHttp).href.replace(/\/$/, '')

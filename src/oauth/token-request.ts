@@ -1,8 +1,8 @@
 import { allowInsecureRequests, authorizationCodeGrantRequest, customFetch } from 'oauth4webapi'
-import { ConnectionError, LoginError, type Outcome, TimeoutError } from '../errors/index.ts'
+import { LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
-import { isPlatformFetch, neverOpened } from '../http/connect-error.ts'
+import { isConnectError, isPlatformFetch } from '../http/connect-error.ts'
 import { discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { ClientCredentials } from './client-authentication.ts'
@@ -114,12 +114,12 @@ function broken(
   { fetch, server }: ExchangeSettings,
   error: unknown,
   secrets: readonly string[],
-  attempts: ConnectionError['attempts'],
-): ConnectionError {
+  attempts: NetworkError['attempts'],
+): NetworkError {
   // A function of the caller's may have sent the code before it failed: only the platform's own errors prove anything.
-  const notSent = isPlatformFetch(fetch ?? globalThis.fetch) && neverOpened(error, server.token_endpoint)
+  const notSent = isPlatformFetch(fetch ?? globalThis.fetch) && isConnectError(error, server.token_endpoint)
   const outcome: Outcome = notSent ? 'not-sent' : 'unknown'
-  return new ConnectionError('The connection to the token endpoint failed.', {
+  return new NetworkError('The connection to the token endpoint failed.', {
     operation,
     outcome,
     attempts,

@@ -3,9 +3,9 @@ import { LoginError, type LoginErrorReason } from '../errors/index.ts'
 import { readErrorBody } from '../http/envelope.ts'
 import { type JsonObject, parseObject } from '../json.ts'
 import { AccessToken } from './access-token.ts'
-import { outsideText, quote } from './outside-text.ts'
 import type { AppSettings } from './settings.ts'
 import type { TokenAnswer } from './token-request.ts'
+import { quote, untrustedText } from './untrusted-text.ts'
 
 /** What a token response is judged by. */
 export interface ExpectedToken {
@@ -67,8 +67,8 @@ async function validate(settings: AppSettings, status: number, body: JsonObject)
 
 function refusal(answer: TokenAnswer, secrets: readonly string[]): LoginError {
   const body = readErrorBody(answer.text, answer.headers.get('www-authenticate'))
-  const code = outsideText(body.code, secrets)
-  const description = outsideText(body.description, secrets)
+  const code = untrustedText(body.code, secrets)
+  const description = untrustedText(body.description, secrets)
   const reason = reasonFor(answer.status, code)
   const { status } = answer
   return new LoginError(`${sentences[reason]} (${status}${quote(code, description)}).`, {

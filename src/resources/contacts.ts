@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import {
   type Contact,
   type CreateContactBody,
@@ -9,7 +10,8 @@ import {
   type UpdateContactBody,
   updateContactBodySchema,
 } from '../models/contact.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const contactOperations = {
@@ -73,7 +75,7 @@ export class Contacts<out A extends Actor = Actor> extends Resource<A> {
     return this.call(contactOperations.create, { body }, options)
   }
 
-  /** Changes a contact. Scope `contacts:write` (reference, row 14). */
+  /** Updates a contact. Scope `contacts:write` (reference, row 14). */
   update(id: string, body: UpdateContactBody, options?: CallOptions): Call<Contact> {
     return this.call(contactOperations.update, { path: { id }, body }, options)
   }

@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import {
   type AssignConversationBody,
   assignConversationBodySchema,
@@ -13,7 +14,8 @@ import {
   type UpdateConversationBody,
   updateConversationBodySchema,
 } from '../models/conversation.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const conversationOperations = {
@@ -96,7 +98,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Changes status, spam mark or pin of a conversation. Scope `conversations:write`.
+   * Updates the status, spam flag or pin of a conversation. Scope `conversations:write`.
    *
    * @experimental Inferred: method, path and fields are guesses by analogy (reference, section 1.1).
    */
@@ -116,7 +118,7 @@ export class Conversations<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Takes the assignment of a conversation back. Scope `conversations:write`.
+   * Unassigns a conversation. Scope `conversations:write`.
    *
    * @experimental Inferred: method and path are guesses by analogy (reference, section 1.1).
    */

@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import {
   type InviteMemberBody,
   inviteMemberBodySchema,
@@ -9,7 +10,8 @@ import {
   type UpdateMemberBody,
   updateMemberBodySchema,
 } from '../models/member.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const memberOperations = {
@@ -60,7 +62,7 @@ export const memberOperations = {
   },
 } as const satisfies Operations
 
-/** The team members of the organization. Their ids are those of memberships, not of users. */
+/** The team members of the organization. They are identified by membership id, not user id. */
 export class Members<out A extends Actor = Actor> extends Resource<A> {
   /** Lists the team members. Scope `users:read` (reference, row 15). */
   list(query?: ListQuery, options?: ListOptions): Paginated<Member> {
@@ -72,13 +74,13 @@ export class Members<out A extends Actor = Actor> extends Resource<A> {
     return this.call(memberOperations.get, { path: { id } }, options)
   }
 
-  /** Invites a person. Scope `users:write`, `actor=self` only, token held by an admin (reference, row 16). */
+  /** Invites a person. Scope `users:write`, `actor=self` only, and the user must be an admin (reference, row 16). */
   invite(this: SelfOnly<A, Members>, body: InviteMemberBody, options?: CallOptions): Call<Member>
   invite(body: InviteMemberBody, options?: CallOptions): Call<Member> {
     return this.call(memberOperations.invite, { body }, options)
   }
 
-  /** Changes a team member. Scope `users:write`, `actor=self` only (reference, row 18). */
+  /** Updates a team member. Scope `users:write`, `actor=self` only (reference, row 18). */
   update(this: SelfOnly<A, Members>, id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member>
   update(id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member> {
     return this.call(memberOperations.update, { path: { id }, body }, options)

@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import {
   type CreateMessageBody,
   createMessageBodySchema,
@@ -9,7 +10,8 @@ import {
   type UpdateMessageBody,
   updateMessageBodySchema,
 } from '../models/message.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const messageOperations = {
@@ -70,12 +72,12 @@ export class Messages<out A extends Actor = Actor> extends Resource<A> {
     return this.call(messageOperations.create, { path: { conversation_id: conversationId }, body }, options)
   }
 
-  /** Changes a message of one's own. Scope `messages:write` (reference, row 9). */
+  /** Updates your own message. Scope `messages:write` (reference, row 9). */
   update(conversationId: string, id: string, body: UpdateMessageBody, options?: CallOptions): Call<Message> {
     return this.call(messageOperations.update, { path: { conversation_id: conversationId, id }, body }, options)
   }
 
-  /** Deletes a message of one's own. Scope `messages:write`, `actor=self` only (reference, row 10). */
+  /** Deletes your own message. Scope `messages:write`, `actor=self` only (reference, row 10). */
   delete(this: SelfOnly<A, Messages>, conversationId: string, id: string, options?: CallOptions): Call<undefined>
   delete(conversationId: string, id: string, options?: CallOptions): Call<undefined> {
     return this.call(messageOperations.delete, { path: { conversation_id: conversationId, id } }, options)

@@ -1,8 +1,10 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import { type CreateNoteBody, createNoteBodySchema, type Message, messageSchema } from '../models/message.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
 export const noteOperations = {

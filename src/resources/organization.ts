@@ -59,8 +59,8 @@ export class OrganizationResource<out A extends Actor = Actor> extends Resource<
   }
 
   /**
-   * Changes the display name. Scope `organization:write`, `actor=self` only, token held by the owner of the
-   * organization (reference, row 20).
+   * Updates the display name. Scope `organization:write`, `actor=self` only, and the user must own the organization
+   * (reference, row 20).
    */
   update(
     this: SelfOnly<A, OrganizationResource>,
@@ -74,13 +74,13 @@ export class OrganizationResource<out A extends Actor = Actor> extends Resource<
   /**
    * Gets the settings. Scope `organization:read`.
    *
-   * @experimental Inferred: a GET beside the documented PATCH is a guess (reference, section 1.1).
+   * @experimental Inferred: the GET is a guess from the documented PATCH (reference, section 1.1).
    */
   getSettings(options?: CallOptions): Call<OrganizationSettings> {
     return this.call(organizationOperations.getSettings, {}, options)
   }
 
-  /** Changes the settings. Scope `organization:write` (reference, row 21). */
+  /** Updates the settings. Scope `organization:write` (reference, row 21). */
   updateSettings(body: UpdateOrganizationSettingsBody, options?: CallOptions): Call<OrganizationSettings> {
     return this.call(organizationOperations.updateSettings, { body }, options)
   }

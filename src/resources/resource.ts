@@ -1,3 +1,6 @@
+// src/resources has one file per resource: its operations as data, then a thin class with a method for each. It must not
+// import clients, logins or the sandbox.
+
 import type { Actor } from '../actor.ts'
 import { callOperation, type OptionsOf, type ResultOf, type Sender } from '../call-operation.ts'
 import type { InputOf, Operation } from '../operation.ts'
@@ -5,8 +8,8 @@ import type { InputOf, Operation } from '../operation.ts'
 declare const actorMode: unique symbol
 
 /**
- * The `this` of a call that only an `actor=self` token may make. On an app client it is a sentence that no client fits,
- * because the compiler prints it; with the actor unknown the call compiles and the service decides.
+ * The `this` type of a call that requires an `actor=self` token. On an app client it is a message for the compiler to
+ * print. On a client with an unknown actor the call compiles, and the service decides.
  */
 export type SelfOnly<A extends Actor, Owner> = [A] extends ['app'] ? 'This call needs an actor=self token' : Owner
 
@@ -15,8 +18,7 @@ export type Operations = Readonly<Record<string, Operation>>
 
 /** The calls of one resource. */
 export abstract class Resource<out A extends Actor> {
-  // For the compiler only: neither the resources of an app client nor those of an unknown actor are assignable to those
-  // of an actor=self client.
+  // Type only: makes the resources of an app client, or of an unknown actor, unassignable to those of actor=self.
   declare protected readonly [actorMode]?: A | undefined
   readonly #transport: Sender
 

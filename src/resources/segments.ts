@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import {
   type CreateSegmentBody,
   createSegmentBodySchema,
@@ -9,56 +10,18 @@ import {
   type UpdateSegmentBody,
   updateSegmentBodySchema,
 } from '../models/segment.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
-import { type Operations, Resource } from './resource.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
+import { inferredOperations } from './inferred-operations.ts'
+import { Resource } from './resource.ts'
 
-export const segmentOperations = {
-  list: {
-    id: 'segments.list',
-    method: 'GET',
-    path: '/api/oauth/v1/segments',
-    scope: 'segments:read',
-    evidence: 'inferred',
-    envelope: 'list',
-    response: segmentSchema,
-  },
-  get: {
-    id: 'segments.get',
-    method: 'GET',
-    path: '/api/oauth/v1/segments/{id}',
-    scope: 'segments:read',
-    evidence: 'inferred',
-    response: segmentSchema,
-  },
-  create: {
-    id: 'segments.create',
-    method: 'POST',
-    path: '/api/oauth/v1/segments',
-    scope: 'segments:write',
-    evidence: 'inferred',
-    body: createSegmentBodySchema,
-    response: segmentSchema,
-  },
-  update: {
-    id: 'segments.update',
-    method: 'PATCH',
-    path: '/api/oauth/v1/segments/{id}',
-    scope: 'segments:write',
-    evidence: 'inferred',
-    body: updateSegmentBodySchema,
-    response: segmentSchema,
-  },
-  delete: {
-    id: 'segments.delete',
-    method: 'DELETE',
-    path: '/api/oauth/v1/segments/{id}',
-    scope: 'segments:write',
-    evidence: 'inferred',
-    envelope: 'none',
-  },
-} as const satisfies Operations
+export const segmentOperations = inferredOperations('segments', {
+  item: segmentSchema,
+  create: createSegmentBodySchema,
+  update: updateSegmentBodySchema,
+})
 
-/** The segments of the organization. That they exist is documented; their paths and fields are not. */
+/** The segments of the organization. The documents name them, but not their paths and fields. */
 export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the segments. Scope `segments:read`.
@@ -88,7 +51,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Changes a segment. Scope `segments:write`.
+   * Updates a segment. Scope `segments:write`.
    *
    * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
    */

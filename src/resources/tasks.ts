@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import type { ListOptions } from '../list-options.ts'
 import {
   type CreateTaskBody,
   createTaskBodySchema,
@@ -9,56 +10,18 @@ import {
   type UpdateTaskBody,
   updateTaskBodySchema,
 } from '../models/task.ts'
-import type { ListOptions, ListQuery, Paginated } from '../pagination.ts'
-import { type Operations, Resource } from './resource.ts'
+import type { ListQuery } from '../operation.ts'
+import type { Paginated } from '../pagination.ts'
+import { inferredOperations } from './inferred-operations.ts'
+import { Resource } from './resource.ts'
 
-export const taskOperations = {
-  list: {
-    id: 'tasks.list',
-    method: 'GET',
-    path: '/api/oauth/v1/tasks',
-    scope: 'tasks:read',
-    evidence: 'inferred',
-    envelope: 'list',
-    response: taskSchema,
-  },
-  get: {
-    id: 'tasks.get',
-    method: 'GET',
-    path: '/api/oauth/v1/tasks/{id}',
-    scope: 'tasks:read',
-    evidence: 'inferred',
-    response: taskSchema,
-  },
-  create: {
-    id: 'tasks.create',
-    method: 'POST',
-    path: '/api/oauth/v1/tasks',
-    scope: 'tasks:write',
-    evidence: 'inferred',
-    body: createTaskBodySchema,
-    response: taskSchema,
-  },
-  update: {
-    id: 'tasks.update',
-    method: 'PATCH',
-    path: '/api/oauth/v1/tasks/{id}',
-    scope: 'tasks:write',
-    evidence: 'inferred',
-    body: updateTaskBodySchema,
-    response: taskSchema,
-  },
-  delete: {
-    id: 'tasks.delete',
-    method: 'DELETE',
-    path: '/api/oauth/v1/tasks/{id}',
-    scope: 'tasks:write',
-    evidence: 'inferred',
-    envelope: 'none',
-  },
-} as const satisfies Operations
+export const taskOperations = inferredOperations('tasks', {
+  item: taskSchema,
+  create: createTaskBodySchema,
+  update: updateTaskBodySchema,
+})
 
-/** The tasks of the organization. That they exist is documented; their paths and fields are not. */
+/** The tasks of the organization. The documents name them, but not their paths and fields. */
 export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the tasks. Scope `tasks:read`.
@@ -88,7 +51,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   }
 
   /**
-   * Changes a task. Scope `tasks:write`.
+   * Updates a task. Scope `tasks:write`.
    *
    * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
    */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import process from 'node:process'
 import { help, readArguments, UsageError } from './command-line.ts'
-import { type Sandbox, startSandbox } from './sandbox.ts'
+import { type Sandbox, startSandbox } from './start-sandbox.ts'
 
 await main()
 

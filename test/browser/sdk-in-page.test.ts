@@ -86,8 +86,8 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
 
   test('says of a connection that cannot be opened that the outcome is unknown: a browser does not tell', async () => {
     await sandbox.close()
-    expect(await run('me')).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
-    expect(await run('write')).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(await run('me')).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+    expect(await run('write')).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     await logged().expectNoAnswer({ error: 'net::ERR_CONNECTION_REFUSED', path: me, times: 1 })
     const path = '/api/oauth/v1/contacts'
     await logged().expectNoAnswer({ error: 'net::ERR_CONNECTION_REFUSED', path, times: 1 })
@@ -97,7 +97,7 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
     const closed = await startSandbox({ cors: false })
     const failure = await run('me', { baseUrl: closed.url })
     await closed.close()
-    expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(failure).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     await logged().expectCorsRefusal(me)
     await logged().expectNoAnswer({ error: 'net::ERR_FAILED', path: me, times: 1 })
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { createStorage } from 'unstorage'
 import { describe, expect, test } from 'vitest'
-import { connectionKey, encode, isConnectionKey, keyMatches } from '../../src/oauth/connections/connection-key.ts'
+import { connectionKey, encode, isConnectionKey, keyMatches } from '../../src/connections/connection-key.ts'
 
 const id = fc.oneof(
   fc.string({ minLength: 1, unit: 'grapheme' }),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { loginTime } from '../../src/oauth/connections/entry-id.ts'
-import { LiveConnections } from '../../src/oauth/connections/live-connections.ts'
-import { readStoreSettings } from '../../src/oauth/connections/store-options.ts'
-import type { ConnectionStorage } from '../../src/oauth/index.ts'
-import { type Connection, ConnectionStoreError } from '../../src/oauth/index.ts'
+import { loginTime } from '../../src/connections/entry-id.ts'
+import { LiveConnections } from '../../src/connections/live-connections.ts'
+import { readStoreSettings } from '../../src/connections/store-options.ts'
+import type { ConnectionStorage } from '../../src/oauth.ts'
+import { type Connection, ConnectionStoreError } from '../../src/oauth.ts'
 import { everyInterleaving, type SteppedStorage, someInterleavings } from './helpers/interleave.ts'
 import { mapStorage } from './helpers/storages.ts'
 
@@ -37,7 +37,7 @@ function process(storage: ConnectionStorage) {
     /** Writes the current entry anew with what it holds. */
     touch: async () => {
       const found = await live.read(key)
-      if (found !== undefined) await live.change(key, found.id, (record) => record)
+      if (found !== undefined) await live.change(key, found, (record) => record)
     },
     /** A login whose time is now and whose steps come later. */
     begin: (accessToken: string) => {
@@ -275,6 +275,28 @@ describe('in every order of their steps', () => {
     expect([...ends].sort()).toEqual(['two', 'undefined'])
   })
 
+  test('two logins that come and go after a removal has listed the entries survive it', async () => {
+    const storage = mapStorage()
+    await process(storage).save('old', 1)
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: held, resolve: isHeld } = Promise.withResolvers<void>()
+    const removal = process({
+      ...storage,
+      removeItem: async (name) => {
+        isHeld()
+        await released
+        storage.removeItem(name)
+      },
+    }).remove()
+    await held
+    const login = process(storage)
+    await login.save('one', 2)
+    await login.save('two', 3)
+    release()
+    await removal
+    expect(await process(storage).read()).toBe('two')
+  })
+
   test('however many calls of one process fail, its reaction comes once', async () => {
     await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
@@ -330,6 +352,23 @@ describe('in every order of their steps', () => {
       }
     })
   })
+})
+
+test.each<[string, (names: string[]) => string[]]>([
+  ['as they were written', (names) => names],
+  ['the other way round', (names) => names.toReversed()],
+])('without a pointer the newest entry counts, though the storage lists them %s', async (_title, order) => {
+  const storage = mapStorage()
+  await process(storage).save('one', 1)
+  const [one] = [...storage.items].filter(([name]) => !name.endsWith(':current'))
+  await process(storage).save('two', 2)
+  // A removal has died, and the entry of the first login was left behind.
+  const [pointer = ''] = [...storage.items.keys()].filter((name) => name.endsWith(':current'))
+  storage.items.delete(pointer)
+  storage.items.set(pointer.replace(/current$/, 'removing'), '1')
+  storage.items.set(...(one as [string, string]))
+  const listing = process({ ...storage, getKeys: () => order([...storage.items.keys()]) })
+  expect(await listing.read()).toBe('two')
 })
 
 describe('a save that ends half-way', () => {

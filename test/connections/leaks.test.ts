@@ -1,7 +1,12 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { LiveConnections } from '../../src/connections/live-connections.ts'
+import { readStoreSettings } from '../../src/connections/store-options.ts'
+import { AuthenticationError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import { ConnectionNotSavedError, type ConnectionStore, type ConnectionStoreOptions } from '../../src/oauth.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { printed } from './helpers/printed.ts'
+import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, rejection, secret, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
@@ -42,4 +47,153 @@ test.each([undefined, secret])('nothing that a store gives out shows a token or 
     expect(text).not.toContain(accessToken.slice(-12))
     expect(text).not.toContain(secret)
   }
+})
+
+describe('a storage whose errors quote the token', () => {
+  // Neither is of the form of the service's tokens. The second has characters that JSON and URLs escape.
+  const tokens = ['opaque-0123456789-credential', 'opaque"0123\\456%789/credential']
+  const [application, organization] = [{ id: 'a' }, { id: 'o' }]
+
+  /** As Redis clients and SQL drivers do: with the command, its arguments, and errors of their own below. */
+  function quoting(token: string): Error {
+    const forms = `${token} ${JSON.stringify({ token })} ${encodeURIComponent(token)}`
+    const cause = Object.assign(new Error(`below: ${forms}`), { code: token })
+    return Object.assign(new Error(`EIO in ${forms}`, { cause }), { code: token, args: [token], name: `E ${token}` })
+  }
+
+  interface Subject {
+    readonly store: ConnectionStore
+    readonly key: string
+    readonly token: string
+    /** Makes the service refuse the token. */
+    readonly revoke: () => void
+  }
+
+  /** Runs an operation once for each of its storage calls, which fails, and returns what it rejected with. */
+  async function failures(
+    token: string,
+    operate: (subject: Subject) => Promise<unknown>,
+    options: Partial<ConnectionStoreOptions> = {},
+  ): Promise<unknown[]> {
+    const rejections: unknown[] = []
+    for (let failing = 1; ; failing += 1) {
+      const watch = watched(mapStorage())
+      let revoked = false
+      const store = makeStore(sandbox, {
+        ...options,
+        storage: watch.storage,
+        client: {
+          maxRetries: 0,
+          fetch: async () =>
+            revoked
+              ? Response.json({ error: 'invalid_token' }, { status: 401 })
+              : Response.json({ application, organization, actor: 'app' }),
+        },
+      })
+      const { key } = await store.save(token, { metadata: { owner: 7 } })
+      watch.reset()
+      watch.before = ({ number }) => {
+        if (number === failing) throw quoting(token)
+      }
+      const revoke = () => {
+        revoked = true
+      }
+      await operate({ store, key, token, revoke }).catch((error: unknown) => rejections.push(error))
+      // No call failed: each has had its turn.
+      if (watch.calls.length < failing) return rejections
+    }
+  }
+
+  function expectNoTrace(errors: readonly unknown[], token: string): void {
+    for (const error of errors) {
+      const text = printed(error)
+      expect(text).toContain('EIO')
+      expect(text).not.toContain(token)
+      // The part that every form of the token has.
+      expect(text).not.toContain('opaque')
+    }
+  }
+
+  test.each(tokens)('leaves no trace of it when a save or its retry fails (%j)', async (token) => {
+    const saves = await failures(token, ({ store }) => store.save(token))
+    // Reading the metadata takes two calls; then the entry, a look at the pointer, and the pointer are needed.
+    expect(saves).toHaveLength(5)
+    for (const error of saves) expect(error).toBeInstanceOf(ConnectionNotSavedError)
+    expectNoTrace(saves, token)
+
+    // A save that has written its entry, and whose retry fails at each of its calls in turn.
+    for (let lasting = 1; lasting <= 8; lasting += 1) {
+      const watch = watched(mapStorage())
+      const fetch = async () => Response.json({ application, organization, actor: 'app' })
+      const store = makeStore(sandbox, { storage: watch.storage, client: { fetch } })
+      watch.before = ({ method, key }) => {
+        if (method === 'setItem' && key.endsWith(':current')) throw quoting(token)
+      }
+      const error = (await rejection(store.save(token))) as ConnectionNotSavedError
+      expect(error).toBeInstanceOf(ConnectionNotSavedError)
+      watch.reset()
+      watch.before = ({ number }) => {
+        if (number === lasting) throw quoting(token)
+      }
+      const again = await error.retry().catch((thrown: unknown) => thrown)
+      expectNoTrace(again instanceof Error ? [error, again] : [error], token)
+    }
+  })
+
+  test.each(tokens)('leaves no trace of it when a connection is changed or verified (%j)', async (token) => {
+    const changes = await failures(token, ({ store, key }) => store.setMetadata(key, { owner: 8 }))
+    // The first look, at pointer and entry, is made before the token is known.
+    expectNoTrace(changes.slice(2), token)
+    expect(changes).toHaveLength(4)
+    const checks = await failures(token, ({ store, key }) => store.verify(key))
+    // The first look, and that of the client.
+    expectNoTrace(checks.slice(4), token)
+    expect(checks.length).toBeGreaterThan(6)
+  })
+
+  test.each([false, true])(
+    'leaves no trace of it when a refused token is removed (keepRevoked: %j)',
+    async (keepRevoked) => {
+      for (const token of tokens) {
+        const causes: unknown[] = []
+        await failures(
+          token,
+          async ({ store, key, revoke }) => {
+            const workspace = await store.workspace(key)
+            revoke()
+            const error = await rejection(workspace.me())
+            if (error instanceof AuthenticationError && error.cause !== undefined) causes.push(error)
+          },
+          { keepRevoked },
+        )
+        expect(causes.length).toBeGreaterThan(4)
+        expectNoTrace(causes, token)
+      }
+    },
+  )
+
+  test.each(tokens)(
+    'leaves no trace of it in what the reaction to a refused token rejects with (%j)',
+    async (token) => {
+      const errors: unknown[] = []
+      for (let [failing, isReached] = [1, true]; isReached; failing += 1) {
+        const watch = watched(mapStorage())
+        const settings = readStoreSettings({ baseUrl: 'https://service.example', storage: watch.storage })
+        const connection = { key: 'app.a.o', actor: 'app', application, organization, connectedAt: 0 } as const
+        const value = await settings.format.write({ connection, accessToken: token })
+        await settings.entries.write(connection.key, value, { startedAt: 0, tried: [], isRetry: false })
+        const live = new LiveConnections(settings, async () => true)
+        watch.reset()
+        watch.before = ({ number }) => {
+          if (number === failing) throw quoting(token)
+        }
+        await Promise.resolve(live.tokenSource(connection.key).onInvalidToken?.(token)).catch((error) =>
+          errors.push(error),
+        )
+        isReached = watch.calls.length >= failing
+      }
+      expect(errors.length).toBeGreaterThan(4)
+      expectNoTrace(errors, token)
+    },
+  )
 })

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, ServerError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
-import { type Connection, ConnectionNotSavedError, type ConnectionStoreOptions } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import { type Connection, ConnectionNotSavedError, type ConnectionStoreOptions } from '../../src/oauth.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { heldFetch } from './helpers/held-fetch.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
+import { unhandledDuring, watchersThatFail } from './helpers/unhandled.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -51,6 +52,19 @@ describe('a token for another service or app', () => {
         argument: 'token',
       })
     }
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test.each([
+    ['no address', {}],
+    ['an address that is no text', { baseUrl: 7 }],
+    ['an empty address', { baseUrl: '' }],
+  ])('is refused before anything is sent when it is a plain object with %s', async (_title, origin) => {
+    const token = { accessToken: sandbox.issueToken(), ...origin } as unknown as AccessToken
+    expect(await rejection(makeStore(sandbox).save(token))).toMatchObject({
+      name: 'InvalidArgumentError',
+      argument: 'token',
+    })
     expect(sandbox.requests).toEqual([])
   })
 
@@ -249,6 +263,22 @@ describe('metadata', () => {
     expect((await store.get(key))?.metadata).toEqual({ index: 19 })
   })
 
+  test('ends with the last change, though the storage responds to the first one late', async () => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage, secret })
+    const { key } = await store.save(sandbox.issueToken())
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    watch.reset()
+    watch.before = ({ number }) => (number === 1 ? released : undefined)
+    const first = store.setMetadata(key, { index: 1 })
+    const second = store.setMetadata(key, { index: 2 })
+    // The second one has the time that it needs, if it does not wait.
+    for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1))
+    release()
+    expect([(await first).metadata, (await second).metadata]).toEqual([{ index: 1 }, { index: 2 }])
+    expect((await store.get(key))?.metadata).toEqual({ index: 2 })
+  })
+
   test.each([null, 'text', 7, [], { toJSON: () => 'text' }, { size: 1n }])(
     'that is no JSON object (%#) is refused before anything is sent or changed',
     async (metadata) => {
@@ -382,6 +412,17 @@ describe('a retired secret', () => {
     expect((await later.list()).connections).toHaveLength(40)
     expect(await rotating.reseal()).toEqual({ checked: 40, resealed: 0, unreadable: [] })
   })
+
+  test.each(watchersThatFail)(
+    'is replaced everywhere by reseal, though its onProgress %s',
+    async (_title, onProgress) => {
+      const { rotating } = await sealedWithTheOld(3)
+      const unhandled = await unhandledDuring(async () => {
+        expect(await rotating.reseal({ onProgress })).toEqual({ checked: 3, resealed: 3, unreadable: [] })
+      })
+      expect(unhandled).toEqual([])
+    },
+  )
 
   test('leaves reseal going past what cannot be read', async () => {
     const { rotating, storage, keys } = await sealedWithTheOld(3)

@@ -7,11 +7,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { ConnectionStore, type ConnectionStoreError } from '../../src/oauth/index.ts'
+import { ConnectionStore, type ConnectionStoreError } from '../../src/oauth.ts'
 import { itemsOfMany } from './helpers/many-connections.ts'
 import { findRedis, startRedis } from './helpers/redis-server.ts'
 import { mapStorage, redisStorage, watched } from './helpers/storages.ts'
 import { storeError } from './helpers/store.ts'
+import { unhandledDuring, watchersThatFail } from './helpers/unhandled.ts'
 
 const baseUrl = 'https://service.example'
 
@@ -89,6 +90,17 @@ describe('listing', () => {
     expect((await store.list()).unreadable).toHaveLength(1)
   })
 
+  test.each(watchersThatFail)('goes on though onUnreadable %s', async (_title, onUnreadable) => {
+    const { store, watch } = await storeOf(3)
+    await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
+    const unhandled = await unhandledDuring(async () => {
+      expect(await collect(store.list({}, { onUnreadable }))).toHaveLength(2)
+      const { connections, unreadable } = await store.list({}, { onUnreadable })
+      expect([connections.length, unreadable.length]).toEqual([2, 1])
+    })
+    expect(unhandled).toEqual([])
+  })
+
   test('names a connection once when the storage names its key twice', async () => {
     const { store, watch } = await storeOf(3)
     const { getKeys } = watch.storage
@@ -97,6 +109,8 @@ describe('listing', () => {
       return [...keys, ...keys]
     }
     expect((await store.list()).connections).toHaveLength(3)
+    // An iteration would have to remember every key.
+    expect(await collect(store.list())).toHaveLength(6)
   })
 
   test.each<[string, () => unknown]>([

@@ -1,7 +1,7 @@
 import { createStorage, type Storage } from 'unstorage'
 import redisDriver from 'unstorage/drivers/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { type StoreProcess, startProcess } from './helpers/processes.ts'
 import { findRedis, type RedisServer, startRedis } from './helpers/redis-server.ts'
 import { makeStore, rejection, secret, useSandbox } from './helpers/store.ts'

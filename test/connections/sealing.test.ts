@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { mapStorage } from './helpers/storages.ts'
 import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
 
@@ -83,6 +83,18 @@ describe('with a secret', () => {
     expect(await storeError(other.workspace(key))).toMatchObject({ reason: 'entry_damaged', key })
     expect(elsewhere.requests).toEqual([])
   })
+
+  test('an entry copied to another prefix of the same storage does not open there', async () => {
+    const one = makeStore(sandbox, { storage, secret, prefix: 'a' })
+    const two = makeStore(sandbox, { storage, secret, prefix: 'b' })
+    const saved = await one.save(sandbox.issueToken())
+    for (const [item, value] of [...storage.items]) storage.items.set(item.replace(/^a:/, 'b:'), value)
+    sandbox.clearRequests()
+    expect(await storeError(two.workspace(saved.key))).toMatchObject({ reason: 'entry_damaged', key: saved.key })
+    expect(await two.list()).toMatchObject({ connections: [], unreadable: [{ reason: 'entry_damaged' }] })
+    expect(sandbox.requests).toEqual([])
+    expect(await one.get(saved.key)).toEqual(saved)
+  })
 })
 
 test('without a secret the storage holds the token as it is', async () => {
@@ -111,6 +123,8 @@ describe('a damaged entry', () => {
     ['with another actor', (value) => value.replace('"actor":"app"', '"actor":"self"')],
     ['with no time', (value) => value.replace('"connectedAt"', '"connected"')],
     ['of another service', (value) => value.replace('"http.', '"https.')],
+    ['of another prefix', (value) => value.replace('"prefix":"connections"', '"prefix":"other"')],
+    ['without a prefix', (value) => value.replace('"prefix":"connections",', '')],
   ]
   const sealedDamages: typeof damages = [
     [

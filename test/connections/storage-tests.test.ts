@@ -6,7 +6,7 @@ import { type ConnectionStorage, storageTests } from 'support-workspace-sdk/stor
 import { createStorage } from 'unstorage'
 import fsDriver from 'unstorage/drivers/fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { memoryStorage } from '../../src/oauth/connections/storage.ts'
+import { memoryStorage } from '../../src/connections/storage.ts'
 import { findRedis, type RedisServer, startRedis } from './helpers/redis-server.ts'
 import { sqliteStorage } from './helpers/sqlite-storage.ts'
 import { mapStorage, redisStorage } from './helpers/storages.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
-import { type Connection, ConnectionStore } from '../../src/oauth/index.ts'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import { type Connection, ConnectionStore } from '../../src/oauth.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { mapStorage, type OpenStorage, storages, watched } from './helpers/storages.ts'
 import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
 
@@ -102,6 +102,27 @@ describe('a connection', () => {
     const userOf = (connection: Connection) => (connection.actor === 'self' ? connection.user.id : connection.user)
     expectTypeOf(userOf).returns.toEqualTypeOf<string | undefined>()
   })
+})
+
+test('a new login with fewer scopes drops those that the connection had', async () => {
+  const store = makeStore(sandbox)
+  const { key } = await store.save(sandbox.issueToken({ scopes: ['conversations:read', 'contacts:read'] }))
+  const again = await store.save(sandbox.issueToken({ scopes: ['contacts:read'] }))
+  expect(again).toMatchObject({ key, scopes: ['contacts:read'] })
+  const error = await rejection((await store.workspace(key)).conversations.list())
+  expect(error).toMatchObject({ missing: ['conversations:read'] })
+})
+
+test('a snapshot of the storage brings a removed connection back, until it is removed again', async () => {
+  const storage = mapStorage()
+  const store = makeStore(sandbox, { storage, secret })
+  const saved = await store.save(sandbox.issueToken())
+  const snapshot = [...storage.items]
+  await store.remove(saved.key)
+  for (const [item, value] of snapshot) storage.items.set(item, value)
+  expect(await store.get(saved.key)).toEqual(saved)
+  await store.remove(saved.key)
+  expect(storage.items.size).toBe(0)
 })
 
 describe('a client from the store', () => {

@@ -29,8 +29,8 @@ describe('instanceof', () => {
         expect(error instanceof Class).toBe(true)
       }
     }
-    for (const { NotFoundError, ActorSelfRequiredError, ConnectionError } of [sdk, copy]) {
-      for (const Class of [NotFoundError, ActorSelfRequiredError, ConnectionError])
+    for (const { NotFoundError, ActorSelfRequiredError, NetworkError } of [sdk, copy]) {
+      for (const Class of [NotFoundError, ActorSelfRequiredError, NetworkError])
         expect(error instanceof Class).toBe(false)
     }
     expect(error instanceof Error).toBe(true)
@@ -94,7 +94,7 @@ describe('an error', () => {
     const fetch = scripted(() => {
       throw new TypeError('fetch failed', { cause })
     })
-    const error = (await rejection(makeClient({ fetch, maxRetries: 0 }).me())) as sdk.ConnectionError
+    const error = (await rejection(makeClient({ fetch, maxRetries: 0 }).me())) as sdk.NetworkError
     expect(JSON.parse(JSON.stringify(error))).toMatchObject({ cause: { name: 'TypeError', message: 'fetch failed' } })
     expect(error.cause).toMatchObject({ cause: { message: 'read ECONNRESET', code: 'ECONNRESET' } })
     expect(error.cause).not.toBe(cause)

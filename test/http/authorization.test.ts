@@ -67,7 +67,7 @@ describe('a fetch of your own', () => {
   it.each([undefined, null, 'text', { status: 200 }])('that gives %j instead of a response is named', async (junk) => {
     const client = makeClient({ fetch: (async () => junk) as never, maxRetries: 0 })
     const error = await rejection(client.me())
-    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     expect(String(error)).toContain('the `fetch` option returned no Response')
   })
 })

@@ -141,7 +141,7 @@ describe('a custom fetch that fails', () => {
       },
     })
     const error = await rejection(client.messages.create('c1', { body_html: 'x' }))
-    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     expect((error as RequestError).attempts).toHaveLength(1)
     expect(bodies).toEqual([{ body_html: 'x' }])
   })
@@ -161,7 +161,7 @@ describe('a custom fetch that fails', () => {
   ])('because of a bug (%s) is not retried, also for a GET', async (_, fetch: WebFetch) => {
     const spy = vi.fn(fetch)
     const error = await rejection(makeClient({ fetch: spy }).me())
-    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     expect(spy).toHaveBeenCalledTimes(1)
   })
 

@@ -119,7 +119,7 @@ describe('the error of an answer', () => {
   it('names operation, status, code, the words of the service and the next step', async () => {
     const error = await failure(json({ error: 'invalid_request', error_description: 'limit is bad...' }, 400))
     expect(String(error)).toBe(
-      'BadRequestError: me failed with 400 invalid_request: limit is bad. Check the parameters and values of the call.',
+      'BadRequestError: me failed with 400 invalid_request: limit is bad. Check the arguments of the call.',
     )
   })
 

@@ -74,7 +74,7 @@ describe('hooks', () => {
     const fetch = scripted(brokenConnection(), refusal(429, 'x', { 'retry-after': '0' }), json({}))
     await makeClient({ fetch, hooks }).me()
     expect(of('onRetry')).toMatchObject([
-      { attempt: 1, reason: 'ConnectionError' },
+      { attempt: 1, reason: 'NetworkError' },
       { attempt: 2, reason: 429 },
     ])
   })

@@ -147,7 +147,7 @@ describe('an error of the caller that cannot be read', () => {
 
   test('thrown by a fetch is a network error like another', async () => {
     const client = makeClient({ fetch: () => Promise.reject(odd), maxRetries: 0 })
-    expect(await rejection(client.me())).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(await rejection(client.me())).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
   })
 })
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import {
   type Attempt,
-  ConnectionError,
   type Method,
+  NetworkError,
   RateLimitError,
   RequestError,
   ServerError,
@@ -305,15 +305,15 @@ describe('attempts', () => {
     const startedAt = 1_700_000_000_000
     expect(error.attempts).toEqual([
       { startedAt, duration: 30, status: 500, error: 'ServerError', wait: 250 },
-      { startedAt: startedAt + 280, duration: 0, error: 'ConnectionError', wait: 500 },
+      { startedAt: startedAt + 280, duration: 0, error: 'NetworkError', wait: 500 },
       { startedAt: startedAt + 780, duration: 0, status: 404, error: 'NotFoundError' },
     ] satisfies Attempt[])
   })
 
   it('name the status of an answer that broke off', async () => {
     const error = await rejection(makeClient({ fetch: scripted(() => new Response(brokenBody())), maxRetries: 0 }).me())
-    expect(error).toBeInstanceOf(ConnectionError)
-    expect(error).toMatchObject({ attempts: [{ status: 200, error: 'ConnectionError' }] })
+    expect(error).toBeInstanceOf(NetworkError)
+    expect(error).toMatchObject({ attempts: [{ status: 200, error: 'NetworkError' }] })
   })
 })
 

@@ -5,7 +5,7 @@ import {
   parseTransaction,
   type StartedLogin,
   serializeTransaction,
-} from '../../src/oauth/index.ts'
+} from '../../src/oauth.ts'
 import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
 import { accessToken, json, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
 

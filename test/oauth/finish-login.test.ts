@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { WebFetch } from 'support-workspace-sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { ConnectionError, serializeTransaction, TimeoutError } from '../../src/oauth/index.ts'
+import { NetworkError, serializeTransaction, TimeoutError } from '../../src/oauth.ts'
 import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, rejection, scope } from './helpers/login.ts'
 import { accessToken, goodAnswer, json, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
@@ -285,7 +285,7 @@ describe('faults on the way', () => {
     const app = makeApp(closed.url)
     const login = await app.startLogin({ scope })
     const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
-    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toBeInstanceOf(NetworkError)
     expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'not-sent', attempts: [{ error: 'TypeError' }] })
   })
 
@@ -295,7 +295,7 @@ describe('faults on the way', () => {
       await fetch(url, init)
       throw new TypeError('fetch failed', { cause: refused })
     }
-    expect(await rejection(finish({ fetch: retrying }))).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(await rejection(finish({ fetch: retrying }))).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     expect(endpoint.requests).toHaveLength(1)
   })
 
@@ -311,8 +311,8 @@ describe('faults on the way', () => {
   ])('a connection that breaks %s leaves the outcome unknown, and is not tried again', async (_title, answer) => {
     endpoint.answer = answer
     const error = await rejection(finish())
-    expect(error).toBeInstanceOf(ConnectionError)
-    expect((error as ConnectionError).outcome).toBe('unknown')
+    expect(error).toBeInstanceOf(NetworkError)
+    expect((error as NetworkError).outcome).toBe('unknown')
     expect(endpoint.requests).toHaveLength(1)
   })
 

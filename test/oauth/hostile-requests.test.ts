@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createLoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth/index.ts'
+import { createLoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth.ts'
 import { Random } from '../helpers/random.ts'
 import { sendHttp2 } from './helpers/http2-frames.ts'
 

@@ -9,7 +9,7 @@ import {
   type StartedLogin,
   sealTransaction,
   serializeTransaction,
-} from '../../src/oauth/index.ts'
+} from '../../src/oauth.ts'
 import { fromRequest } from '../helpers/client.ts'
 import { encodedForms } from '../helpers/encoded-forms.ts'
 import { settled } from '../helpers/settled.ts'
@@ -208,7 +208,7 @@ describe('no error of a login holds a secret', () => {
       const login = await app.startLogin({ scope })
       const secrets = secretsOf(login)
       const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
-      expect(error).toMatchObject({ name: 'ConnectionError', operation: 'oauth.token' })
+      expect(error).toMatchObject({ name: 'NetworkError', operation: 'oauth.token' })
       expectNoLeak(error, secrets)
     }
   })

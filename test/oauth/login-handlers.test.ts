@@ -9,8 +9,8 @@ import {
   OAuthApp,
   type OAuthAppOptions,
   PublicOAuthApp,
-} from '../../src/oauth/index.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts'
+} from '../../src/oauth.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox.ts'
 import { Browser } from './helpers/browser.ts'
 
 const secret = 'a secret of this app, 32 characters or more'
@@ -147,6 +147,27 @@ describe('a login through the handlers', () => {
       expect(again.status).toBe(400)
       expect(again.headers.getSetCookie()).toEqual([expect.stringContaining('Max-Age=0')])
       expect(tokenRequests()).toHaveLength(1)
+    })
+
+    test.each([
+      ['rejects', () => Promise.reject(new Error('the log is away'))],
+      [
+        'throws',
+        () => {
+          throw new Error('the log is away')
+        },
+      ],
+    ])('and whose onError %s rejects with that, and calls onError once', async (_title, fail) => {
+      const seen: unknown[] = []
+      const onError: LoginHandlersOptions['onError'] = (error) => {
+        seen.push(error)
+        return fail()
+      }
+      const { browser } = makeSite({ handlers: { onConnected, onError } })
+      const visitor = browser()
+      const callback = await untilCallback(visitor)
+      await expect(visitor.request(callback)).rejects.toThrow('the log is away')
+      expect(seen).toEqual([failure])
     })
 
     test.each([
@@ -668,6 +689,15 @@ describe('the options of one login', () => {
       { data: 'u_1', returnTo: '/a', status: 403 },
       { data: undefined, returnTo: '/home', status: 400 },
     ])
+  })
+})
+
+describe('an onError that rejects', () => {
+  test('for a login that failed rejects the callback with what it threw', async () => {
+    const away = new Error('the log is away')
+    const { login } = makeSite({ handlers: { onError: () => Promise.reject(away) } })
+    const callback = login.callback(new Request(`${redirectUri}?code=1&state=2`))
+    await expect(callback).rejects.toBe(away)
   })
 })
 

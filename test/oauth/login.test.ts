@@ -5,8 +5,8 @@ import {
   PublicOAuthApp,
   parseTransaction,
   serializeTransaction,
-} from '../../src/oauth/index.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts'
+} from '../../src/oauth.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox.ts'
 import { loginError } from './helpers/login.ts'
 
 const redirectUri = 'http://localhost:3000/callback'

@@ -12,8 +12,8 @@ import {
   type NodeRequest,
   OAuthApp,
   toNodeListener,
-} from '../../src/oauth/index.ts'
-import { startSandbox } from '../../src/sandbox/index.ts'
+} from '../../src/oauth.ts'
+import { startSandbox } from '../../src/sandbox.ts'
 import { Browser } from './helpers/browser.ts'
 
 const secret = 'a secret of this app, 32 characters or more'

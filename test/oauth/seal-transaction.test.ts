@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { openTransaction, sealTransaction, serializeTransaction } from '../../src/oauth/index.ts'
 import { createSealer } from '../../src/oauth/seal.ts'
+import { openTransaction, sealTransaction, serializeTransaction } from '../../src/oauth.ts'
 import { callbackOf, loginError, makeApp, rejection, scope, stateOf } from './helpers/login.ts'
 import { accessToken, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
 

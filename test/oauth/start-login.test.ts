@@ -6,7 +6,7 @@ import {
   type OAuthAppOptions,
   PublicOAuthApp,
   serializeTransaction,
-} from '../../src/oauth/index.ts'
+} from '../../src/oauth.ts'
 import { clientSecret, makeApp, redirectUri } from './helpers/login.ts'
 
 const baseUrl = 'https://api.example'

@@ -38,7 +38,7 @@ export async function smoke({ SupportWorkspace, errors, oauth, given }) {
 
   const nobody = new SupportWorkspace({ baseUrl: closedUrl, accessToken: selfToken, maxRetries: 0 })
   const refused = await failure(nobody.me())
-  check(`nobody listens (${refused.outcome})`, refused instanceof errors.ConnectionError)
+  check(`nobody listens (${refused.outcome})`, refused instanceof errors.NetworkError)
 
   await login()
   await handlers()

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { Fault, Sandbox } from '../../src/sandbox/index.ts'
+import type { Fault, Sandbox } from '../../src/sandbox.ts'
 import { call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

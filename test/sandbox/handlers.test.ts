@@ -1,6 +1,6 @@
 import { setupServer } from 'msw/node'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
 
 const open: { close(): void }[] = []
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterEach } from 'vitest'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
 
 /** Starts sandboxes that are closed after each test. */
 export function useSandboxes(): (options?: SandboxOptions) => Promise<Sandbox> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/index.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { Random } from '../helpers/random.ts'
 import { call, useSandboxes } from './helpers.ts'
 

@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
-import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
 import { readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
 import { createRequestHandler, Delays } from '../../src/sandbox/server/handle-request.ts'
 import { Service } from '../../src/sandbox/service.ts'
+import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -239,7 +239,7 @@ describe('an answer that means harm', () => {
     const error = await rejection(client.members.get('1'))
     expect(error).toMatchObject({
       outcome: 'unknown',
-      name: expect.stringMatching(/^(Connection|UnexpectedResponse)Error$/),
+      name: expect.stringMatching(/^(Network|UnexpectedResponse)Error$/),
     })
   })
 
@@ -253,11 +253,11 @@ describe('an answer that means harm', () => {
     ['a broken chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n'],
     ['a broken gzip', 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}'],
     ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`],
-  ])('is %s: a ConnectionError', async (_, bytes) => {
+  ])('is %s: a NetworkError', async (_, bytes) => {
     const { server, client } = await serve(({ socket }) => socket.end(bytes))
     await using _server = server
     const error = await rejection(client.members.get('1'))
-    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' })
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     expect(String(error)).toMatch(/(received no response|the response was cut off): .+\. Check the network/)
   })
 })

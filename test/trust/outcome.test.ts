@@ -22,18 +22,18 @@ function client({ server, fetch }: EffectsServer) {
 
 describe('a write', () => {
   it.each([
-    ['refused connection', 'not-sent', 0, 'ConnectionError'],
-    ['drop before reading', 'unknown', 0, 'ConnectionError'],
-    ['drop after reading', 'unknown', 0, 'ConnectionError'],
-    ['reset after reading', 'unknown', 0, 'ConnectionError'],
+    ['refused connection', 'not-sent', 0, 'NetworkError'],
+    ['drop before reading', 'unknown', 0, 'NetworkError'],
+    ['drop after reading', 'unknown', 0, 'NetworkError'],
+    ['reset after reading', 'unknown', 0, 'NetworkError'],
     ['429', 'refused', 0, 'RateLimitError'],
     ['422', 'refused', 0, 'UnprocessableError'],
     ['500 without effect', 'unknown', 0, 'ServerError'],
     ['HTML without effect', 'unknown', 0, 'UnexpectedResponseError'],
-    ['drop after effect', 'unknown', 1, 'ConnectionError'],
-    ['reset after effect', 'unknown', 1, 'ConnectionError'],
-    ['drop in the headers', 'unknown', 1, 'ConnectionError'],
-    ['drop in the body', 'unknown', 1, 'ConnectionError'],
+    ['drop after effect', 'unknown', 1, 'NetworkError'],
+    ['reset after effect', 'unknown', 1, 'NetworkError'],
+    ['drop in the headers', 'unknown', 1, 'NetworkError'],
+    ['drop in the body', 'unknown', 1, 'NetworkError'],
     ['body cut short', 'unknown', 1, 'UnexpectedResponseError'],
     ['500 after effect', 'unknown', 1, 'ServerError'],
     ['redirect after effect', 'unknown', 1, 'UnexpectedResponseError'],
@@ -54,7 +54,7 @@ describe('a write', () => {
     await using server = await startEffectsServer()
     server.plan('reset before reading')
     const error = await rejection(client(server).messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
-    expect(error).toMatchObject({ outcome: expect.stringMatching(/^(not-sent|unknown)$/), name: 'ConnectionError' })
+    expect(error).toMatchObject({ outcome: expect.stringMatching(/^(not-sent|unknown)$/), name: 'NetworkError' })
     expect(server.effects).toBe(0)
   })
 
@@ -86,7 +86,7 @@ describe('a delete', () => {
       name: 'NotFoundError',
       outcome: 'unknown',
       attempts: [
-        { error: 'ConnectionError', wait: 0 },
+        { error: 'NetworkError', wait: 0 },
         { status: 404, error: 'NotFoundError' },
       ],
     })

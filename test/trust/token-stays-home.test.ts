@@ -130,7 +130,7 @@ describe('the token', () => {
 
   it('reaches nobody when the home server is gone', async () => {
     const error = await rejection(makeClient({ baseUrl: `http://localhost:${await closedPort()}`, maxRetries: 0 }).me())
-    expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'not-sent' })
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'not-sent' })
     expect(String(error)).toMatch(/received no response: .*ECONNREFUSED/)
   })
 })

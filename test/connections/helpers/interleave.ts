@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ConnectionStorage } from '../../../src/oauth/index.ts'
+import type { ConnectionStorage } from '../../../src/oauth.ts'
 import { settled } from '../../helpers/settled.ts'
 import { type Method, mapStorage } from './storages.ts'
 

@@ -1,7 +1,7 @@
 // A process that lists many connections on files, with the file descriptors that its shell left it.
 import { createStorage } from 'unstorage'
 import fsDriver from 'unstorage/drivers/fs'
-import { ConnectionStore } from '../../../src/oauth/index.ts'
+import { ConnectionStore } from '../../../src/oauth.ts'
 
 const storage = createStorage({ driver: fsDriver({ base: process.argv[2] ?? '' }) })
 const store = new ConnectionStore({ baseUrl: 'https://service.example', storage })

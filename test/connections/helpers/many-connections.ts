@@ -1,4 +1,4 @@
-import { readStoreSettings } from '../../../src/oauth/connections/store-options.ts'
+import { readStoreSettings } from '../../../src/connections/store-options.ts'
 import { mapStorage } from './storages.ts'
 
 /** The keys and values that a store for `https://service.example` would have written for so many connections. */

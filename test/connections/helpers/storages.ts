@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import { createStorage, prefixStorage } from 'unstorage'
 import fsDriver from 'unstorage/drivers/fs'
-import type { ConnectionStorage } from '../../../src/oauth/index.ts'
+import type { ConnectionStorage } from '../../../src/oauth.ts'
 import { sqliteStorage } from './sqlite-storage.ts'
 
 export interface OpenStorage {

@@ -1,7 +1,7 @@
 // A process of its own with a store on Redis, which does what the test tells it over IPC.
 import { createStorage } from 'unstorage'
 import redisDriver from 'unstorage/drivers/redis'
-import { ConnectionStore } from '../../../src/oauth/index.ts'
+import { ConnectionStore } from '../../../src/oauth.ts'
 
 const [path, baseUrl, secret] = process.argv.slice(2)
 const storage = createStorage({ driver: redisDriver({ path: path ?? '' }) })

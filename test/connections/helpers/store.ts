@@ -1,6 +1,6 @@
 import { afterEach, expect } from 'vitest'
-import { ConnectionStore, ConnectionStoreError, type ConnectionStoreOptions } from '../../../src/oauth/index.ts'
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts'
+import { ConnectionStore, ConnectionStoreError, type ConnectionStoreOptions } from '../../../src/oauth.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox.ts'
 
 export const secret = 'a secret of this app, 32 characters or more'
 

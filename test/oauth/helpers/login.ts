@@ -5,7 +5,7 @@ import {
   OAuthApp,
   type OAuthAppOptions,
   type StartedLogin,
-} from '../../../src/oauth/index.ts'
+} from '../../../src/oauth.ts'
 
 export const clientSecret = 'secret_x+y/z=& é-0123456789'
 export const code = 'code_abc123def456'

@@ -1,4 +1,4 @@
-import { ConnectionStoreError, type ConnectionStoreErrorDetails } from '../../errors/connection-store-error.ts'
+import { ConnectionStoreError, type ConnectionStoreErrorDetails } from '../errors/connection-store-error.ts'
 import type { Connection } from './connection.ts'
 
 export interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {

@@ -4,7 +4,7 @@ import { redact } from '../errors/redact.ts'
  * Text that the service or the callback's sender wrote, fit for a message: one line, at most 500 characters, without
  * the secrets of this login (as `everyForm` gives them).
  */
-export function outsideText(text: string | null | undefined, secrets: readonly string[]): string | undefined {
+export function untrustedText(text: string | null | undefined, secrets: readonly string[]): string | undefined {
   if (text === null || text === undefined) return undefined
   // A line break would let the sender forge lines of a log.
   const line = redact(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '), secrets).trim()
@@ -16,7 +16,7 @@ export function outsideText(text: string | null | undefined, secrets: readonly s
  * percent-encoded or in base64.
  * Longest first: a secret that is part of another must not leave the rest of it behind.
  */
-export function everyForm(secrets: readonly string[]): readonly string[] {
+export function encodedForms(secrets: readonly string[]): readonly string[] {
   const forms = secrets.flatMap((secret) => [secret, formEncode(secret), JSON.stringify(secret).slice(1, -1)])
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }

@@ -1,7 +1,7 @@
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { isObject, parseObject } from '../../json.ts'
-import type { Me } from '../../models/me.ts'
-import { createSealer, type Sealer, type SealSecret } from '../seal.ts'
+import { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import { isObject, parseObject } from '../json.ts'
+import type { Me } from '../models/me.ts'
+import { createSealer, type Sealer, type SealSecret } from '../oauth/seal.ts'
 import { type Connection, connectionOf } from './connection.ts'
 
 /** A connection with its token: what an entry holds. */
@@ -17,27 +17,33 @@ export interface StoredRecord extends ConnectionRecord {
   readonly outdated: boolean
 }
 
+/** Where a store keeps its records: stores that differ in any of these do not read each other's. */
+export interface RecordOrigin {
+  readonly prefix: string
+  readonly service: string
+}
+
 /**
- * Writes records as text and reads them again: sealed when there is a secret, plain JSON otherwise. A record tells which
- * service and connection it is for, so that an entry moved to another place in the storage is not taken for that one's.
+ * Writes records as text and reads them again: sealed when there is a secret, plain JSON otherwise. A record names its
+ * prefix, service and connection, so an entry copied to another place in the storage is rejected there.
  */
 export class RecordFormat {
-  readonly #service: string
+  readonly #origin: RecordOrigin
   /** The first secret, which seals. */
   readonly #sealer: Sealer | undefined
   /** All secrets, each of which opens. */
   readonly #opener: Sealer | undefined
 
   /** @throws InvalidArgumentError when a secret is too short. */
-  constructor(service: string, secret: SealSecret | undefined) {
-    this.#service = service
+  constructor({ prefix, service }: RecordOrigin, secret: SealSecret | undefined) {
+    this.#origin = { prefix, service }
     if (secret === undefined) return
     this.#opener = createSealer(secret, 'connection')
     this.#sealer = createSealer((typeof secret === 'string' ? secret : secret[0]) ?? '', 'connection')
   }
 
   async write({ connection, accessToken }: ConnectionRecord): Promise<string> {
-    const content = { service: this.#service, connection, accessToken }
+    const content = { ...this.#origin, connection, accessToken }
     const form = this.#sealer === undefined ? { content } : { sealed: await this.#sealer.seal(content) }
     return JSON.stringify({ version: 1, ...form })
   }
@@ -49,7 +55,9 @@ export class RecordFormat {
     const { value: found, outdated } =
       sealed === undefined ? { value: this.#plain(key, content), outdated: false } : await this.#open(key, sealed)
     const record = await toRecord(found)
-    if (record?.service !== this.#service || record.connection.key !== key) throw damagedEntry(key)
+    const { prefix, service } = this.#origin
+    const isOwn = record?.prefix === prefix && record.service === service && record.connection.key === key
+    if (!isOwn) throw damagedEntry(key)
     return { connection: record.connection, accessToken: record.accessToken, outdated }
   }
 
@@ -90,14 +98,17 @@ function unknownSecret(key: string): ConnectionStoreError {
 }
 
 /** The content of an entry, with the connection made anew from its parts; undefined when some are not there. */
-async function toRecord(content: unknown): Promise<(ConnectionRecord & { readonly service: unknown }) | undefined> {
-  const { service, connection, accessToken } = parseObject(content) ?? {}
+async function toRecord(
+  content: unknown,
+): Promise<(ConnectionRecord & { readonly [Name in keyof RecordOrigin]: unknown }) | undefined> {
+  const { prefix, service, connection, accessToken } = parseObject(content) ?? {}
   const { connectedAt, revokedAt, metadata, ...me } = parseObject(connection) ?? {}
   if (typeof connectedAt !== 'number') return undefined
   const isRevoked = typeof revokedAt === 'number'
   if (isRevoked ? accessToken !== undefined : typeof accessToken !== 'string') return undefined
   try {
     return {
+      prefix,
       service,
       accessToken: typeof accessToken === 'string' ? accessToken : undefined,
       connection: await connectionOf(me as Me, undefined, {

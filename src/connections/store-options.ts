@@ -1,10 +1,11 @@
-import { InvalidArgumentError } from '../../errors/index.ts'
-import type { ClientOptions } from '../../http/options.ts'
-import { readSettings } from '../../http/settings.ts'
-import type { SealSecret } from '../seal.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import type { ClientOptions } from '../http/options.ts'
+import { readClientSettings } from '../http/settings.ts'
+import type { SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import { Entries } from './entries.ts'
+import { KeyedStorage } from './keyed-storage.ts'
 import { RecordFormat } from './record.ts'
 import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
 
@@ -62,25 +63,28 @@ export interface StoreSettings {
   readonly entries: Entries
   readonly format: RecordFormat
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
-  readonly client: NonNullable<ConnectionStoreOptions['client']>
+  /** The options of every client of the store, less its token and what is known about that. */
+  readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes'>
 }
 
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
   const { storage, secret, prefix = 'connections', onRevoked, keepRevoked = false, clientId, client = {} } = options
   // What every client would refuse is refused here, before there is a token to lose.
-  const { baseUrl: url } = readSettings({ ...client, baseUrl: options.baseUrl, accessToken: () => '' })
+  const { baseUrl: url } = readClientSettings({ ...client, baseUrl: options.baseUrl, accessToken: () => '' })
   const service = `${url.protocol.slice(0, -1)}.${url.host}${url.pathname.replace(/\/$/, '')}`
   return {
     baseUrl: url.href,
     clientId: checkClientId(clientId),
     keepRevoked,
     entries: new Entries(
-      storage === undefined ? memoryStorage() : checkStorage(storage),
-      `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
+      new KeyedStorage(
+        storage === undefined ? memoryStorage() : checkStorage(storage),
+        `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
+      ),
     ),
-    format: new RecordFormat(service, secret),
+    format: new RecordFormat({ prefix, service }, secret),
     onRevoked,
-    client,
+    clientOptions: { ...client, baseUrl: url.href },
   }
 }
 

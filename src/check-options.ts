@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors/index.ts'
+import { InvalidArgumentError } from './errors/index.ts'
 
 /** The longest wait that a timer holds, in ms; a longer one would fire at once. */
 const longestTimer = 2_147_483_647

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../../errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 
 /** What names a connection: ids only. */
 export interface ConnectionIdentity {

@@ -1,10 +1,7 @@
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { isError, safeCause } from '../../errors/redact.ts'
-import { parseObject } from '../../json.ts'
-import { isConnectionKey } from './connection-key.ts'
+import { parseObject } from '../json.ts'
 import { byAge, type EntryId, idPattern, newEntryId, timeOf } from './entry-id.ts'
+import type { KeyedStorage } from './keyed-storage.ts'
 import { damagedEntry } from './record.ts'
-import type { ConnectionStorage } from './storage.ts'
 
 /** One saved token: its own id, and what was written. */
 export interface Entry {
@@ -37,18 +34,20 @@ interface Pointer {
  * pointer, and with it the old connection, as it was; and a read takes two look-ups, not a walk through all keys.
  *
  * The pointer is only a short cut to the newest entry: it is removed under a mark, and whoever finds the mark, or a
- * pointer to nothing, looks at the entries themselves. Decision 20 has the argument.
+ * pointer to nothing, looks at the entries themselves. Decision 16 has the argument.
  *
  * Every method throws `ConnectionStoreError` (`storage_failed`) when the storage throws or returns no usable value.
  */
 export class Entries {
-  readonly #storage: ConnectionStorage
-  readonly #base: string
+  readonly #storage: KeyedStorage
 
-  /** @param base what every storage key begins with, without a colon at its end. */
-  constructor(storage: ConnectionStorage, base: string) {
+  constructor(storage: KeyedStorage) {
     this.#storage = storage
-    this.#base = base
+  }
+
+  /** The same entries, whose errors do not quote these secrets. Used wherever a token is known. */
+  hiding(secrets: readonly string[]): Entries {
+    return new Entries(this.#storage.hiding(secrets))
   }
 
   /** The current entry of a connection; undefined when there is none. */
@@ -58,11 +57,11 @@ export class Entries {
       const pointer = await this.#pointer(key)
       if (pointer === 'damaged') throw damagedEntry(key)
       if (pointer !== undefined && pointer.current !== gone) {
-        const value = await this.#get(key, this.#entryAt(key, pointer.current))
+        const value = await this.#storage.get(key, pointer.current)
         if (value !== undefined) return { id: pointer.current, value }
         // Revoked, or replaced since the pointer was read: only the pointer can tell.
         gone = pointer.current
-      } else if (pointer !== undefined || (await this.#get(key, this.#markAt(key))) !== undefined) {
+      } else if (pointer !== undefined || (await this.#storage.get(key, 'removing')) !== undefined) {
         return this.#newest(key)
       } else if (wasAbsent) {
         return undefined
@@ -76,26 +75,25 @@ export class Entries {
   /**
    * Makes a value the current entry of a connection, and removes the one before.
    *
-   * @param secrets what must not be quoted from an error of the storage.
    * @returns the entry of a newer login when this is a retry and there is one: it stays.
    */
-  async write(key: string, value: string, save: Save, secrets: readonly string[] = []): Promise<Entry | undefined> {
+  async write(key: string, value: string, save: Save): Promise<Entry | undefined> {
     const id = newEntryId(save.startedAt)
     const leftovers = [...save.tried]
     save.tried.push(id)
-    await this.#set(key, this.#entryAt(key, id), value, secrets)
+    await this.#storage.set(key, id, value)
     // A damaged pointer counts as none where it is about to be overwritten: a new login repairs it.
     const pointer = await this.#pointer(key)
     const before = pointer === 'damaged' ? undefined : pointer
     if (save.isRetry && before !== undefined && isNewer(before.current, save)) {
-      const newer = await this.#get(key, this.#entryAt(key, before.current))
+      const newer = await this.#storage.get(key, before.current)
       if (newer !== undefined) return this.#giveWay(key, save, { id: before.current, value: newer })
     }
     save.replaces ??= { id: before?.current }
     await this.#point(key, { current: id, previous: before?.current })
     if (save.isRetry) {
       const newer = (await this.#ids(key)).filter((one) => isNewer(one, save)).at(-1)
-      const saved = newer === undefined ? undefined : await this.#get(key, this.#entryAt(key, newer))
+      const saved = newer === undefined ? undefined : await this.#storage.get(key, newer)
       if (newer !== undefined && saved !== undefined) {
         await this.#point(key, { current: newer })
         return this.#giveWay(key, save, { id: newer, value: saved })
@@ -110,56 +108,50 @@ export class Entries {
    * Changes what an entry holds, as long as it is the current one of its connection. What has been saved in between
    * stays: it has an id of its own.
    */
-  async rewrite(key: string, id: EntryId, value: string, secrets: readonly string[] = []): Promise<void> {
-    await this.#set(key, this.#entryAt(key, id), value, secrets)
+  async rewrite(key: string, id: EntryId, value: string): Promise<void> {
+    await this.#storage.set(key, id, value)
     const pointer = await this.#pointer(key)
     if (pointer === 'damaged' || pointer?.current === id) return
     // Replaced or removed meanwhile: it must not come back. Without a pointer but with the mark, a removal decides.
-    if (pointer === undefined && (await this.#get(key, this.#markAt(key))) !== undefined) return
-    await this.#remove(key, this.#entryAt(key, id))
+    if (pointer === undefined && (await this.#storage.get(key, 'removing')) !== undefined) return
+    await this.#storage.remove(key, id)
   }
 
   /** Removes one entry, and the pointer if it names that one. */
   async removeEntry(key: string, id: EntryId): Promise<void> {
-    await this.#remove(key, this.#entryAt(key, id))
+    await this.#storage.remove(key, id)
     await this.#removePointer(key, new Set([id]))
   }
 
   /** Removes a connection with everything that half-finished saves and removals may have left of it. */
   async removeAll(key: string): Promise<void> {
     const pointer = await this.#pointer(key)
-    const start = `${this.#base}:${key}:`
-    const names: string[] = []
-    for await (const name of this.#names(key, start)) names.push(name)
-    const dead = new Set(names.map((name) => name.slice(start.length)))
+    const dead = new Set<string>()
+    for await (const place of this.#storage.places(key)) dead.add(place)
+    const places = [...dead].filter((place) => place !== 'current')
     if (pointer !== undefined && pointer !== 'damaged') dead.add(pointer.current)
-    const entries = names.filter((name) => name !== this.#pointerAt(key))
-    await Promise.all(entries.map((name) => this.#remove(key, name)))
+    await Promise.all(places.map((place) => this.#storage.remove(key, place)))
     await this.#removePointer(key, dead)
   }
 
   /** The keys of the connections that there are. */
-  async *keys(): AsyncGenerator<string, void, undefined> {
-    const start = `${this.#base}:`
-    for await (const name of this.#names(undefined, start)) {
-      const key = name.endsWith(pointerEnd) ? name.slice(start.length, -pointerEnd.length) : undefined
-      if (isConnectionKey(key)) yield key
-    }
+  keys(): AsyncGenerator<string, void, undefined> {
+    return this.#storage.keys()
   }
 
   async #tidy(key: string, id: EntryId, superseded: readonly (EntryId | undefined)[]): Promise<void> {
     // A removal at the same time may have pointed at this entry already.
     const ids = new Set(superseded.filter((old) => old !== undefined).filter((old) => old !== id))
-    await Promise.all(Array.from(ids, (old) => this.#remove(key, this.#entryAt(key, old))))
+    await Promise.all(Array.from(ids, (old) => this.#storage.remove(key, old)))
     // Of two saves at once, the one whose pointer was overwritten may be unknown to the other.
     const now = await this.#pointer(key)
     if (now === undefined || now === 'damaged' || ids.has(now.current) || byAge(now.current, id) <= 0) return
-    await this.#remove(key, this.#entryAt(key, id))
+    await this.#storage.remove(key, id)
   }
 
   /** Takes the entries of a retry back, because there is a newer login. */
   async #giveWay(key: string, save: Save, newer: Entry): Promise<Entry> {
-    await Promise.all(save.tried.map((id) => this.#remove(key, this.#entryAt(key, id)))).catch(() => {})
+    await Promise.all(save.tried.map((id) => this.#storage.remove(key, id))).catch(() => {})
     return newer
   }
 
@@ -174,19 +166,19 @@ export class Entries {
       return pointer !== undefined && (pointer === 'damaged' || dead.has(pointer.current))
     }
     if (!(await isDead())) return
-    await this.#set(key, this.#markAt(key), '1')
+    await this.#storage.set(key, 'removing', '1')
     if (await isDead()) {
-      await this.#remove(key, this.#pointerAt(key))
+      await this.#storage.remove(key, 'current')
       await this.#restorePointer(key, dead)
     }
-    await this.#remove(key, this.#markAt(key))
+    await this.#storage.remove(key, 'removing')
   }
 
   async #restorePointer(key: string, dead: ReadonlySet<string>): Promise<void> {
     for (let written: EntryId | undefined; ; ) {
       const ids = await this.#ids(key)
       const risen = ids.filter((id) => dead.has(id))
-      await Promise.all(risen.map((id) => this.#remove(key, this.#entryAt(key, id))))
+      await Promise.all(risen.map((id) => this.#storage.remove(key, id)))
       const [newest, previous] = ids.filter((id) => !dead.has(id)).reverse()
       if (newest === undefined || newest === written) return
       await this.#point(key, { current: newest, previous })
@@ -196,7 +188,7 @@ export class Entries {
 
   async #newest(key: string): Promise<Entry | undefined> {
     for (const id of (await this.#ids(key)).reverse()) {
-      const value = await this.#get(key, this.#entryAt(key, id))
+      const value = await this.#storage.get(key, id)
       if (value !== undefined) return { id, value }
     }
     return undefined
@@ -204,85 +196,18 @@ export class Entries {
 
   /** The ids of all entries of a connection, oldest first. */
   async #ids(key: string): Promise<EntryId[]> {
-    const start = `${this.#base}:${key}:`
     const ids = new Set<EntryId>()
-    for await (const name of this.#names(key, start)) {
-      const id = name.slice(start.length)
-      if (idPattern.test(id)) ids.add(id)
-    }
+    for await (const place of this.#storage.places(key)) if (idPattern.test(place)) ids.add(place)
     return [...ids].sort(byAge)
   }
 
-  async *#names(key: string | undefined, start: string): AsyncGenerator<string, void, undefined> {
-    try {
-      const names: unknown = await this.#storage.getKeys(start)
-      if (isError(names)) throw names
-      for await (const name of names as Iterable<string> | AsyncIterable<string>) if (name.startsWith(start)) yield name
-    } catch (thrown) {
-      throw storageFailed(key, thrown)
-    }
-  }
-
   async #pointer(key: string): Promise<Pointer | 'damaged' | undefined> {
-    return toPointer(await this.#get(key, this.#pointerAt(key)))
+    return toPointer(await this.#storage.get(key, 'current'))
   }
 
   async #point(key: string, pointer: Pointer): Promise<void> {
-    await this.#set(key, this.#pointerAt(key), JSON.stringify(pointer))
+    await this.#storage.set(key, 'current', JSON.stringify(pointer))
   }
-
-  async #get(key: string, name: string): Promise<unknown> {
-    return await this.#ask(key, async () => {
-      const value = await this.#storage.getItem(name)
-      if (value === null || value === undefined) return undefined
-      if (typeof value === 'string' || typeof value === 'object') return value
-      throw new TypeError(`getItem returned a ${typeof value} instead of text.`)
-    })
-  }
-
-  #set(key: string, name: string, value: string, secrets: readonly string[] = []): Promise<unknown> {
-    return this.#ask(key, () => this.#storage.setItem(name, value), secrets)
-  }
-
-  #remove(key: string, name: string): Promise<unknown> {
-    return this.#ask(key, () => this.#storage.removeItem(name))
-  }
-
-  #pointerAt(key: string): string {
-    return `${this.#base}:${key}${pointerEnd}`
-  }
-
-  #markAt(key: string): string {
-    return `${this.#base}:${key}:removing`
-  }
-
-  #entryAt(key: string, id: EntryId): string {
-    return `${this.#base}:${key}:${id}`
-  }
-
-  /** Some drivers return an error instead of throwing it, for example when there are no file descriptors left. */
-  async #ask(key: string, question: () => unknown, secrets: readonly string[] = []): Promise<unknown> {
-    try {
-      const value = await question()
-      if (isError(value)) throw value
-      return value
-    } catch (thrown) {
-      throw storageFailed(key, thrown, secrets)
-    }
-  }
-}
-
-const pointerEnd = ':current'
-
-function storageFailed(key: string | undefined, thrown: unknown, secrets: readonly string[] = []) {
-  const cause = safeCause(thrown, secrets)
-  const whose = key === undefined ? 'of the connections' : `of the connection "${key}"`
-  return new ConnectionStoreError(`The storage ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
-    reason: 'storage_failed',
-    key,
-    cause,
-    hint: 'Check that the storage can be reached, then try again.',
-  })
 }
 
 /** Whether an entry was saved by somebody else after the first try of this save. */

@@ -1,7 +1,7 @@
-import { ConnectionStore } from './connection-store.ts'
-import type { ConnectionStorage } from './storage.ts'
+import { ConnectionStore } from './connections/connection-store.ts'
+import type { ConnectionStorage } from './connections/storage.ts'
 
-export type { ConnectionStorage, StorageKeys } from './storage.ts'
+export type { ConnectionStorage, StorageKeys } from './connections/storage.ts'
 
 export interface StorageTestsOptions {
   /**

@@ -1,5 +1,7 @@
-import { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import type { Me } from '../../models/me.ts'
+import { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import { isObject } from '../json.ts'
+import type { Me } from '../models/me.ts'
 import { connectionKey } from './connection-key.ts'
 
 /** An application, organization or user of a connection. */
@@ -95,4 +97,23 @@ export async function connectionOf(
 function party(id: unknown, name: unknown): ConnectionParty | undefined {
   if (typeof id !== 'string' || id === '' || /\p{Surrogate}/u.test(id)) return undefined
   return { id, ...(typeof name === 'string' && name !== '' && { name }) }
+}
+
+/** A copy, as it will be read: what JSON cannot hold is refused or left out now, not found missing later. */
+export function checkMetadata(metadata: unknown): ConnectionMetadata {
+  const copy = isObject(metadata) ? jsonCopy(metadata) : undefined
+  if (isObject(copy)) return copy
+  throw new InvalidArgumentError(
+    'metadata',
+    '`metadata` must be a JSON object.',
+    'Pass an object of strings, numbers, booleans, null, lists and objects.',
+  )
+}
+
+function jsonCopy(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value))
+  } catch {
+    return undefined
+  }
 }

@@ -1,6 +1,6 @@
-import type { Actor } from '../../actor.ts'
-import type { ConnectionStoreError } from '../../errors/connection-store-error.ts'
-import { watch } from '../../http/hooks.ts'
+import type { Actor } from '../actor.ts'
+import type { ConnectionStoreError } from '../errors/connection-store-error.ts'
+import { notify } from '../http/hooks.ts'
 import type { Connection } from './connection.ts'
 
 /** Which connections to list: those that match everything given. Ids, as `/me` names them. */
@@ -49,7 +49,7 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
   /** Each connection. A storage that names a key twice (as Redis may while it resizes its table) makes it come twice. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Connection, void, undefined> {
     for await (const { connection, error } of this.#read()) {
-      if (error !== undefined) watch(() => this.#options.onUnreadable?.(error))
+      if (error !== undefined) notify(() => this.#options.onUnreadable?.(error))
       if (connection !== undefined) yield connection
     }
   }
@@ -80,7 +80,7 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
       if (connection !== undefined) connections.set(connection.key, connection)
       if (error === undefined || unreadable.has(error.key)) continue
       unreadable.set(error.key, error)
-      watch(() => this.#options.onUnreadable?.(error))
+      notify(() => this.#options.onUnreadable?.(error))
     }
     return {
       connections: [...connections.values()].sort((one, other) => one.connectedAt - other.connectedAt),

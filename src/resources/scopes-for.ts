@@ -1,14 +1,14 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { type OperationId, operations } from '../resources/operations.ts'
 import type { Scope } from '../scopes.ts'
+import { type OperationId, operations } from './operations.ts'
 
 /**
- * The scopes that some operations need together, each once, in the order of the operations: what to ask for at login.
+ * Returns the scopes that the given operations need, without duplicates. Pass them to `startLogin`.
  *
  * @example
  * await app.startLogin({ scope: scopesFor('conversations.list', 'messages.create'), actor: 'self' })
  *
- * @throws InvalidArgumentError for an id that is no operation of this package.
+ * @throws InvalidArgumentError for an unknown operation id.
  */
 export function scopesFor(...operationIds: OperationId[]): Scope[] {
   const scopes = new Set<Scope>()

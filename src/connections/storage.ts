@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../../errors/index.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 
 /**
  * Where connections are kept: any storage of this shape, such as one of `unstorage`. Its methods may be synchronous. An
@@ -7,6 +7,10 @@ import { InvalidArgumentError } from '../../errors/index.ts'
  *
  * It must show at once what was written last, to every process: a cache or an eventually consistent storage in front of
  * it makes revoked connections live on and new ones vanish. It needs no transactions, locks or compare-and-swap.
+ *
+ * Restoring an old snapshot brings back connections that were removed since, and replaces newer tokens by those of the
+ * snapshot. A token that was revoked is removed again after its first call; a connection that your app removed works again
+ * until you remove it once more.
  */
 export interface ConnectionStorage {
   /** The value, or a promise of it; null or undefined when there is none. A value may come back JSON-parsed. */

@@ -1,0 +1,30 @@
+/**
+ * The entry point `./sandbox`. src/sandbox/ is a local implementation of the service, written from its documents alone:
+ * it shares no path, schema or table with the client, so that each checks the other. Its imports point one way:
+ *
+ * - cli.ts, command-line.ts, start-sandbox.ts, state.ts and tokens.ts import everything below;
+ * - server/ receives requests and imports oauth/, operations/ and faults/;
+ * - oauth/ (authorization and tokens) and operations/ (the API behind a token) handle routes, without each other;
+ * - service.ts, incoming-request.ts, http-error.ts and the settings are what the layers above share;
+ * - data/ and faults/ import nothing but unknown-keys.ts.
+ */
+export type {
+  Attachment as SandboxAttachment,
+  Contact as SandboxContact,
+  Conversation as SandboxConversation,
+  ConversationAssignee as SandboxConversationAssignee,
+  Group as SandboxGroup,
+  LooseRecord as SandboxRecord,
+  Member as SandboxMember,
+  Message as SandboxMessage,
+  Organization as SandboxOrganization,
+  OrganizationSettings as SandboxOrganizationSettings,
+  User as SandboxUser,
+} from './sandbox/data/shapes.ts'
+export type { Fault, FaultRule, Faults } from './sandbox/faults/fault.ts'
+export type { RecordedRequest } from './sandbox/incoming-request.ts'
+export type { SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
+export type { EffectiveWrite } from './sandbox/service.ts'
+export { createSandbox, type Sandbox, startSandbox } from './sandbox/start-sandbox.ts'
+export type { OrganizationState, SandboxState } from './sandbox/state.ts'
+export type { TokenOptions } from './sandbox/tokens.ts'
