@@ -12,7 +12,7 @@ export interface IncomingRequest {
 /** A request that the sandbox received. */
 export interface RecordedRequest {
   readonly method: string
-  /** Path without the query, percent-encoded as it was sent. */
+  /** Percent-encoded path, without the query. */
   readonly path: string
   /** Decoded query parameters. A parameter that was sent more than once is an array. */
   readonly query: Record<string, string | string[]>
