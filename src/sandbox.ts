@@ -1,13 +1,12 @@
-/**
- * The entry point `./sandbox`. src/sandbox/ is a local implementation of the service, written from its documents alone:
- * it shares no path, schema or table with the client, so that each checks the other. Its imports point one way:
- *
- * - cli.ts, command-line.ts, start-sandbox.ts, state.ts and tokens.ts import everything below;
- * - server/ receives requests and imports oauth/, operations/ and faults/;
- * - oauth/ (authorization and tokens) and operations/ (the API behind a token) handle routes, without each other;
- * - service.ts, incoming-request.ts, http-error.ts and the settings are what the layers above share;
- * - data/ and faults/ import nothing but unknown-keys.ts.
- */
+// src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
+// table with the client, so that each checks the other. Its imports point one way, from the top of this list down:
+//
+// 1. cli.ts, command-line.ts, start-sandbox.ts, state.ts and tokens.ts
+// 2. server/
+// 3. oauth/ and operations/, neither of which imports the other
+// 4. service.ts, incoming-request.ts, http-error.ts, sandbox-settings.ts and sandbox-options.ts
+// 5. data/, faults/ and unknown-keys.ts
+
 export type {
   Attachment as SandboxAttachment,
   Contact as SandboxContact,

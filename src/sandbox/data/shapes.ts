@@ -1,10 +1,8 @@
-/**
- * The sandbox's data: what the service stores, and sample data to start with. This folder imports nothing from the rest
- * of the sandbox.
- *
- * The shapes below are those of the samples in the reference, section 2. The samples do not say which fields are
- * nullable; the nullable ones here are the sandbox's choice.
- */
+// src/sandbox/data holds what the service stores, and the sample data it starts with. It imports nothing from other
+// folders.
+
+// The shapes are those of the samples in the reference, section 2. The samples do not say which fields are nullable;
+// the nullable ones here are the sandbox's choice.
 
 /** A customer, an author or a team member, as embedded in other shapes (reference, section 2). */
 export interface User {

@@ -1,4 +1,6 @@
-/** Faults that a test injects. This folder knows responses but not the service, and imports nothing of it. */
+// src/sandbox/faults holds the faults that a test injects. It knows responses but not the service, and must not import
+// the rest of the sandbox, except unknown-keys.ts.
+
 import type { Fault } from './fault.ts'
 
 /** What a client receives: a response, or a connection that is dropped. */

@@ -1,3 +1,6 @@
+// src/sandbox/oauth holds the routes of a login: authorization, consent and code exchange. It must not import the
+// sandbox's operations, faults or server.
+
 import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
 import { badRequest, HttpError } from '../http-error.ts'
@@ -8,12 +11,7 @@ import { consentPage, errorPage } from './consent-page.ts'
 import { parameter } from './parameters.ts'
 import { AuthorizationError, redirect, redirectLocation } from './redirect.ts'
 
-/**
- * oauth/ has the routes of the login: authorization, consent and the token exchange. It must not import server/,
- * operations/ or faults/.
- *
- * This is `GET /api/oauth/authorize` (specification, section 4; reference, section 1, row 1).
- */
+/** Returns the route `GET /api/oauth/authorize` (specification, section 4; reference, section 1, row 1). */
 export function authorizeRoute(service: Service): Route {
   const { app } = service.settings
   const handle = (incoming: IncomingRequest): Response => {
@@ -41,8 +39,8 @@ export function authorizeRoute(service: Service): Route {
 }
 
 /**
- * `POST /api/oauth/authorize/consent` (reference, section 1, row 2), sent as JSON by a program or as a form by the
- * consent page. It checks the whole request again, because a client can send other values than the page showed.
+ * Returns the route `POST /api/oauth/authorize/consent` (reference, section 1, row 2). A program sends JSON and the
+ * consent page a form. The route checks the whole request again, because a client can send other values than the page showed.
  */
 export function consentRoute(service: Service): Route {
   const handle = (incoming: IncomingRequest): Response => {

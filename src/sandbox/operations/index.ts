@@ -1,3 +1,6 @@
+// src/sandbox/operations holds the API that an access token gives access to, one file per resource. It must not import
+// the sandbox's logins, faults or server.
+
 import { badRequest } from '../http-error.ts'
 import { type IncomingRequest, mediaType, parseJsonObject, type Route } from '../incoming-request.ts'
 import type { Service } from '../service.ts'
@@ -11,11 +14,7 @@ import { recordOperations } from './records.ts'
 import type { OperationContext, ServiceOperation } from './service-operation.ts'
 import { userOperations } from './users.ts'
 
-/**
- * operations/ has the API behind an access token, one file per resource. It must not import server/, oauth/ or faults/.
- *
- * Returns a route for each operation.
- */
+/** Returns a route for each operation. */
 export function operationRoutes(service: Service): Route[] {
   return operations.map((operation) => operationRoute(service, operation))
 }

@@ -1,3 +1,6 @@
+// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers
+// to the responses. Only start-sandbox.ts imports it.
+
 import { randomUUID } from 'node:crypto'
 import { applyFault, type ResponseOrDrop, statusResponse } from '../faults/apply-fault.ts'
 import type { Fault } from '../faults/fault.ts'
@@ -6,10 +9,7 @@ import { type IncomingRequest, type RecordedRequest, readIncomingRequest } from 
 import type { Service } from '../service.ts'
 import { createRouter } from './router.ts'
 
-/**
- * server/ receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers to the
- * responses. Only sandbox.ts imports it.
- */
+/** Returns what the client receives for a request. */
 export type RequestHandler = (request: Request) => Promise<ResponseOrDrop>
 
 export interface RequestHandlerParts {
