@@ -1,3 +1,12 @@
+// src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
+// table with the client, so that each checks the other. Its imports point one way, from the top of this list down:
+//
+// 1. cli.ts, command-line.ts, start-sandbox.ts, state.ts and tokens.ts
+// 2. server/
+// 3. oauth/ and operations/, neither of which imports the other
+// 4. service.ts, incoming-request.ts, http-error.ts, sandbox-settings.ts and sandbox-options.ts
+// 5. data/, faults/ and unknown-keys.ts
+
 export type {
   Attachment as SandboxAttachment,
   Contact as SandboxContact,
@@ -12,9 +21,9 @@ export type {
   User as SandboxUser,
 } from './sandbox/data/shapes.ts'
 export type { Fault, FaultRule, Faults } from './sandbox/faults/fault.ts'
-export type { RecordedRequest } from './sandbox/http/exchange.ts'
-export type { SandboxApp, SandboxOptions } from './sandbox/options.ts'
-export { createSandbox, type Sandbox, startSandbox } from './sandbox/sandbox.ts'
+export type { RecordedRequest } from './sandbox/incoming-request.ts'
+export type { SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
 export type { EffectiveWrite } from './sandbox/service.ts'
+export { createSandbox, type Sandbox, startSandbox } from './sandbox/start-sandbox.ts'
 export type { OrganizationState, SandboxState } from './sandbox/state.ts'
 export type { TokenOptions } from './sandbox/tokens.ts'

@@ -1,38 +1,41 @@
 import { parseArgs } from 'node:util'
-import { defaultRedirectUris, type SandboxOptions } from './options.ts'
+import type { SandboxOptions } from './sandbox-options.ts'
+import { defaultRedirectUris } from './sandbox-settings.ts'
 
 export const help = `Usage: support-workspace-sdk sandbox [options]
 
-Starts a local copy of the service to develop and test against.
+Starts a local copy of the service for development and tests.
 
 Options:
-  --port <number>            Port to listen on, 0 for any free one (default: 4010)
+  --port <number>            Port to listen on; 0 picks a free one (default: 4010)
   --host <address>           Address to listen on (default: 127.0.0.1)
-  --conversations <number>   Conversations of each organization (default: 120)
-  --auto-consent <answer>    Answer the consent screen by itself: allow or deny
-  --redirect-uri <uri>       Register one more redirect URI; can be repeated
-  --no-cors                  Answer without CORS headers
-  --help                     Show this text
+  --conversations <number>   Number of conversations in each organization (default: 120)
+  --auto-consent <decision>  Skip the consent page: allow or deny access
+  --redirect-uri <uri>       Register another redirect URI; can be repeated
+  --no-cors                  Send no CORS headers
+  -h, --help                 Show this help
 `
 
-/** Something that the person at the command line can put right; its message is one sentence. */
+/** An error in the command-line arguments. */
 export class UsageError extends Error {}
 
-/** What the arguments ask for. Throws a {@link UsageError} when they make no sense. */
+/** Returns the options in the arguments. Throws a {@link UsageError} if they are invalid. */
 export function readArguments(args: readonly string[]): 'help' | SandboxOptions {
-  const { values, positionals } = parse(args)
+  const { values, positionals } = parseCommandLine(args)
   if (values.help) return 'help'
   const [command, surplus] = positionals
   if (command !== 'sandbox') {
     throw new UsageError(
-      command === undefined ? 'Say what to start: `sandbox`.' : `There is no command \`${command}\`.`,
+      command === undefined
+        ? 'A command is required. Run `support-workspace-sdk sandbox`.'
+        : `Unknown command \`${command}\`. Run \`support-workspace-sdk sandbox\`.`,
     )
   }
-  if (surplus !== undefined) throw new UsageError(`\`sandbox\` takes no argument \`${surplus}\`.`)
-  const conversations = wholeNumber('conversations', values.conversations)
-  const autoConsent = consent(values['auto-consent'])
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument \`${surplus}\`. Pass options only.`)
+  const conversations = readInteger('conversations', values.conversations)
+  const autoConsent = readConsent(values['auto-consent'])
   return {
-    port: wholeNumber('port', values.port) ?? 4010,
+    port: readInteger('port', values.port) ?? 4010,
     ...(values.host !== undefined && { host: values.host }),
     ...(conversations !== undefined && { conversations }),
     ...(autoConsent !== undefined && { autoConsent }),
@@ -51,13 +54,13 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-function parse(args: readonly string[]): ReturnType<typeof parseStrictly> {
+function parseCommandLine(args: readonly string[]): ReturnType<typeof parseStrictly> {
   try {
     return parseStrictly(args)
   } catch (error) {
-    // Only the first sentence: the rest explains how to pass arguments that begin with a dash.
+    // Keeps only the first sentence. The rest explains how to pass arguments that begin with a dash.
     const [sentence] = String(error instanceof Error ? error.message : error).split(/\.\s|\n/)
-    throw new UsageError(`${sentence?.replace(/\.$/, '')}.`)
+    throw new UsageError(`${sentence?.replace(/\.$/, '')}. Run with --help to list the options.`)
   }
 }
 
@@ -65,13 +68,13 @@ function parseStrictly(args: readonly string[]) {
   return parseArgs({ args: [...args], options, allowPositionals: true })
 }
 
-function wholeNumber(name: string, text: string | undefined): number | undefined {
+function readInteger(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} takes a whole number, not \`${text}\`.`)
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be an integer of at least 0, not \`${text}\`.`)
   return Number(text)
 }
 
-function consent(answer: string | undefined): 'allow' | 'deny' | undefined {
-  if (answer === undefined || answer === 'allow' || answer === 'deny') return answer
-  throw new UsageError(`--auto-consent takes \`allow\` or \`deny\`, not \`${answer}\`.`)
+function readConsent(decision: string | undefined): 'allow' | 'deny' | undefined {
+  if (decision === undefined || decision === 'allow' || decision === 'deny') return decision
+  throw new UsageError(`--auto-consent must be \`allow\` or \`deny\`, not \`${decision}\`.`)
 }

@@ -1,35 +1,43 @@
+import { Grants } from './data/grants.ts'
 import { seedWorkspaces } from './data/seed.ts'
 import type { Workspace } from './data/workspace.ts'
-import { Grants } from './oauth/grants.ts'
-import type { Settings } from './options.ts'
+import type { SandboxSettings } from './sandbox-settings.ts'
 
 /** A write that took effect. */
 export interface EffectiveWrite {
-  /** The service's name for it, such as `createMessage`. */
+  /** The service's name for the operation, such as `createMessage`. */
   readonly operation: string
   readonly path: string
   /** In milliseconds since the epoch, on the sandbox's clock. */
   readonly at: number
 }
 
-/** All that the service knows. */
+/** Everything that the service stores: its organizations, codes, tokens and the log of writes. */
 export class Service {
-  readonly settings: Settings
+  readonly settings: SandboxSettings
   readonly workspaces: ReadonlyMap<string, Workspace>
-  readonly home: Workspace
+  readonly firstWorkspace: Workspace
   readonly grants = new Grants()
   readonly writes: EffectiveWrite[] = []
 
-  constructor(settings: Settings) {
+  constructor(settings: SandboxSettings) {
     this.settings = settings
     const workspaces = seedWorkspaces(settings.counts)
-    const [home] = workspaces
-    if (home === undefined) throw new TypeError('The sandbox needs at least one organization.')
-    this.home = home
+    const [firstWorkspace] = workspaces
+    if (firstWorkspace === undefined) throw new TypeError('The sandbox needs at least one organization.')
+    this.firstWorkspace = firstWorkspace
     this.workspaces = new Map(workspaces.map((workspace) => [workspace.organization.id, workspace]))
   }
 
-  /** The sandbox's clock in epoch seconds, the unit of the service's timestamps (specification, section 1). */
+  /** Returns the organization with this id. Throws a `TypeError` if there is none. */
+  workspace(organizationId: string): Workspace {
+    const workspace = this.workspaces.get(organizationId)
+    if (workspace !== undefined) return workspace
+    const ids = [...this.workspaces.keys()].join(', ')
+    throw new TypeError(`The sandbox has no organization ${JSON.stringify(organizationId)}. Use one of: ${ids}.`)
+  }
+
+  /** Returns the time on the sandbox's clock in epoch seconds, the unit of timestamps (specification, section 1). */
   seconds(): number {
     return Math.floor(this.settings.now() / 1_000)
   }

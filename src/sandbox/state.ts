@@ -10,7 +10,7 @@ import type {
 import type { Workspace } from './data/workspace.ts'
 import type { EffectiveWrite, Service } from './service.ts'
 
-/** What the service keeps about one organization, as copies: changing them changes nothing. Lists are in list order. */
+/** The stored data of one organization. Every value is a copy; lists are in the order of the service's lists. */
 export interface OrganizationState {
   readonly organization: Organization
   readonly settings: OrganizationSettings
@@ -19,37 +19,31 @@ export interface OrganizationState {
   readonly members: Member[]
   readonly tasks: LooseRecord[]
   readonly segments: LooseRecord[]
-  /** The messages of a conversation, most recent first; empty for an unknown one. */
+  /** Returns the messages of a conversation, most recent first. Returns an empty array for an unknown id. */
   messages(conversationId: string): Message[]
-  /** The notes of a conversation, most recent first; empty for an unknown one. */
+  /** Returns the notes of a conversation, most recent first. Returns an empty array for an unknown id. */
   notes(conversationId: string): Message[]
 }
 
-/** What the service keeps, read behind its API. Without {@link SandboxState.of} it is the first organization's. */
+/** The stored data, read without the API. Without {@link SandboxState.of} it is the first organization's. */
 export interface SandboxState extends OrganizationState {
   readonly organizations: Organization[]
-  /** Every write that took effect so far, in order: what a client believes can be compared with what happened. */
+  /** Every write that took effect, oldest first, to compare with what a client reported. */
   readonly writes: EffectiveWrite[]
-  /** How many access tokens are good. */
+  /** Number of valid access tokens. */
   readonly tokens: number
-  /** The state of another organization. Throws a `TypeError` when there is none with this id. */
+  /** Returns the state of another organization. Throws a `TypeError` for an unknown id. */
   of(organizationId: string): OrganizationState
 }
 
 export function createState(service: Service): SandboxState {
-  const state = organizationState(service.home)
+  const state = organizationState(service.firstWorkspace)
   return Object.defineProperties(state, {
     organizations: getter(() => [...service.workspaces.values()].map(({ organization }) => organization)),
     writes: getter(() => service.writes),
     tokens: getter(() => service.grants.tokenCount),
-    of: { value: (id: string) => organizationState(workspaceOf(service, id)) },
+    of: { value: (id: string) => organizationState(service.workspace(id)) },
   }) as SandboxState
-}
-
-export function workspaceOf(service: Service, organizationId: string): Workspace {
-  const workspace = service.workspaces.get(organizationId)
-  if (workspace === undefined) throw new TypeError(`The sandbox has no organization ${JSON.stringify(organizationId)}.`)
-  return workspace
 }
 
 function organizationState(workspace: Workspace): OrganizationState {

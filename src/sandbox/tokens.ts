@@ -1,27 +1,50 @@
 import type { Member } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
-import { memberWithRole } from './oauth/decision.ts'
-import { checkScopes } from './options.ts'
+import { checkScopes } from './sandbox-settings.ts'
 import type { Service } from './service.ts'
-import { workspaceOf } from './state.ts'
+import { rejectUnknownKeys } from './unknown-keys.ts'
 
-/** What a token is to be bound to. */
+/** Options of `sandbox.issueToken`: what the token is bound to. */
 export interface TokenOptions {
-  /** Default: `'app'`. */
+  /**
+   * Whether the token acts as the app or as a person.
+   * @default 'app'
+   */
   actor?: 'app' | 'self'
-  /** Granted scopes; for `self` less what the person's role may not have. Default: all that the app declares. */
+  /**
+   * Granted scopes. A `self` token can use only those that the person's role allows.
+   * @default every scope that the app declares
+   */
   scopes?: readonly string[]
-  /** Organization id. Default: the first organization. */
+  /**
+   * Organization id.
+   * @default the first organization
+   */
   organization?: string
-  /** Membership id of the person that a `self` token acts as. Default: the first member with `role`. */
+  /**
+   * Membership id of the person that a `self` token acts as.
+   * @default the first member with `role`
+   */
   member?: string
-  /** Role of the person that a `self` token acts as, `'admin'` being the owner. Default: `'admin'`. */
+  /**
+   * Role of the person that a `self` token acts as. The first `'admin'` is the owner. Ignored with `member`.
+   * @default 'admin'
+   */
   role?: 'admin' | 'moderator' | 'agent'
 }
 
+const tokenOptionNames: Record<keyof TokenOptions, true> = {
+  actor: true,
+  scopes: true,
+  organization: true,
+  member: true,
+  role: true,
+}
+
 export function issueToken(service: Service, options: TokenOptions = {}): string {
+  rejectUnknownKeys('option of `issueToken`:', options, Object.keys(tokenOptionNames))
   const { actor = 'app', scopes = service.settings.app.scopes, organization, member, role = 'admin' } = options
-  const workspace = organization === undefined ? service.home : workspaceOf(service, organization)
+  const workspace = organization === undefined ? service.firstWorkspace : service.workspace(organization)
   return service.grants.addToken({
     actor,
     scopes: checkScopes(scopes),
@@ -31,8 +54,13 @@ export function issueToken(service: Service, options: TokenOptions = {}): string
 }
 
 function personFor(workspace: Workspace, membershipId: string | undefined, role: string): Member {
-  const person = membershipId === undefined ? memberWithRole(workspace, role) : workspace.members.get(membershipId)
+  const person = membershipId === undefined ? workspace.memberWithRole(role) : workspace.members.get(membershipId)
   if (person !== undefined) return person
-  const wanted = membershipId === undefined ? `with the role ${role}` : `with the membership id ${membershipId}`
-  throw new TypeError(`The organization ${workspace.organization.id} has no member ${wanted}.`)
+  const where = `The organization ${workspace.organization.id} has no member with the`
+  if (membershipId !== undefined) {
+    throw new TypeError(`${where} membership id ${membershipId}. Use an id from \`sandbox.state.members\`.`)
+  }
+  const members = workspace.members.all().filter(({ archived }) => !archived)
+  const roles = [...new Set(members.map((member) => member.role))]
+  throw new TypeError(`${where} role ${role}. Use one of: ${roles.join(', ')}.`)
 }

@@ -1,23 +1,31 @@
 import { describe, expect, test } from 'vitest'
-import { allScopes } from '../../src/sandbox/scopes.ts'
-import { authorize, authorizeParameters, call, postForm, redirected, redirectUri, useSandboxes } from './helpers.ts'
+import { allScopes } from '../../src/sandbox/data/scope-catalog.ts'
+import {
+  authorize,
+  authorizeParameters,
+  call,
+  postForm,
+  redirectParameters,
+  redirectUri,
+  useSandboxes,
+} from './helpers.ts'
 
 const start = useSandboxes()
 
-describe('a request for authorization that cannot be trusted', () => {
+describe('an authorization request with an untrusted client or redirect URI', () => {
   test.each([
     ['an unknown app', { client_id: 'app_other' }],
     ['no app', { client_id: undefined }],
     ['an unregistered redirect URI', { redirect_uri: 'http://localhost:3000/elsewhere' }],
-    ['a redirect URI that only begins like a registered one', { redirect_uri: `${redirectUri}/more` }],
+    ['a redirect URI that only starts like a registered one', { redirect_uri: `${redirectUri}/more` }],
     ['no redirect URI', { redirect_uri: undefined }],
-  ])('with %s gets an error page and no redirect', async (_, changes) => {
+  ])('gets an error page and no redirect for %s', async (_, changes) => {
     const sandbox = await start()
     const response = await authorize(sandbox, changes)
     expect(response.status).toBe(400)
     expect(response.headers.get('location')).toBeNull()
     expect(response.headers.get('content-type')).toContain('text/html')
-    expect(await response.text()).toContain('This request cannot go on')
+    expect(await response.text()).toContain('Invalid authorization request')
   })
 
   test.each([
@@ -25,7 +33,7 @@ describe('a request for authorization that cannot be trusted', () => {
     ['client_id', 'app_other'],
     ['redirect_uri', redirectUri],
     ['redirect_uri', 'https://evil.example/'],
-  ])('with another %s (%s) gets an error page and no redirect', async (name, value) => {
+  ])('gets an error page and no redirect for a second %s (%s)', async (name, value) => {
     const sandbox = await start()
     const parameters = authorizeParameters({ auto: 'allow' })
     parameters.append(name, value)
@@ -34,7 +42,7 @@ describe('a request for authorization that cannot be trusted', () => {
     expect(response.headers.get('location')).toBeNull()
   })
 
-  test('gets the error as JSON when it asks for JSON', async () => {
+  test('gets the error as JSON if it accepts only JSON', async () => {
     const sandbox = await start()
     const response = await authorize(sandbox, { client_id: 'app_other' }, { accept: 'application/json' })
     expect(response.status).toBe(400)
@@ -42,80 +50,80 @@ describe('a request for authorization that cannot be trusted', () => {
   })
 })
 
-describe('a request for authorization with a mistake', () => {
+describe('an invalid authorization request', () => {
   test.each([
     ['no scope', { scope: undefined }, 'invalid_request'],
     ['an empty scope', { scope: '' }, 'invalid_request'],
     ['a scope of separators only', { scope: ' ,' }, 'invalid_scope'],
     ['an unknown scope', { scope: 'conversations:admin' }, 'invalid_scope'],
     ['no challenge', { code_challenge: undefined }, 'invalid_request'],
-    ['a challenge that is no digest', { code_challenge: 'short' }, 'invalid_request'],
+    ['a challenge that is not a digest', { code_challenge: 'short' }, 'invalid_request'],
     ['a challenge of 42 characters', { code_challenge: 'A'.repeat(42) }, 'invalid_request'],
     ['a challenge of 44 characters', { code_challenge: 'A'.repeat(44) }, 'invalid_request'],
     ['a padded challenge', { code_challenge: `${'A'.repeat(42)}=` }, 'invalid_request'],
-    ['a scope that no description may quote', { scope: '"\\é' }, 'invalid_scope'],
+    ['a scope that a description must not quote', { scope: '"\\é' }, 'invalid_scope'],
     ['no challenge method', { code_challenge_method: undefined }, 'invalid_request'],
     ['the plain challenge method', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['an unknown actor', { actor: 'robot' }, 'invalid_request'],
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
-  ])('with %s goes back to the app with the error and the state', async (_, changes, error) => {
+  ])('redirects with the error and the state for %s', async (_, changes, error) => {
     const sandbox = await start()
     const response = await authorize(sandbox, changes)
     expect(response.status).toBe(302)
     expect(response.headers.get('location')?.startsWith(`${redirectUri}?`)).toBe(true)
-    expect(redirected(response)).toMatchObject({ error, state: 'state with spaces & signs' })
+    expect(redirectParameters(response)).toMatchObject({ error, state: 'state with spaces & signs' })
     // RFC 6749, 4.1.2.1: printable ASCII without quotes and backslashes.
-    expect(redirected(response).error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+\.$/)
+    expect(redirectParameters(response).error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+\.$/)
   })
 
-  test('without a state goes back without a state', async () => {
+  test('redirects without a state if it has none', async () => {
     const sandbox = await start()
-    const parameters = redirected(await authorize(sandbox, { state: undefined }))
+    const parameters = redirectParameters(await authorize(sandbox, { state: undefined }))
     expect(parameters.error).toBe('invalid_request')
     expect(parameters).not.toHaveProperty('state')
   })
 
-  test('that sends a parameter twice goes back with invalid_request', async () => {
+  test('redirects with invalid_request for a repeated parameter', async () => {
     const sandbox = await start()
     const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters()}&state=another`
-    expect(redirected(await fetch(url, { redirect: 'manual' })).error).toBe('invalid_request')
+    expect(redirectParameters(await fetch(url, { redirect: 'manual' })).error).toBe('invalid_request')
   })
 
-  test('that asks for more than the app declares goes back with invalid_scope', async () => {
+  test('redirects with invalid_scope for a scope that the app does not declare', async () => {
     const sandbox = await start({ app: { scopes: ['conversations:read'] } })
-    expect(redirected(await authorize(sandbox))).toMatchObject({ error: 'invalid_scope' })
+    expect(redirectParameters(await authorize(sandbox))).toMatchObject({ error: 'invalid_scope' })
   })
 
-  test('with a state that a form could change goes back with invalid_request', async () => {
+  test('redirects with invalid_request for a state that a form could change', async () => {
     const sandbox = await start()
-    expect(redirected(await authorize(sandbox, { state: 'line\nline' })).error).toBe('invalid_request')
+    expect(redirectParameters(await authorize(sandbox, { state: 'line\nline' })).error).toBe('invalid_request')
   })
 })
 
-describe('the consent screen', () => {
-  test('tells who asks for what, as what, and where', async () => {
+describe('the consent page', () => {
+  test('shows the app, the actor, the scopes, the organizations and the roles', async () => {
     const sandbox = await start({ app: { name: 'Night desk', description: 'Answers at night.' } })
     const page = await (await authorize(sandbox, { actor: 'self', scope: 'messages:write' })).text()
-    expect(page).toContain('Night desk asks for access')
+    expect(page).toContain('Night desk requests access')
     expect(page).toContain('Answers at night.')
-    expect(page).toContain('It will act as you')
+    expect(page).toContain('This app will act as you')
     expect(page).toContain('Send, edit and delete messages')
     for (const { display_name } of sandbox.state.organizations) expect(page).toContain(display_name)
     expect(page).toContain('<option value="agent">')
   })
 
-  test('offers an app that acts as itself to admins only', async () => {
+  test('offers only the admin role for an app that acts as itself', async () => {
     const sandbox = await start()
     const page = await (await authorize(sandbox)).text()
-    expect(page).toContain('It will act as itself')
+    expect(page).toContain('This app will act as itself')
     expect(page).not.toContain('<option value="agent">')
   })
 
-  test('promises an app that acts as itself nothing that takes a person', async () => {
+  test('lists only what an app that acts as itself can do', async () => {
     const sandbox = await start()
     const page = await (await authorize(sandbox, { scope: allScopes.join(' ') })).text()
-    const promised = [...page.matchAll(/<li>([^<]+)</g)].map(([, words]) => words)
-    expect(promised).toEqual([
+    const listed = [...page.matchAll(/<li>([^<]+)</g)].map(([, words]) => words)
+    expect(listed).toEqual([
       'Read conversations',
       'Update conversations',
       'Read messages',
@@ -134,14 +142,14 @@ describe('the consent screen', () => {
     expect(page).toContain('<code>messages:write</code>, <code>notes:write</code>, <code>users:write</code>')
   })
 
-  test('says so when an app that acts as itself could do nothing', async () => {
+  test('says that an app that acts as itself could do nothing', async () => {
     const sandbox = await start()
     const page = await (await authorize(sandbox, { scope: 'messages:write' })).text()
     expect(page).not.toContain('<li>')
-    expect(page).toContain('Nothing of what it asks for.')
+    expect(page).toContain('every requested scope requires an app that acts as you')
   })
 
-  test('escapes what it shows', async () => {
+  test('escapes the values that it shows', async () => {
     const sandbox = await start({ app: { name: '<img src=x onerror=alert(1)>' } })
     const page = await (await authorize(sandbox, { state: `"><script>alert('state')</script>&quot;` })).text()
     expect(page).not.toContain('<img')
@@ -149,7 +157,7 @@ describe('the consent screen', () => {
     expect(page).toContain('&#38;quot;')
   })
 
-  test('allows itself its own style and nothing else', async () => {
+  test('allows only its own style', async () => {
     const sandbox = await start()
     const response = await authorize(sandbox)
     const policy = response.headers.get('content-security-policy') ?? ''
@@ -164,7 +172,7 @@ describe('the consent screen', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('is the consent metadata for a program that asks for JSON', async () => {
+  test('is replaced by the consent metadata if the request accepts only JSON', async () => {
     const sandbox = await start()
     const response = await authorize(sandbox, { scope: 'contacts:read,notes:read' }, { accept: 'application/json' })
     expect(await response.json()).toEqual({
@@ -180,16 +188,16 @@ describe('the consent screen', () => {
   })
 })
 
-test('the consent screen is a page for a browser, which takes HTML and JSON', async () => {
+test('sends the consent page to a browser, which accepts HTML and JSON', async () => {
   const sandbox = await start()
   const response = await authorize(sandbox, {}, { accept: 'text/html,application/json;q=0.9,*/*;q=0.8' })
   expect(response.headers.get('content-type')).toContain('text/html')
 })
 
-describe('the decision', () => {
+describe('the consent decision', () => {
   const consent = '/api/oauth/authorize/consent'
 
-  test('to allow, sent by the page, goes back with a code and the same state', async () => {
+  test('redirects with a code and the state after the form allows access', async () => {
     const sandbox = await start()
     const page = await (await authorize(sandbox)).text()
     const form = new URLSearchParams(
@@ -201,44 +209,44 @@ describe('the decision', () => {
     form.set('target_organization_id', sandbox.state.organization.id)
     form.set('role', 'admin')
     form.set('decision', 'allow')
-    const answer = await postForm(sandbox, consent, form)
-    expect(answer.status).toBe(303)
-    const { searchParams } = new URL(answer.headers.get('location') ?? '')
+    const response = await postForm(sandbox, consent, form)
+    expect(response.status).toBe(303)
+    const { searchParams } = new URL(response.headers.get('location') ?? '')
     expect(searchParams.get('code')).toMatch(/^code_/)
     expect(searchParams.get('state')).toBe('state with spaces & signs')
   })
 
-  test('to deny goes back with access_denied and the same state', async () => {
+  test('redirects with access_denied and the state after the form denies access', async () => {
     const sandbox = await start()
     const form = authorizeParameters({ decision: 'deny', target_organization_id: sandbox.state.organization.id })
-    const answer = await postForm(sandbox, consent, form)
-    expect(answer.status).toBe(303)
-    const { searchParams } = new URL(answer.headers.get('location') ?? '')
+    const response = await postForm(sandbox, consent, form)
+    expect(response.status).toBe(303)
+    const { searchParams } = new URL(response.headers.get('location') ?? '')
     expect(searchParams.get('error')).toBe('access_denied')
     expect(searchParams.get('state')).toBe('state with spaces & signs')
     expect(searchParams.has('code')).toBe(false)
   })
 
-  test('is checked again: a forged form with another redirect URI gets an error page', async () => {
+  test('shows an error page for a forged form with another redirect URI', async () => {
     const sandbox = await start()
     const form = authorizeParameters({
       redirect_uri: 'https://evil.example/',
       target_organization_id: sandbox.state.organization.id,
     })
-    const answer = await postForm(sandbox, consent, form)
-    expect(answer.status).toBe(400)
-    expect(answer.headers.get('location')).toBeNull()
+    const response = await postForm(sandbox, consent, form)
+    expect(response.status).toBe(400)
+    expect(response.headers.get('location')).toBeNull()
   })
 
   test.each([
     ['more scopes than the app declares', { scope: 'users:write' }, 'invalid_scope'],
     ['no challenge', { code_challenge: undefined }, 'invalid_request'],
-    ['an organization that is not on offer', { target_organization_id: 'org_other' }, 'invalid_request'],
+    ['an unknown organization', { target_organization_id: 'org_other' }, 'invalid_request'],
     ['no organization', { target_organization_id: undefined }, 'invalid_request'],
-    ['a role that nobody has', { role: 'emperor' }, 'invalid_request'],
+    ['an unknown role', { role: 'emperor' }, 'invalid_request'],
     ['an agent for an app that acts as itself', { role: 'agent' }, 'access_denied'],
     ['a moderator for an app that acts as itself', { role: 'moderator' }, 'access_denied'],
-  ])('is checked again: a forged form with %s goes back with the error', async (_, changes, error) => {
+  ])('redirects with an error for a forged form with %s', async (_, changes, error) => {
     const sandbox = await start({ app: { scopes: ['conversations:read', 'contacts:read'] } })
     const form = authorizeParameters({ target_organization_id: sandbox.state.organization.id, ...changes })
     const { searchParams } = new URL((await postForm(sandbox, consent, form)).headers.get('location') ?? '')
@@ -246,26 +254,26 @@ describe('the decision', () => {
     expect(searchParams.has('code')).toBe(false)
   })
 
-  test('is not made for a person who was archived, nor offered to one', async () => {
+  test('cannot be made by an archived member', async () => {
     const sandbox = await start()
     const moderator = sandbox.state.members.find(({ role }) => role === 'moderator')
     const owner = sandbox.issueToken({ actor: 'self' })
     const path = `/api/oauth/v1/users/${moderator?.id}`
     expect((await call(sandbox, owner, 'PATCH', path, { archived: true })).status).toBe(200)
-    const asked = { actor: 'self', role: 'moderator' }
-    expect(redirected(await authorize(sandbox, { auto: 'allow', ...asked })).error).toBe('invalid_request')
-    const page = await (await authorize(sandbox, asked)).text()
+    const query = { actor: 'self', role: 'moderator' }
+    expect(redirectParameters(await authorize(sandbox, { auto: 'allow', ...query })).error).toBe('invalid_request')
+    const page = await (await authorize(sandbox, query)).text()
     expect(page).toContain('<option value="agent">')
     expect(page).not.toContain('<option value="moderator">')
   })
 
-  test('of a person whose role allows none of the scopes goes back with invalid_scope', async () => {
+  test('redirects with invalid_scope if the role allows none of the scopes', async () => {
     const sandbox = await start()
     const response = await authorize(sandbox, { auto: 'allow', actor: 'self', role: 'agent', scope: 'users:write' })
-    expect(redirected(response).error).toBe('invalid_scope')
+    expect(redirectParameters(response).error).toBe('invalid_scope')
   })
 
-  test('can be sent as JSON and answers where to go', async () => {
+  test('can be sent as JSON and returns the redirect location', async () => {
     const sandbox = await start()
     const send = (changes: Record<string, unknown>): Promise<Response> =>
       fetch(`${sandbox.url}${consent}`, {
@@ -291,33 +299,33 @@ describe('the decision', () => {
     ['text/plain', 'hello'],
     ['application/json', 'not json'],
     ['application/json', '[]'],
-  ])('sent as %s %s is a bad request', async (type, body) => {
+  ])('gets a 400 if it is sent as %s %s', async (type, body) => {
     const sandbox = await start()
     const headers = { 'content-type': type }
     const response = await fetch(`${sandbox.url}${consent}`, { method: 'POST', headers, body })
     expect(response.status).toBe(400)
   })
 
-  test('can be made by an option or a query parameter, so that scripts need no person', async () => {
+  test('can be made by an option or a query parameter', async () => {
     const allowing = await start({ autoConsent: 'allow' })
-    expect(redirected(await authorize(allowing)).code).toMatch(/^code_/)
-    expect(redirected(await authorize(allowing, { auto: 'deny' })).error).toBe('access_denied')
+    expect(redirectParameters(await authorize(allowing)).code).toMatch(/^code_/)
+    expect(redirectParameters(await authorize(allowing, { auto: 'deny' })).error).toBe('access_denied')
     const denying = await start({ autoConsent: 'deny' })
-    expect(redirected(await authorize(denying)).error).toBe('access_denied')
+    expect(redirectParameters(await authorize(denying)).error).toBe('access_denied')
   })
 
-  test('keeps the query of a redirect URI that has one', async () => {
+  test('keeps the query of the redirect URI', async () => {
     const sandbox = await start()
     sandbox.registerRedirectUri('http://localhost:3000/callback?tenant=7')
     const response = await authorize(sandbox, {
       auto: 'allow',
       redirect_uri: 'http://localhost:3000/callback?tenant=7',
     })
-    expect(redirected(response)).toMatchObject({ tenant: '7', code: expect.any(String) })
+    expect(redirectParameters(response)).toMatchObject({ tenant: '7', code: expect.any(String) })
   })
 })
 
-test('a redirect URI that is not absolute, or has a fragment, cannot be registered', async () => {
+test('rejects a redirect URI that is relative or has a fragment', async () => {
   const sandbox = await start()
   expect(() => sandbox.registerRedirectUri('/callback')).toThrow(TypeError)
   expect(() => sandbox.registerRedirectUri('http://localhost/#here')).toThrow(TypeError)

@@ -15,7 +15,7 @@ interface Run {
   child: ChildProcess
   output: { stdout: string; stderr: string }
   exit: Promise<number | null>
-  /** Settles when this text was printed. */
+  /** Resolves when this text was printed. */
   printed(text: string): Promise<void>
 }
 
@@ -39,15 +39,15 @@ function run(...args: string[]): Run {
   return { child, output, exit, printed }
 }
 
-describe('the command', () => {
+describe('the command-line interface', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    'starts a sandbox that works as printed, and closes on %s',
+    'starts a sandbox, prints working tokens, and closes on %s',
     async (signal) => {
       const { child, output, exit, printed } = run(
         ...['sandbox', '--port', '0', '--conversations', '3', '--auto-consent', 'deny'],
         ...['--redirect-uri', 'http://localhost:8080/back', '--no-cors'],
       )
-      await printed('Stop it')
+      await printed('Ctrl+C')
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? ''
       for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `curl -H`]) {
         expect(output.stdout).toContain(text)
@@ -67,48 +67,48 @@ describe('the command', () => {
     },
   )
 
-  test('explains itself', async () => {
+  test('prints the options with --help', async () => {
     const { output, exit } = run('--help')
     expect(await exit).toBe(0)
     expect(output.stdout).toContain('--auto-consent')
   })
 
   test.each([
-    [['sandbox', '--prot', '1'], "Unknown option '--prot'."],
-    [['sandbox', '--port', '70000'], 'The sandbox option `port` is a whole number from 0 to 65535, not 70000.'],
-  ])('with %j says what is wrong in one sentence and exits with 2', async (args, sentence) => {
+    [['sandbox', '--prot', '1'], "Unknown option '--prot'. Run with --help to list the options."],
+    [['sandbox', '--port', '70000'], 'The sandbox option `port` must be an integer from 0 to 65535, not 70000.'],
+  ])('reports an invalid option in %j and exits with 2', async (args, message) => {
     const { output, exit } = run(...args)
     expect(await exit).toBe(2)
-    expect(output).toEqual({ stdout: '', stderr: `${sentence}\n` })
+    expect(output).toEqual({ stdout: '', stderr: `${message}\n` })
   })
 
-  test('says that the port is taken', async () => {
+  test('reports that the port is in use and exits with 1', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     const { output, exit } = run('sandbox', '--port', String(port))
     expect(await exit).toBe(1)
     expect(output.stderr).toBe(
-      `Port ${port} on 127.0.0.1 is already in use; choose another port, or 0 for any free one.\n`,
+      `Port ${port} on 127.0.0.1 is already in use. Choose another port, or 0 for any free one.\n`,
     )
     await new Promise((resolve) => server.close(resolve))
   })
 })
 
-describe('the arguments', () => {
+describe('readArguments', () => {
   test.each([
-    [[], 'Say what to start: `sandbox`.'],
-    [['server'], 'There is no command `server`.'],
-    [['sandbox', 'now'], '`sandbox` takes no argument `now`.'],
-    [['sandbox', '--port'], "Option '--port <value>' argument missing."],
-    [['sandbox', '--port', '--help'], "Option '--port' argument is ambiguous."],
-    [['sandbox', '--port', 'abc'], '--port takes a whole number, not `abc`.'],
-    [['sandbox', '--auto-consent', 'maybe'], '--auto-consent takes `allow` or `deny`, not `maybe`.'],
-  ])('%j make no sense, in one sentence', (args, sentence) => {
-    expect(() => readArguments(args)).toThrow(new UsageError(sentence))
+    [[], 'A command is required. Run `support-workspace-sdk sandbox`.'],
+    [['server'], 'Unknown command `server`. Run `support-workspace-sdk sandbox`.'],
+    [['sandbox', 'now'], 'Unexpected argument `now`. Pass options only.'],
+    [['sandbox', '--port'], "Option '--port <value>' argument missing. Run with --help to list the options."],
+    [['sandbox', '--port', '--help'], "Option '--port' argument is ambiguous. Run with --help to list the options."],
+    [['sandbox', '--port', 'abc'], '--port must be an integer of at least 0, not `abc`.'],
+    [['sandbox', '--auto-consent', 'maybe'], '--auto-consent must be `allow` or `deny`, not `maybe`.'],
+  ])('rejects %j', (args, message) => {
+    expect(() => readArguments(args)).toThrow(new UsageError(message))
   })
 
-  test('become the options of the sandbox', () => {
+  test('returns the options of the sandbox', () => {
     const redirectUris = ['http://localhost:3000/callback', 'http://127.0.0.1:3000/callback', 'a:b', 'c:d']
     expect(readArguments(['sandbox'])).toEqual({
       port: 4010,

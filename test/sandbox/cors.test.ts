@@ -12,15 +12,15 @@ const preflight = (sandbox: Sandbox) =>
     headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
   })
 
-describe('a browser page', () => {
-  test('of any origin may read answers, refusals among them', async () => {
+describe('CORS', () => {
+  test('lets any origin read responses, including errors', async () => {
     const response = await ask(await start())
     expect(response.status).toBe(401)
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     expect(response.headers.get('access-control-expose-headers')).toBe('retry-after, x-request-id')
   })
 
-  test('may send a token and JSON', async () => {
+  test('allows a token and JSON in a preflight', async () => {
     const response = await preflight(await start())
     expect(response.status).toBe(204)
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -30,7 +30,7 @@ describe('a browser page', () => {
     })
   })
 
-  test('may read faults as well, and a preflight uses none up', async () => {
+  test('lets pages read injected faults, which preflights do not use up', async () => {
     const sandbox = await start()
     sandbox.failNext({ status: 429, retryAfter: 1 })
     expect((await preflight(sandbox)).status).toBe(204)
@@ -38,13 +38,13 @@ describe('a browser page', () => {
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([429, '*'])
   })
 
-  test('whose preflight is to fail gets the fault', async () => {
+  test('applies a fault for OPTIONS to a preflight', async () => {
     const sandbox = await start()
     sandbox.faults.add({ status: 500, method: 'OPTIONS' })
     expect((await preflight(sandbox)).status).toBe(500)
   })
 
-  test('of a listed origin alone may read when origins are listed', async () => {
+  test('lets only the listed origins read responses', async () => {
     const sandbox = await start({ cors: [origin] })
     const listed = await ask(sandbox)
     expect(listed.headers.get('access-control-allow-origin')).toBe(origin)
@@ -54,7 +54,7 @@ describe('a browser page', () => {
     expect(other.headers.get('vary')).toBe('Origin')
   })
 
-  test('may read nothing when CORS is off', async () => {
+  test('sends no CORS headers if CORS is off', async () => {
     const sandbox = await start({ cors: false })
     expect((await ask(sandbox)).headers.has('access-control-allow-origin')).toBe(false)
     expect((await preflight(sandbox)).status).toBe(405)
@@ -62,7 +62,7 @@ describe('a browser page', () => {
 })
 
 test.each([{ origin }, { 'access-control-request-method': 'POST' }])(
-  'an OPTIONS request with nothing but %j is no preflight',
+  'does not treat an OPTIONS request with only %j as a preflight',
   async (headers) => {
     const sandbox = await start()
     const init = { method: 'OPTIONS', headers: headers as Record<string, string> }
@@ -70,7 +70,7 @@ test.each([{ origin }, { 'access-control-request-method': 'POST' }])(
   },
 )
 
-test('a request that comes from no page gets no CORS headers', async () => {
+test('sends no CORS headers to a request without an origin', async () => {
   const sandbox = await start()
   const response = await fetch(`${sandbox.url}/api/oauth/v1/me`)
   expect(response.headers.has('access-control-allow-origin')).toBe(false)

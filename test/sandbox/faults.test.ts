@@ -1,7 +1,6 @@
-import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { Fault, Sandbox } from '../../src/sandbox.ts'
-import { call, useSandboxes } from './helpers.ts'
+import type { FaultRule, Sandbox } from '../../src/sandbox.ts'
+import { call, sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const conversations = '/api/oauth/v1/conversations'
@@ -11,38 +10,30 @@ function list(sandbox: Sandbox, init: RequestInit = {}): Promise<Response> {
   return fetch(`${sandbox.url}${conversations}?limit=5`, { headers, ...init })
 }
 
-/** Adds a note and says whether that was answered. */
-async function addNote(sandbox: Sandbox): Promise<'answered' | 'failed'> {
+/** Adds a note and returns whether the call succeeded. */
+async function addNote(sandbox: Sandbox): Promise<'succeeded' | 'failed'> {
   const path = `${conversations}/${sandbox.state.conversations[0]?.id}/notes`
   try {
     await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', path, { body_html: 'Once' })
-    return 'answered'
+    return 'succeeded'
   } catch {
     return 'failed'
   }
 }
 
-const noted = (sandbox: Sandbox): number =>
+const noteWrites = (sandbox: Sandbox): number =>
   sandbox.state.writes.filter(({ operation }) => operation === 'createNote').length
 
-/** Everything that comes over a socket until the other side closes it. */
-function rawAnswer(sandbox: Sandbox, token: string): Promise<string> {
-  const { hostname, port, host } = new URL(sandbox.url)
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname)
-    let text = ''
-    socket.setEncoding('utf8')
-    socket.on('data', (chunk) => {
-      text += chunk
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve(text))
-    socket.write(`GET ${conversations} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`)
-  })
+/** Lists conversations over a socket and returns the bytes of the response as text. */
+async function rawResponse(sandbox: Sandbox): Promise<string> {
+  const { host } = new URL(sandbox.url)
+  const authorization = `Bearer ${sandbox.issueToken()}`
+  const request = `GET ${conversations} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n\r\n`
+  return (await sendRaw(sandbox, request)).toString()
 }
 
 describe('a fault with a status', () => {
-  test('is answered once, without an effect, and then all is well', async () => {
+  test('replaces one response, and the request takes no effect', async () => {
     const sandbox = await start()
     sandbox.failNext({ status: 503 })
     const failed = await list(sandbox)
@@ -52,20 +43,20 @@ describe('a fault with a status', () => {
     expect((await list(sandbox)).status).toBe(200)
     sandbox.failNext({ status: 500 })
     await addNote(sandbox)
-    expect(noted(sandbox)).toBe(0)
+    expect(noteWrites(sandbox)).toBe(0)
   })
 
-  test('may bring a request id of its own', async () => {
+  test('can set the request id', async () => {
     const sandbox = await start()
     sandbox.failNext({ status: 503, headers: { 'x-request-id': 'r-1' } })
     expect((await list(sandbox)).headers.get('x-request-id')).toBe('r-1')
   })
 
-  test('can come after the request took effect', async () => {
+  test('can let the request take effect', async () => {
     const sandbox = await start()
     sandbox.failNext({ status: 502, effect: true })
     await addNote(sandbox)
-    expect(noted(sandbox)).toBe(1)
+    expect(noteWrites(sandbox)).toBe(1)
     expect(sandbox.requests.at(-1)?.status).toBe(502)
   })
 
@@ -73,7 +64,7 @@ describe('a fault with a status', () => {
     ['seconds', 7, '7'],
     ['a date', new Date('2026-03-01T10:00:00Z'), 'Sun, 01 Mar 2026 10:00:00 GMT'],
     ['any text', 'soon', 'soon'],
-  ])('says when to come back as %s', async (_, retryAfter, header) => {
+  ])('sends Retry-After as %s', async (_, retryAfter, header) => {
     const sandbox = await start()
     sandbox.failNext({ status: 429, retryAfter })
     const response = await list(sandbox)
@@ -81,7 +72,7 @@ describe('a fault with a status', () => {
     expect(await response.json()).toMatchObject({ error: 'rate_limited' })
   })
 
-  test('has the body and the headers that were asked for', async () => {
+  test('sends the given body and headers', async () => {
     const sandbox = await start()
     sandbox.failNext({ status: 418, body: { error: 'teapot' }, headers: { 'x-kind': 'pot' } })
     const json = await list(sandbox)
@@ -102,38 +93,37 @@ describe('a dropped connection', () => {
     ['after-effect', 1],
     ['mid-headers', 1],
     ['mid-body', 1],
-  ] as const)('%s fails the call, and a write took effect %i times', async (drop, effects) => {
+  ] as const)('%s fails the call after the write took effect %i times', async (drop, effects) => {
     const sandbox = await start()
     sandbox.failNext({ drop })
     expect(await addNote(sandbox)).toBe('failed')
-    expect(noted(sandbox)).toBe(effects)
+    expect(noteWrites(sandbox)).toBe(effects)
     expect(sandbox.requests).toHaveLength(1)
-    expect(await addNote(sandbox)).toBe('answered')
+    expect(await addNote(sandbox)).toBe('succeeded')
   })
 
   test('before or after the effect sends nothing', async () => {
     const sandbox = await start()
-    const token = sandbox.issueToken()
     for (const drop of ['before-effect', 'after-effect'] as const) {
       sandbox.failNext({ drop })
-      expect(await rawAnswer(sandbox, token)).toBe('')
+      expect(await rawResponse(sandbox)).toBe('')
       expect(sandbox.requests.at(-1)?.status).toBeUndefined()
     }
   })
 
-  test('in the middle of the headers sends half of a header', async () => {
+  test('mid-headers sends half of a header', async () => {
     const sandbox = await start()
     sandbox.failNext({ drop: 'mid-headers' })
-    const text = await rawAnswer(sandbox, sandbox.issueToken())
+    const text = await rawResponse(sandbox)
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\ncontent-type: \w+$/)
     expect(sandbox.requests.at(-1)?.status).toBeUndefined()
   })
 
-  test('in the middle of the body promises the whole and sends half', async () => {
+  test('mid-body sends the full content-length and half of the body', async () => {
     const sandbox = await start()
     const whole = await (await list(sandbox)).text()
     sandbox.failNext({ drop: 'mid-body' })
-    const [head = '', body = ''] = (await rawAnswer(sandbox, sandbox.issueToken())).split('\r\n\r\n')
+    const [head = '', body = ''] = (await rawResponse(sandbox)).split('\r\n\r\n')
     expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     const promised = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
     expect(promised).toBe(Buffer.byteLength(whole))
@@ -142,7 +132,7 @@ describe('a dropped connection', () => {
     expect(sandbox.requests.at(-1)?.status).toBe(200)
   })
 
-  test('in the middle of a body that is empty is dropped before its headers', async () => {
+  test('mid-body drops a response without a body before its headers', async () => {
     const sandbox = await start()
     sandbox.failNext({ drop: 'mid-body' })
     const path = `${conversations}/${sandbox.state.conversations[0]?.id}/assignee`
@@ -151,8 +141,8 @@ describe('a dropped connection', () => {
   })
 })
 
-describe('a spoiled answer', () => {
-  test('that is truncated ends well but is no JSON', async () => {
+describe('a damaged response', () => {
+  test('truncate sends the first half of the body as a complete response', async () => {
     const sandbox = await start()
     const whole = await (await list(sandbox)).text()
     sandbox.failNext({ truncate: true })
@@ -161,7 +151,7 @@ describe('a spoiled answer', () => {
     expect(await response.text()).toBe(whole.slice(0, Buffer.byteLength(whole) / 2))
   })
 
-  test('that is garbage is an HTML page with status 200', async () => {
+  test('garbage sends an HTML page with status 200', async () => {
     const sandbox = await start()
     sandbox.failNext({ garbage: true })
     const response = await list(sandbox)
@@ -169,7 +159,7 @@ describe('a spoiled answer', () => {
     expect(await response.text()).toMatch(/^<!doctype html>/)
   })
 
-  test('that drips comes whole, in pieces', async () => {
+  test('drip sends the whole body in chunks', async () => {
     const sandbox = await start()
     const whole = await (await list(sandbox)).text()
     const bytes = Math.ceil(Buffer.byteLength(whole) / 3)
@@ -180,7 +170,7 @@ describe('a spoiled answer', () => {
     expect(Buffer.concat(pieces).toString()).toBe(whole)
   })
 
-  test('that drips can be given up', async () => {
+  test('drip can be aborted', async () => {
     const sandbox = await start()
     sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
     const controller = new AbortController()
@@ -192,7 +182,7 @@ describe('a spoiled answer', () => {
 })
 
 describe('latency', () => {
-  test('comes before a drop as well', async () => {
+  test('delays a drop', async () => {
     const sandbox = await start()
     sandbox.failNext({ drop: 'before-effect', latency: 100 })
     const begun = performance.now()
@@ -200,12 +190,12 @@ describe('latency', () => {
     expect(performance.now() - begun).toBeGreaterThan(90)
   })
 
-  test('delays an answer whose effect is already there', async () => {
+  test('delays the response after the write took effect', async () => {
     const sandbox = await start()
     sandbox.failNext({ latency: 60_000 })
     const controller = new AbortController()
     const path = `${conversations}/${sandbox.state.conversations[0]?.id}/notes`
-    const answer = fetch(`${sandbox.url}${path}`, {
+    const response = fetch(`${sandbox.url}${path}`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`,
@@ -214,13 +204,13 @@ describe('latency', () => {
       body: '{"body_html":"Once"}',
       signal: controller.signal,
     })
-    await expect.poll(() => noted(sandbox)).toBe(1)
+    await expect.poll(() => noteWrites(sandbox)).toBe(1)
     expect(sandbox.requests.at(-1)?.status).toBeUndefined()
     controller.abort()
-    await expect(answer).rejects.toThrow('aborted')
+    await expect(response).rejects.toThrow('aborted')
   })
 
-  test('goes with other faults', async () => {
+  test('can be combined with other faults', async () => {
     const sandbox = await start()
     sandbox.failNext({ latency: 20, status: 503 })
     const before = performance.now()
@@ -231,15 +221,15 @@ describe('latency', () => {
   test('ends when the sandbox closes', async () => {
     const sandbox = await start()
     sandbox.failNext({ latency: 60_000 })
-    const answer = list(sandbox).catch(() => 'closed')
+    const response = list(sandbox).catch(() => 'closed')
     await expect.poll(() => sandbox.requests.length).toBe(1)
     await sandbox.close()
-    await answer
+    await response
   })
 })
 
-describe('the rules', () => {
-  test('pick requests by method and path', async () => {
+describe('fault rules', () => {
+  test('match requests by method and path', async () => {
     const sandbox = await start()
     sandbox.faults.add({ status: 500, method: 'post' })
     sandbox.faults.add({ status: 501, path: '/api/oauth/v1/me' })
@@ -257,7 +247,7 @@ describe('the rules', () => {
     expect(await statusOf('DELETE', '/conversations/1/assignee')).toBe(404)
   })
 
-  test('let the first few pass, befall the next few, and run out', async () => {
+  test('skip `after` requests and apply to the next `times`', async () => {
     const sandbox = await start()
     sandbox.faults.add({ status: 500, after: 1, times: 2 })
     const statuses: number[] = []
@@ -266,7 +256,7 @@ describe('the rules', () => {
     expect(sandbox.faults.pending).toBe(0)
   })
 
-  test('apply in the order they were added, and can be taken away one by one', async () => {
+  test('apply in the order they were added, and can be removed one by one', async () => {
     const sandbox = await start()
     const remove = sandbox.faults.add({ status: 500 })
     sandbox.faults.add({ status: 501 })
@@ -275,25 +265,31 @@ describe('the rules', () => {
     expect([(await list(sandbox)).status, (await list(sandbox)).status]).toEqual([501, 502])
   })
 
-  test('cover the login, which is below /api as well', async () => {
+  test('of failNext apply to the login too, which is below /api', async () => {
     const sandbox = await start()
     sandbox.failNext({ status: 500 })
     expect((await fetch(`${sandbox.url}/favicon.ico`)).status).toBe(404)
     expect((await fetch(`${sandbox.url}/api/oauth/token`, { method: 'POST' })).status).toBe(500)
   })
 
-  test.each<[string, Fault & { times?: number; after?: number }]>([
-    ['nothing', {}],
-    ['two kinds', { status: 500, garbage: true }],
-    ['a status that is none', { status: 99 }],
-    ['a retry time without a status', { drop: 'mid-body', retryAfter: 1 }],
-    ['no times', { status: 500, times: 0 }],
-    ['a negative skip', { status: 500, after: -1 }],
-    ['a latency that is no number', { latency: Number.NaN }],
-    ['drips of no bytes', { drip: { bytes: 0, interval: 1 } }],
-  ])('with %s are refused', async (_, rule) => {
+  test.each<[string, FaultRule & { retry_after?: number }, string]>([
+    ['no kind', {}, '`status`, `drop`, `truncate`, `garbage`, `drip` and `latency`'],
+    ['two kinds', { status: 500, garbage: true }, 'only one of'],
+    ['an invalid status', { status: 99 }, 'an integer from 200 to 599, not 99'],
+    ['a retry time without a status', { drop: 'mid-body', retryAfter: 1 }, 'require `status`'],
+    ['no times', { status: 500, times: 0 }, 'at least 1, not 0'],
+    ['a negative skip', { status: 500, after: -1 }, 'at least 0, not -1'],
+    ['a latency that is not a number', { latency: Number.NaN }, 'a number of milliseconds, not NaN'],
+    ['chunks of no bytes', { drip: { bytes: 0, interval: 1 } }, '`bytes`, an integer of at least 1'],
+    [
+      'an unknown key',
+      { status: 429, retry_after: 1 },
+      'Unknown fault key `retry_after`. Use one of: `status`, `retryAfter`,',
+    ],
+  ])('with %s are rejected', async (_, rule, message) => {
     const sandbox = await start()
     expect(() => sandbox.faults.add(rule)).toThrow(TypeError)
+    expect(() => sandbox.faults.add(rule)).toThrow(message)
     expect(sandbox.faults.pending).toBe(0)
   })
 })

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
 
-/** Starts sandboxes that are closed after each test. */
+/** Returns a function that starts sandboxes, which are closed after each test. */
 export function useSandboxes(): (options?: SandboxOptions) => Promise<Sandbox> {
   const open: Sandbox[] = []
   afterEach(async () => {
@@ -15,21 +17,21 @@ export function useSandboxes(): (options?: SandboxOptions) => Promise<Sandbox> {
   }
 }
 
-export interface Answered {
+export interface ReceivedResponse {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what the service sent, whatever it is
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads the body of its own endpoint
   body: any
 }
 
-/** One call over HTTP with this token. */
+/** Sends a request with this token. */
 export async function call(
   sandbox: Sandbox,
   token: string | undefined,
   method: string,
   path: string,
   body?: unknown,
-): Promise<Answered> {
+): Promise<ReceivedResponse> {
   const response = await fetch(`${sandbox.url}${path}`, {
     method,
     headers: {
@@ -42,11 +44,24 @@ export async function call(
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
 
+/** Sends bytes over a socket and returns everything received until the sandbox closes the connection. */
+export async function sendRaw(sandbox: Sandbox, text: string): Promise<Buffer> {
+  const { hostname, port } = new URL(sandbox.url)
+  const socket = connect(Number(port), hostname)
+  const received: Buffer[] = []
+  socket.on('data', (data: Buffer) => received.push(data))
+  // The sandbox may reject a request before all of it was sent.
+  socket.on('error', () => {})
+  socket.end(text, 'latin1')
+  await once(socket, 'close')
+  return Buffer.concat(received)
+}
+
 export const verifier = 'a-verifier-that-is-long-enough-for-RFC-7636-ok'
 export const challenge: string = createHash('sha256').update(verifier).digest('base64url')
 export const redirectUri = 'http://localhost:3000/callback'
 
-/** A good authorization request; `undefined` leaves a parameter out. */
+/** Returns a valid authorization request. `undefined` omits a parameter. */
 export function authorizeParameters(changes: Record<string, string | undefined> = {}): URLSearchParams {
   const parameters = {
     client_id: 'app_sandbox',
@@ -71,26 +86,26 @@ export function authorize(
   return fetch(url, { redirect: 'manual', headers })
 }
 
-/** The query of the redirect that an answer is. */
-export function redirected(response: Response): Record<string, string> {
+/** Returns the query parameters of a redirect. */
+export function redirectParameters(response: Response): Record<string, string> {
   const location = response.headers.get('location')
   if (location === null) throw new Error(`Not a redirect but ${response.status}.`)
   return Object.fromEntries(new URL(location).searchParams)
 }
 
-/** A fresh code, allowed without a person. */
+/** Returns a new authorization code, granted without the consent page. */
 export async function freshCode(sandbox: Sandbox, changes: Record<string, string | undefined> = {}): Promise<string> {
-  const { code } = redirected(await authorize(sandbox, { auto: 'allow', ...changes }))
+  const { code } = redirectParameters(await authorize(sandbox, { auto: 'allow', ...changes }))
   if (code === undefined) throw new Error('No code was granted.')
   return code
 }
 
-/** Exchanges a code; `undefined` leaves a field out. */
+/** Exchanges a code. `undefined` omits a field. */
 export async function exchange(
   sandbox: Sandbox,
   fields: Record<string, string | undefined>,
   headers: Record<string, string> = {},
-): Promise<Answered> {
+): Promise<ReceivedResponse> {
   const form = {
     grant_type: 'authorization_code',
     redirect_uri: redirectUri,
@@ -108,7 +123,7 @@ export async function postForm(
   path: string,
   form: URLSearchParams,
   headers: Record<string, string> = {},
-): Promise<Answered> {
+): Promise<ReceivedResponse> {
   const response = await fetch(`${sandbox.url}${path}`, { method: 'POST', body: form, headers, redirect: 'manual' })
   const text = await response.text()
   const json = response.headers.get('content-type')?.startsWith('application/json')

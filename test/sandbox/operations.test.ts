@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.ts'
-import { type Answered, call, useSandboxes } from './helpers.ts'
+import { call, type ReceivedResponse, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const v1 = '/api/oauth/v1'
 
-async function asOwner(sandbox: Sandbox, method: string, path: string, body?: unknown): Promise<Answered> {
+async function asOwner(sandbox: Sandbox, method: string, path: string, body?: unknown): Promise<ReceivedResponse> {
   return call(sandbox, sandbox.issueToken({ actor: 'self' }), method, `${v1}${path}`, body)
 }
 
@@ -72,7 +72,7 @@ describe('conversations', () => {
     expect(sandbox.state.messages(conversation.id)).toMatchObject([{ body_html: 'Hello there' }])
   })
 
-  test('of a known customer make no second contact', async () => {
+  test('reuse the contact of a known customer', async () => {
     const sandbox = await start()
     const [contact] = sandbox.state.contacts
     const body = { customer_email: contact?.user.email.toUpperCase(), initial_message: 'Hi' }
@@ -81,7 +81,7 @@ describe('conversations', () => {
     expect(sandbox.state.contacts).toHaveLength(5)
   })
 
-  test('can be read and changed one by one', async () => {
+  test('can be read and updated', async () => {
     const sandbox = await start()
     const id = sandbox.state.conversations[2]?.id
     expect((await asOwner(sandbox, 'GET', `/conversations/${id}`)).body.data.id).toBe(id)
@@ -172,7 +172,7 @@ describe('messages and notes', () => {
     expect((await asOwner(sandbox, 'DELETE', `${path}/${id}`)).status).toBe(404)
   })
 
-  test('of somebody else can be neither edited nor deleted', async () => {
+  test('of another author cannot be edited or deleted', async () => {
     const sandbox = await start()
     const [conversation] = sandbox.state.conversations
     const sent = await asOwner(sandbox, 'POST', `/conversations/${conversation?.id}/messages`, { body_html: 'Mine' })
@@ -185,7 +185,7 @@ describe('messages and notes', () => {
     expect(sandbox.state.messages(conversation?.id ?? '')[0]?.body_html).toBe('Mine')
   })
 
-  test('are kept apart', async () => {
+  test('are stored separately', async () => {
     const sandbox = await start()
     const [conversation] = sandbox.state.conversations
     const path = `/conversations/${conversation?.id}`
@@ -203,7 +203,7 @@ describe('messages and notes', () => {
 })
 
 describe('contacts', () => {
-  test('are listed, read, created and blocked', async () => {
+  test('can be listed, read, created and blocked', async () => {
     const sandbox = await start({ now: () => 1_900_000_000_000 })
     const listed = (await asOwner(sandbox, 'GET', '/contacts')).body.data
     expect(listed).toEqual(sandbox.state.contacts)
@@ -229,7 +229,7 @@ describe('contacts', () => {
     expect((await asOwner(sandbox, 'GET', `/contacts/${first.id}`)).body.data).toEqual(blocked.body.data)
   })
 
-  test('have one email address each', async () => {
+  test('have unique email addresses', async () => {
     const sandbox = await start()
     const email = sandbox.state.contacts[0]?.user.email
     expect(await asOwner(sandbox, 'POST', '/contacts', { email })).toMatchObject({ status: 422 })
@@ -238,7 +238,7 @@ describe('contacts', () => {
 })
 
 describe('team members', () => {
-  test('are listed, read, invited, changed and removed', async () => {
+  test('can be listed, read, invited, updated and removed', async () => {
     const sandbox = await start()
     const listed = (await asOwner(sandbox, 'GET', '/users')).body.data
     expect(listed).toHaveLength(6)
@@ -275,7 +275,7 @@ describe('team members', () => {
     expect((await call(sandbox, token, 'PATCH', path, { role: 'moderator' })).status).toBe(200)
   })
 
-  test('can be managed by admins only, and as a person only', async () => {
+  test('can be managed only by admins, with a self token', async () => {
     const sandbox = await start()
     const id = sandbox.state.members[2]?.id
     const moderator = sandbox.issueToken({ actor: 'self', role: 'moderator' })
@@ -290,7 +290,7 @@ describe('team members', () => {
     expect(sandbox.state.writes).toEqual([])
   })
 
-  test('do not lose their owner', async () => {
+  test('cannot lose their owner', async () => {
     const sandbox = await start()
     const path = `/users/${sandbox.state.members[0]?.id}`
     for (const change of [{ role: 'agent' }, { archived: true }]) {
@@ -302,7 +302,7 @@ describe('team members', () => {
 })
 
 describe('the organization', () => {
-  test('has a creation time that is a date, and is renamed by its owner only', async () => {
+  test('has an ISO creation time, and only its owner can rename it', async () => {
     const sandbox = await start()
     const { data } = (await asOwner(sandbox, 'GET', '/organization')).body
     expect(data).toEqual(sandbox.state.organization)
@@ -319,7 +319,7 @@ describe('the organization', () => {
     expect(renamed).toMatchObject({ status: 200, body: { data: { ...data, ...change } } })
   })
 
-  test('has settings that an app may change too', async () => {
+  test('has settings that an app can change', async () => {
     const sandbox = await start()
     const { data } = (await asOwner(sandbox, 'GET', '/organization/settings')).body
     expect(data).toEqual({
@@ -341,7 +341,7 @@ describe('the organization', () => {
 })
 
 describe.each(['tasks', 'segments'] as const)('%s', (kind) => {
-  test('keep whatever they are given under an id of their own', async () => {
+  test('store any JSON object under a new id', async () => {
     const sandbox = await start()
     const before = sandbox.state[kind]
     expect((await asOwner(sandbox, 'GET', `/${kind}`)).body.data).toEqual(before)
@@ -373,10 +373,10 @@ test.each([
   ['PATCH', '/users/mem'],
   ['DELETE', '/users/mem'],
   ['PATCH', '/organization'],
-])('%s %s takes a token that acts as a person', async (method, path) => {
+])('%s %s requires a self token', async (method, path) => {
   const sandbox = await start()
-  const answer = await call(sandbox, sandbox.issueToken(), method, `${v1}${path}`)
-  expect(answer).toMatchObject({ status: 422, body: { error: 'actor_self_required' } })
+  const response = await call(sandbox, sandbox.issueToken(), method, `${v1}${path}`)
+  expect(response).toMatchObject({ status: 422, body: { error: 'actor_self_required' } })
 })
 
 test.each([
@@ -394,7 +394,7 @@ test.each([
   ['PATCH', '/users/none'],
   ['DELETE', '/tasks/none'],
   ['PATCH', '/segments/none'],
-])('%s %s is not found', async (method, path) => {
+])('%s %s gets a 404 for an unknown id', async (method, path) => {
   const sandbox = await start()
   expect(await asOwner(sandbox, method, path)).toMatchObject({ status: 404, body: { error: 'not_found' } })
 })
@@ -415,15 +415,15 @@ test.each([
   ['PATCH', '/users/:member', { archived: 'no' }],
   ['PATCH', '/organization', { display_name: '' }],
   ['PATCH', '/organization/settings', { bot_configuration: [] }],
-])('%s %s with %j fails validation and changes nothing', async (method, path, body) => {
+])('%s %s rejects %j with a 422 and changes nothing', async (method, path, body) => {
   const sandbox = await start()
   const { conversations, contacts, members } = sandbox.state
   const actual = path
     .replace(':conversation', conversations[0]?.id ?? '')
     .replace(':contact', contacts[0]?.id ?? '')
     .replace(':member', members[1]?.id ?? '')
-  const answer = await asOwner(sandbox, method, actual, body)
-  expect(answer).toMatchObject({ status: 422, body: { error: 'validation_failed' } })
+  const response = await asOwner(sandbox, method, actual, body)
+  expect(response).toMatchObject({ status: 422, body: { error: 'validation_failed' } })
   expect(sandbox.state.writes).toEqual([])
   expect(sandbox.state).toMatchObject({ conversations, contacts, members })
 })

@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.ts'
-import { type Answered, call, useSandboxes } from './helpers.ts'
+import { call, type ReceivedResponse, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const conversations = '/api/oauth/v1/conversations'
 
-function list(sandbox: Sandbox, query: Record<string, string | number>, path = conversations): Promise<Answered> {
+function list(
+  sandbox: Sandbox,
+  query: Record<string, string | number>,
+  path = conversations,
+): Promise<ReceivedResponse> {
   const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
   return call(sandbox, sandbox.issueToken(), 'GET', `${path}?${parameters}`)
 }
 
-const idsOf = ({ body }: Answered): string[] => body.data.map(({ id }: { id: string }) => id)
+const idsOf = ({ body }: ReceivedResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 
 describe.each([
   [0, 5],
@@ -20,7 +24,7 @@ describe.each([
   [23, 7],
   [21, 7],
 ])('a list of %i in pages of %i', (count, limit) => {
-  test('comes whole and in order, forward and back', async () => {
+  test('is complete and in order, forward and backward', async () => {
     const sandbox = await start({ conversations: count })
     const expected = sandbox.state.conversations.map(({ id }) => id)
 
@@ -44,7 +48,7 @@ describe.each([
   })
 })
 
-test('a page has 20 items unless asked for, and 100 at most', async () => {
+test('returns 20 items by default and at most 100', async () => {
   const sandbox = await start({ conversations: 150 })
   expect(idsOf(await list(sandbox, {}))).toHaveLength(20)
   expect(idsOf(await list(sandbox, { limit: 5_000 }))).toHaveLength(100)
@@ -53,7 +57,7 @@ test('a page has 20 items unless asked for, and 100 at most', async () => {
   expect(idsOf(await list(other, { limit: 8 }))).toHaveLength(7)
 })
 
-test('a cursor breaks unless it is encoded in the query', async () => {
+test('rejects a cursor that was not percent-encoded in the query', async () => {
   const sandbox = await start()
   const { after } = (await list(sandbox, { limit: 2 })).body.page_metadata
   for (const character of ['+', '/', '=']) expect(after).toContain(character)
@@ -61,7 +65,7 @@ test('a cursor breaks unless it is encoded in the query', async () => {
   expect(raw).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
 })
 
-test('a cursor keeps its place while items come and go', async () => {
+test('keeps a cursor’s position while items are added and removed', async () => {
   const sandbox = await start({ conversations: 1, messagesPerConversation: 0 })
   const self = sandbox.issueToken({ actor: 'self' })
   const path = `${conversations}/${sandbox.state.conversations[0]?.id}/messages`
@@ -75,7 +79,7 @@ test('a cursor keeps its place while items come and go', async () => {
   expect(idsOf(await list(sandbox, { after }, path))).toEqual(ids.slice(2))
 })
 
-test('a cursor is good after a restart with the same options', async () => {
+test('accepts a cursor after a restart with the same options', async () => {
   const { after } = (await list(await start(), { limit: 2 })).body.page_metadata
   const sandbox = await start()
   expect(idsOf(await list(sandbox, { after }))).toEqual(sandbox.state.conversations.slice(2).map(({ id }) => id))
@@ -90,12 +94,12 @@ test.each([
   ['after', 'made-up'],
   ['after', ''],
   ['before', '+/+/AAAAAAAAAAAAAAAAAAAAAAAAAA=='],
-])('%s=%s is a bad request', async (name, value) => {
+])('rejects %s=%s with a 400', async (name, value) => {
   const sandbox = await start()
   expect(await list(sandbox, { [name]: value })).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
 })
 
-test('a cursor of another list, both cursors, or one parameter twice are bad requests', async () => {
+test('rejects a cursor of another list, both cursors, and a repeated parameter with a 400', async () => {
   const sandbox = await start()
   const { after } = (await list(sandbox, { limit: 2 })).body.page_metadata
   expect((await list(sandbox, { after }, '/api/oauth/v1/contacts')).status).toBe(400)
@@ -110,7 +114,7 @@ describe('lists other than conversations', () => {
     ...['contacts', 'users', 'tasks', 'segments'].map((name) => `/api/oauth/v1/${name}`),
   ]
 
-  test('are paginated too by default', async () => {
+  test('are paginated by default', async () => {
     const sandbox = await start()
     for (const path of paths(sandbox)) {
       const { body } = await list(sandbox, { limit: 1 }, path)
@@ -119,7 +123,7 @@ describe('lists other than conversations', () => {
     }
   })
 
-  test('come whole and without page_metadata when asked to be as the reference samples them', async () => {
+  test('are complete and without page_metadata with `pagination: conversations-only`', async () => {
     const sandbox = await start({ pagination: 'conversations-only' })
     for (const path of paths(sandbox)) {
       const { body } = await list(sandbox, { limit: 1 }, path)

@@ -2,9 +2,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
-import { createReception } from '../../src/sandbox/http/reception.ts'
-import { Waits } from '../../src/sandbox/http/waits.ts'
-import { readOptions } from '../../src/sandbox/options.ts'
+import { readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
+import { createRequestHandler, Delays } from '../../src/sandbox/server/handle-request.ts'
 import { Service } from '../../src/sandbox/service.ts'
 import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
@@ -12,8 +11,8 @@ import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 const start = useSandboxes()
 const conversations = '/api/oauth/v1/conversations'
 
-describe('what was received', () => {
-  test('is recorded with what was answered', async () => {
+describe('requests', () => {
+  test('are recorded with the status of the response', async () => {
     let now = 5_000
     const sandbox = await start({ now: () => now++ })
     const token = sandbox.issueToken({ actor: 'self' })
@@ -41,16 +40,16 @@ describe('what was received', () => {
     expect(sandbox.requests).toEqual([])
   })
 
-  test('is kept up to a number of requests', async () => {
+  test('are recorded up to a maximum, the oldest dropped first', async () => {
     const requests: RecordedRequest[] = []
-    const service = new Service(readOptions({ conversations: 0 }))
-    const parts = { service, faults: new FaultList(), requests, keptRequests: 2, waits: new Waits() }
-    const receive = createReception(parts)
+    const service = new Service(readSandboxOptions({ conversations: 0 }))
+    const parts = { service, faults: new FaultList(), requests, maxRequests: 2, delays: new Delays() }
+    const receive = createRequestHandler(parts)
     for (const path of ['/1', '/2', '/3']) await receive(new Request(`http://localhost${path}`))
     expect(requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })
 
-  test('is recorded even if it is broken JSON', async () => {
+  test('are recorded even with malformed JSON', async () => {
     const sandbox = await start()
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
     await fetch(`${sandbox.url}/api/oauth/v1/contacts`, init)
@@ -70,7 +69,7 @@ describe('the state', () => {
     }
   })
 
-  test('has as many things as were asked for, in each organization', () => {
+  test('has the requested number of items in each organization', () => {
     const counts = { conversations: 7, contacts: 4, members: 3, tasks: 2, segments: 1 }
     const { state } = createSandbox({ ...counts, organizations: 5 })
     expect(new Set(state.organizations.map(({ id }) => id)).size).toBe(5)
@@ -82,13 +81,13 @@ describe('the state', () => {
     expect(() => state.of('org_none')).toThrow(/no organization "org_none"/)
   })
 
-  test('can be as good as empty', () => {
+  test('can be almost empty', () => {
     const counts = { conversations: 1, contacts: 0, members: 1, tasks: 0, segments: 0, messagesPerConversation: 0 }
     const { state } = createSandbox({ ...counts, organizations: 1 })
     expect(state.conversations).toMatchObject([{ last_message: state.conversations[0]?.initial_message }])
   })
 
-  test('is given out as copies, so changing them changes nothing', async () => {
+  test('is returned as copies', async () => {
     const sandbox = createSandbox({ conversations: 2, contacts: 2 })
     await sandbox.fetch(`${sandbox.url}/api/oauth/v1/contacts`, {
       method: 'POST',
@@ -115,14 +114,14 @@ describe('the state', () => {
       }
     }
     const before = structuredClone(views(sandbox.state))
-    // Only what is not empty can show that it is a copy.
+    // An empty view could not show that it is a copy.
     for (const [name, view] of Object.entries(before)) expect(view, name).not.toEqual([])
     for (const kind of [0, 1]) expect(before.threads.some((thread) => thread[kind]?.length)).toBe(true)
-    emptyOut(views(sandbox.state))
+    overwriteValues(views(sandbox.state))
     expect(views(sandbox.state)).toEqual(before)
   })
 
-  test('counts the writes that took effect', async () => {
+  test('lists the writes that took effect', async () => {
     const sandbox = await start({ now: () => 1_000 })
     await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', '/api/oauth/v1/contacts', {
       email: 'a@b.example',
@@ -132,19 +131,19 @@ describe('the state', () => {
   })
 })
 
-describe('in process', () => {
-  test('the service answers without a socket, also when its fetch is passed on by itself', async () => {
+describe('fetch', () => {
+  test('responds without a socket, and does not depend on `this`', async () => {
     const sandbox = createSandbox()
-    const { fetch: ask } = sandbox
+    const { fetch: sandboxFetch } = sandbox
     const init = { headers: { authorization: `Bearer ${sandbox.issueToken()}` } }
     for (const input of [`${sandbox.url}${conversations}`, new URL(conversations, 'https://elsewhere.example')]) {
-      const response = await ask(input, init)
+      const response = await sandboxFetch(input, init)
       expect(((await response.json()) as { data: unknown[] }).data).toHaveLength(20)
     }
-    expect((await ask(new Request(`${sandbox.url}${conversations}`, init))).status).toBe(200)
+    expect((await sandboxFetch(new Request(`${sandbox.url}${conversations}`, init))).status).toBe(200)
   })
 
-  test('a redirect is given back, or is an error when the caller wants it so', async () => {
+  test('returns a redirect, or rejects it with `redirect: error`', async () => {
     const sandbox = createSandbox({ autoConsent: 'allow' })
     const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters()}`
     expect((await sandbox.fetch(url)).status).toBe(302)
@@ -152,16 +151,16 @@ describe('in process', () => {
   })
 
   test.each(['before-effect', 'after-effect', 'mid-headers'] as const)(
-    'a drop %s rejects as fetch does',
+    'rejects like Node’s fetch after a drop %s',
     async (drop) => {
       const sandbox = createSandbox()
       sandbox.failNext({ drop })
-      const answer = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
-      await expect(answer).rejects.toMatchObject({ name: 'TypeError', cause: { code: 'UND_ERR_SOCKET' } })
+      const response = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
+      await expect(response).rejects.toMatchObject({ name: 'TypeError', cause: { code: 'UND_ERR_SOCKET' } })
     },
   )
 
-  test('a drop in the middle of the body gives half of it and then an error', async () => {
+  test('returns half of the body and then an error after a drop mid-body', async () => {
     const sandbox = createSandbox()
     sandbox.failNext({ drop: 'mid-body' })
     const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
@@ -173,32 +172,32 @@ describe('in process', () => {
     await expect(reader?.read()).rejects.toThrow(new TypeError('terminated'))
   })
 
-  test('a call ends with the reason of the caller who gives up', async () => {
+  test('rejects with the abort reason', async () => {
     const sandbox = createSandbox()
     sandbox.faults.add({ latency: 60_000, times: 2 })
     const controller = new AbortController()
-    const answer = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { signal: controller.signal })
-    const reason = new Error('Not needed any more')
+    const response = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { signal: controller.signal })
+    const reason = new Error('No longer needed')
     controller.abort(reason)
-    await expect(answer).rejects.toBe(reason)
+    await expect(response).rejects.toBe(reason)
     await expect(sandbox.fetch(sandbox.url, { signal: controller.signal })).rejects.toBe(reason)
     await sandbox.close()
   })
 })
 
-test('in process, a body that drips ends with the reason of the caller who gives up', async () => {
+test('fetch rejects reading a dripping body with the abort reason', async () => {
   const sandbox = createSandbox()
   sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
   const controller = new AbortController()
   const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { signal: controller.signal })
   const text = response.text()
-  const reason = new Error('Not needed any more')
+  const reason = new Error('No longer needed')
   controller.abort(reason)
   await expect(text).rejects.toBe(reason)
 })
 
 describe('starting', () => {
-  test('takes a free port, and frees it in the end', async () => {
+  test('listens on a free port and releases it on close', async () => {
     const sandbox = await start()
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     await sandbox.close()
@@ -208,7 +207,7 @@ describe('starting', () => {
     expect(again.url).toBe(sandbox.url)
   })
 
-  test('ends requests that are only half there', async () => {
+  test('closes connections with incomplete requests', async () => {
     const sandbox = await start()
     const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1')
     const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve))
@@ -218,17 +217,17 @@ describe('starting', () => {
     await closed
   })
 
-  test('leaves no timer behind when it closes', () => {
+  test('clears its timers on close', () => {
     vi.useFakeTimers()
-    const waits = new Waits()
-    void waits.wait(60_000)
+    const delays = new Delays()
+    void delays.wait(60_000)
     expect(vi.getTimerCount()).toBe(1)
-    waits.end()
+    delays.endAll()
     expect(vi.getTimerCount()).toBe(0)
     vi.useRealTimers()
   })
 
-  test('can be left to `await using`', async () => {
+  test('supports `await using`', async () => {
     let url: string
     {
       await using sandbox = await startSandbox({ conversations: 0 })
@@ -238,12 +237,12 @@ describe('starting', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed')
   })
 
-  test('names an address to connect to when it listens on all', async () => {
+  test('has a URL to connect to if it listens on every interface', async () => {
     const sandbox = await start({ host: '0.0.0.0' })
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   })
 
-  test('says plainly that a port is taken', async () => {
+  test('rejects if the port is in use', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -251,7 +250,7 @@ describe('starting', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('leaves the global Request and Response as they are', async () => {
+  test('does not replace the global Request and Response', async () => {
     const { Request, Response } = globalThis
     await start()
     expect([globalThis.Request, globalThis.Response]).toEqual([Request, Response])
@@ -264,17 +263,23 @@ describe('starting', () => {
     [{ organizations: 0 }, 'organizations'],
     [{ members: 0 }, 'members'],
     [{ defaultLimit: 0 }, 'defaultLimit'],
-    [{ app: { scopes: ['everything'] } }, 'everything'],
-    [{ app: { redirectUris: ['nowhere'] } }, 'nowhere'],
-  ])('refuses %j', (options, name) => {
-    expect(() => createSandbox(options)).toThrow(name)
+    [{ app: { scopes: ['everything'] } }, 'no scope "everything". Use any of: conversations:read, '],
+    [{ app: { redirectUris: ['nowhere'] } }, '"nowhere" cannot be registered. Use an absolute URL'],
+    [{ conversation: 1 }, 'Unknown sandbox option `conversation`. Use one of: `port`, `host`, '],
+    [
+      { app: { secret: 'x' } },
+      'Unknown field of the sandbox option `app`: `secret`. Use one of: `clientId`, `clientSecret`, ',
+    ],
+  ])('rejects %j', (options: object, message) => {
+    expect(() => createSandbox(options)).toThrow(TypeError)
+    expect(() => createSandbox(options)).toThrow(message)
   })
 })
 
-/** Overwrites every value in it, all the way down. */
-function emptyOut(value: object): void {
+/** Overwrites every value of an object, recursively. */
+function overwriteValues(value: object): void {
   for (const [key, inner] of Object.entries(value)) {
-    if (typeof inner === 'object' && inner !== null) emptyOut(inner)
+    if (typeof inner === 'object' && inner !== null) overwriteValues(inner)
     Reflect.set(value, key, 'changed')
   }
 }

@@ -1,6 +1,14 @@
-import { seedConversation } from './seed-conversation.ts'
-import type { Member, Role } from './shapes.ts'
-import { familyNames, givenNames, organizationNames } from './words.ts'
+import {
+  familyNames,
+  followUps,
+  givenNames,
+  groups,
+  noteTexts,
+  organizationNames,
+  questions,
+  replies,
+} from './sample-texts.ts'
+import type { Conversation, Member, Message, Role, User } from './shapes.ts'
 import { Workspace } from './workspace.ts'
 
 export interface SeedCounts {
@@ -13,7 +21,7 @@ export interface SeedCounts {
   segments: number
 }
 
-/** The same counts give the same organizations, ids and texts in every run. */
+/** Returns organizations with sample data. The same counts produce the same ids and texts in every run. */
 export function seedWorkspaces(counts: SeedCounts): Workspace[] {
   return Array.from({ length: counts.organizations }, (_, index) => seedWorkspace(index, counts))
 }
@@ -30,7 +38,7 @@ function seedWorkspace(index: number, counts: SeedCounts): Workspace {
   return workspace
 }
 
-// 2026-01-05T09:00:00Z in epoch seconds. Fixed rather than taken from the clock, so that runs can be compared.
+// 2026-01-05T09:00:00Z in epoch seconds. A constant, so that every run produces the same data.
 const startOfSeed = 1_767_603_600
 
 function emptyWorkspace(index: number): Workspace {
@@ -55,7 +63,7 @@ function addMember(workspace: Workspace, role: Role): Member {
   const { random, organization } = workspace
   const given = random.pick(givenNames)
   const name = `${given} ${random.pick(familyNames)}`
-  const email = `${plain(given)}.${workspace.members.size + 1}@${organization.domain}`
+  const email = `${toEmailName(given)}.${workspace.members.size + 1}@${organization.domain}`
   return workspace.members.add({
     id: random.id('mem'),
     role,
@@ -64,7 +72,7 @@ function addMember(workspace: Workspace, role: Role): Member {
   })
 }
 
-// Two admins, so that one of them is not the owner; then everybody else is an agent.
+// Two admins, because only the first one is the owner; members after the fourth are agents.
 function roleAt(position: number): Role {
   return (['admin', 'moderator', 'agent', 'admin'] as const)[position] ?? 'agent'
 }
@@ -75,16 +83,102 @@ function addContact(workspace: Workspace, position: number): void {
   const name = random.chance(0.85) ? `${given} ${random.pick(familyNames)}` : null
   const at = startOfSeed - 86_400 + position * 600
   const source = random.pick(['email', 'widget'])
-  const contact = workspace.addContact(`${plain(given)}${position + 1}@customer.example`, name, source, at)
+  const contact = workspace.addContact(`${toEmailName(given)}${position + 1}@customer.example`, name, source, at)
   contact.starred = random.chance(0.1)
   contact.active_at = random.chance(0.7) ? at + 3_600 : null
   if (random.chance(0.3)) contact.attributes = { plan: random.pick(['free', 'team', 'business']) }
-  if (random.chance(0.2)) contact.user.instagram_handle = `${plain(given)}_${position + 1}`
+  if (random.chance(0.2)) contact.user.instagram_handle = `${toEmailName(given)}_${position + 1}`
 }
 
-function plain(name: string): string {
+function toEmailName(name: string): string {
   return name
     .normalize('NFD')
     .replace(/[^a-zA-Z]/g, '')
     .toLowerCase()
+}
+
+/** Adds one conversation with its messages and, in some cases, a note. `at` is in epoch seconds. */
+function seedConversation(workspace: Workspace, at: number, messageCount: number): void {
+  const { random } = workspace
+  const members = workspace.members.all().map((member) => member.user)
+  const conversation = workspace.newConversation(customerOf(workspace), random.pick(questions), at)
+  addConversationDetails(workspace, conversation, members, at)
+  workspace.conversations.add(conversation)
+
+  const messages = workspace.messages(conversation.id)
+  for (let count = 0; count < messageCount; count += 1) {
+    const fromCustomer = count % 2 === 0 || members.length === 0
+    const text = count === 0 ? conversation.initial_message : random.pick(fromCustomer ? followUps : replies)
+    const author = fromCustomer ? conversation.user : pickUser(workspace, members, conversation.user)
+    const source = fromCustomer ? 'email' : 'dashboard'
+    const message = workspace.newMessage(conversation.id, author, `<p>${text}</p>`, source, at + count * 60)
+    if (count > 0) addMessageDetails(workspace, message, messages.all()[0])
+    messages.add(message)
+  }
+  workspace.refreshLastMessage(conversation)
+
+  if (members.length > 0 && random.chance(0.3)) {
+    const author = pickUser(workspace, members, conversation.user)
+    const note = workspace.newMessage(conversation.id, author, `<p>${random.pick(noteTexts)}</p>`, 'dashboard', at + 30)
+    workspace.notes(conversation.id).add(note)
+  }
+}
+
+function customerOf(workspace: Workspace): User {
+  const contacts = workspace.contacts.all()
+  const contact = contacts[workspace.random.between(0, contacts.length - 1)]
+  return contact?.user ?? workspace.newUser('someone@customer.example', null)
+}
+
+function pickUser(workspace: Workspace, users: readonly User[], otherwise: User): User {
+  return users[workspace.random.between(0, users.length - 1)] ?? otherwise
+}
+
+function addConversationDetails(
+  workspace: Workspace,
+  conversation: Conversation,
+  members: readonly User[],
+  at: number,
+): void {
+  const { random } = workspace
+  // The documents do not list the statuses; the reference mentions these (section 5.7).
+  conversation.status = random.pick(['open', 'open', 'open', 'waiting', 'closed', 'resolved'])
+  conversation.pinned = random.chance(0.05)
+  conversation.is_spam = random.chance(0.03)
+  conversation.unread_count = random.chance(0.4) ? random.between(1, 4) : 0
+  conversation.guest_submission = random.chance(0.2)
+  if (random.chance(0.2)) conversation.summary = 'The customer asks for help with an account.'
+  if (random.chance(0.5)) {
+    const group = { ...random.pick(groups) }
+    conversation.group = group
+    conversation.group_id = group.id
+  }
+  const assignee = members[random.between(0, members.length - 1)]
+  if (assignee !== undefined && random.chance(0.5)) {
+    conversation.conversation_assignee = {
+      id: random.id('asg'),
+      conversation_id: conversation.id,
+      user_id: assignee.id,
+      assignor_id: random.chance(0.5) ? assignee.id : null,
+      assigned_at: at + 90,
+    }
+  }
+}
+
+function addMessageDetails(workspace: Workspace, message: Message, previous: Message | undefined): void {
+  const { random } = workspace
+  if (previous !== undefined && random.chance(0.2)) {
+    message.reply_to = { id: previous.id, body_html: previous.body_html, user: previous.user }
+  }
+  if (random.chance(0.1)) {
+    message.attachments.push({
+      id: random.id('att'),
+      presigned_url: `https://files.example/${message.id}/screenshot.png`,
+      original_filename: 'screenshot.png',
+      extension: 'png',
+      file_size: random.between(10_000, 900_000),
+      resource_type: 'message',
+      resource_id: message.id,
+    })
+  }
 }

@@ -1,9 +1,10 @@
-/**
- * The shapes that the service sends, as sampled in the reference, section 2.
- * The samples do not say which fields may be null; what is null here is the sandbox's reading of what is natural.
- */
+// src/sandbox/data holds what the service stores, and the sample data it starts with. It imports nothing from other
+// folders.
 
-/** A person as embedded in other shapes: a customer, an author or a team member (reference, section 2). */
+// The shapes are those of the samples in the reference, section 2. The samples do not say which fields are nullable;
+// the nullable ones here are the sandbox's choice.
+
+/** A customer, an author or a team member, as embedded in other shapes (reference, section 2). */
 export interface User {
   id: string
   name: string | null
@@ -20,7 +21,7 @@ export interface Group {
   color: string
 }
 
-/** Who is in charge of a conversation; `assigned_at` in epoch seconds (reference, section 2). */
+/** The assignment of a conversation to a team member. `assigned_at` is in epoch seconds (reference, section 2). */
 export interface ConversationAssignee {
   id: string
   conversation_id: string
@@ -29,7 +30,7 @@ export interface ConversationAssignee {
   assigned_at: number
 }
 
-/** A conversation; times in epoch seconds (reference, section 2). */
+/** A conversation. Times are in epoch seconds (reference, section 2). */
 export interface Conversation {
   id: string
   inserted_at: number
@@ -49,7 +50,7 @@ export interface Conversation {
   conversation_assignee: ConversationAssignee | null
 }
 
-/** A file that came with a message; `file_size` in bytes (reference, section 2). */
+/** A file attached to a message. `file_size` is in bytes (reference, section 2). */
 export interface Attachment {
   id: string
   presigned_url: string
@@ -60,7 +61,7 @@ export interface Attachment {
   resource_id: string
 }
 
-/** A message or a note, which share one shape; times in epoch seconds (reference, section 2). */
+/** A message or a note; both have the same shape. Times are in epoch seconds (reference, section 2). */
 export interface Message {
   id: string
   conversation_id: string
@@ -76,7 +77,7 @@ export interface Message {
   attachments: Attachment[]
 }
 
-/** A customer of the organization; times in epoch seconds (reference, section 2). */
+/** A customer of the organization. Times are in epoch seconds (reference, section 2). */
 export interface Contact {
   id: string
   user: User
@@ -92,10 +93,10 @@ export interface Contact {
   active_at: number | null
 }
 
-/** The roles that the sandbox knows. Only `admin` is printed (reference, section 2); the others are a hint (section 5.7). */
+/** The roles of team members. The reference prints `admin` (section 2) and only mentions the others (section 5.7). */
 export type Role = 'admin' | 'moderator' | 'agent'
 
-/** A team member; `id` is the membership's, `user.id` the person's (reference, section 2). */
+/** A team member. `id` is the membership id and `user.id` the person's id (reference, section 2). */
 export interface Member {
   id: string
   role: Role
@@ -103,7 +104,7 @@ export interface Member {
   user: User
 }
 
-/** An organization; `created_at` is an ISO 8601 date-time, not epoch seconds (reference, section 2). */
+/** An organization. `created_at` is an ISO 8601 date-time, not epoch seconds (reference, section 2). */
 export interface Organization {
   id: string
   name: string
@@ -112,7 +113,7 @@ export interface Organization {
   created_at: string
 }
 
-/** An organization's settings (reference, section 2). */
+/** The settings of an organization (reference, section 2). */
 export interface OrganizationSettings {
   allow_guest_submission: boolean
   enable_ai_assistant: boolean
@@ -120,7 +121,7 @@ export interface OrganizationSettings {
   locale: string
 }
 
-/** A task or a segment. No field of either is documented, so the sandbox keeps any JSON object under an `id`. */
+/** A task or a segment. Their fields are not documented, so the sandbox stores any JSON object under an `id`. */
 export interface LooseRecord {
   id: string
   [field: string]: unknown

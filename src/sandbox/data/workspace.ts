@@ -1,5 +1,5 @@
 import { Collection } from './collection.ts'
-import { createRandom, type Random } from './random.ts'
+import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
 import type {
   Contact,
   Conversation,
@@ -11,7 +11,7 @@ import type {
   User,
 } from './shapes.ts'
 
-/** Everything that the service keeps about one organization. */
+/** The data of one organization. */
 export class Workspace {
   readonly organization: Organization
   readonly settings: OrganizationSettings
@@ -20,34 +20,39 @@ export class Workspace {
   readonly members: Collection<Member>
   readonly tasks: Collection<LooseRecord>
   readonly segments: Collection<LooseRecord>
-  readonly random: Random
+  readonly random: SeededRandom
   readonly #messages = new Map<string, Collection<Message>>()
   readonly #notes = new Map<string, Collection<Message>>()
 
   constructor(organization: Organization, settings: OrganizationSettings, seed: number) {
     this.organization = organization
     this.settings = settings
-    this.random = createRandom(seed)
-    const named = (list: string): string => `${organization.id} ${list}`
-    this.conversations = new Collection(named('conversations'), 'newest-first')
-    this.contacts = new Collection(named('contacts'), 'oldest-first')
-    this.members = new Collection(named('members'), 'oldest-first')
-    this.tasks = new Collection(named('tasks'), 'oldest-first')
-    this.segments = new Collection(named('segments'), 'oldest-first')
+    this.random = createSeededRandom(seed)
+    const listName = (name: string): string => `${organization.id} ${name}`
+    this.conversations = new Collection(listName('conversations'), 'newest-first')
+    this.contacts = new Collection(listName('contacts'), 'oldest-first')
+    this.members = new Collection(listName('members'), 'oldest-first')
+    this.tasks = new Collection(listName('tasks'), 'oldest-first')
+    this.segments = new Collection(listName('segments'), 'oldest-first')
   }
 
-  /** Most recent first, as the service lists them (reference, section 5.5). */
+  /** Returns the messages of a conversation, most recent first (reference, section 5.5). */
   messages(conversationId: string): Collection<Message> {
-    return listOf(this.#messages, conversationId, 'messages')
+    return threadOf(this.#messages, conversationId, 'messages')
   }
 
   notes(conversationId: string): Collection<Message> {
-    return listOf(this.#notes, conversationId, 'notes')
+    return threadOf(this.#notes, conversationId, 'notes')
   }
 
-  /** The first admin to join owns the organization: the documents name an owner but no field that tells who it is. */
+  /** The first admin that joined. The documents mention an owner, but no field says who it is. */
   get owner(): Member | undefined {
     return this.members.find((member) => member.role === 'admin')
+  }
+
+  /** Returns the first member with this role who is not archived; for `admin` that is the owner. */
+  memberWithRole(role: string): Member | undefined {
+    return this.members.find((member) => member.role === role && !member.archived)
   }
 
   contactByEmail(email: string): Contact | undefined {
@@ -117,15 +122,15 @@ export class Workspace {
     }
   }
 
-  /** Keeps what a conversation says about its last message true after a message came, changed or went. */
+  /** Updates a conversation's `last_message` fields. Call it after a message was added, edited or deleted. */
   refreshLastMessage(conversation: Conversation): void {
     const latest = this.messages(conversation.id).all()[0]
-    conversation.last_message = latest === undefined ? conversation.initial_message : textOf(latest.body_html)
+    conversation.last_message = latest === undefined ? conversation.initial_message : plainText(latest.body_html)
     conversation.last_message_inserted_at = latest?.inserted_at ?? conversation.inserted_at
   }
 }
 
-function textOf(html: string): string {
+function plainText(html: string): string {
   return html
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
@@ -136,9 +141,9 @@ function sameEmail(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-function listOf(lists: Map<string, Collection<Message>>, conversationId: string, name: string): Collection<Message> {
-  const known = lists.get(conversationId)
-  if (known !== undefined) return known
+function threadOf(lists: Map<string, Collection<Message>>, conversationId: string, name: string): Collection<Message> {
+  const existing = lists.get(conversationId)
+  if (existing !== undefined) return existing
   const created = new Collection<Message>(`${conversationId} ${name}`, 'newest-first')
   lists.set(conversationId, created)
   return created

@@ -1,6 +1,7 @@
+import { rejectUnknownKeys } from '../unknown-keys.ts'
 import type { Fault, FaultRule, Faults } from './fault.ts'
 
-/** The rules in force, and how many requests each still lets pass and befalls. */
+/** The active rules, each with the number of requests that it still skips and applies to. */
 export class FaultList implements Faults {
   #rules: ActiveRule[] = []
 
@@ -19,7 +20,7 @@ export class FaultList implements Faults {
     this.#rules = []
   }
 
-  /** The fault that befalls this request, if any, used up by it. */
+  /** Returns the fault that applies to a request and counts the request. */
   take(method: string, pathname: string): Fault | undefined {
     for (const active of this.#rules) {
       if (!matches(active.rule, method, pathname)) continue
@@ -48,27 +49,54 @@ interface ActiveRule {
 function matches({ method, path }: FaultRule, actualMethod: string, pathname: string): boolean {
   if (method === undefined ? actualMethod === 'OPTIONS' : method.toUpperCase() !== actualMethod) return false
   if (path === undefined) return true
-  // `search` starts at the beginning each time, whatever flags and last index the expression has.
+  // Unlike `test`, `search` ignores the `lastIndex` of an expression with the flag `g` or `y`.
   return typeof path === 'string' ? path === pathname : pathname.search(path) !== -1
 }
 
 function checkRule(rule: FaultRule): void {
+  rejectUnknownKeys('fault key', rule, Object.keys(ruleKeys))
   const { status, drop, truncate, garbage, drip, latency, times = 1, after = 0 } = rule
   const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined].filter(Boolean).length
-  if (kinds > 1)
-    throw new TypeError('A fault is one of `status`, `drop`, `truncate`, `garbage` and `drip`, not several.')
+  if (kinds > 1) {
+    throw new TypeError(
+      'A fault can have only one of `status`, `drop`, `truncate`, `garbage` and `drip`. Add one rule for each.',
+    )
+  }
   if (kinds === 0 && latency === undefined) {
-    throw new TypeError('A fault needs one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.')
+    throw new TypeError('A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.')
   }
   if (status === undefined && ['retryAfter', 'body', 'headers', 'effect'].some((name) => name in rule)) {
-    throw new TypeError('`retryAfter`, `body`, `headers` and `effect` belong to a fault with `status`.')
+    throw new TypeError('`retryAfter`, `body`, `headers` and `effect` require `status`. Set `status`, or remove them.')
   }
   if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599)) {
-    throw new TypeError(`The \`status\` of a fault is a whole number from 200 to 599, not ${status}.`)
+    throw new TypeError(`The \`status\` of a fault must be an integer from 200 to 599, not ${status}.`)
   }
-  if (!(times >= 1) || !(after >= 0)) throw new TypeError('`times` is at least 1 and `after` at least 0.')
-  if (latency !== undefined && !(latency >= 0)) throw new TypeError('`latency` is a number of milliseconds.')
+  if (!(times >= 1)) throw new TypeError(`The \`times\` of a fault must be at least 1, not ${times}.`)
+  if (!(after >= 0)) throw new TypeError(`The \`after\` of a fault must be at least 0, not ${after}.`)
+  if (latency !== undefined && !(latency >= 0)) {
+    throw new TypeError(`The \`latency\` of a fault must be a number of milliseconds, not ${latency}.`)
+  }
   if (drip !== undefined && !(Number.isInteger(drip.bytes) && drip.bytes >= 1 && drip.interval >= 0)) {
-    throw new TypeError('`drip` takes `bytes`, at least 1, and `interval` in milliseconds.')
+    throw new TypeError(
+      'The `drip` of a fault must have `bytes`, an integer of at least 1, and `interval`, a number of milliseconds.',
+    )
   }
+}
+
+// A record, so that the compiler reports a key that is missing here.
+const ruleKeys: Record<keyof FaultRule, true> = {
+  status: true,
+  retryAfter: true,
+  body: true,
+  headers: true,
+  effect: true,
+  latency: true,
+  drop: true,
+  truncate: true,
+  garbage: true,
+  drip: true,
+  method: true,
+  path: true,
+  times: true,
+  after: true,
 }

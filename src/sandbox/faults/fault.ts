@@ -1,51 +1,64 @@
 /**
- * Something to go wrong. At most one of `status`, `drop`, `truncate`, `garbage` and `drip`; `latency` goes with any of
- * them or alone. Except for `status` and `drop: 'before-effect'`, a write takes effect although its answer is spoiled.
+ * A fault to inject into a response. Set at most one of `status`, `drop`, `truncate`, `garbage` and `drip`; `latency`
+ * can be combined with any of them or used alone. A write still takes effect, except with `status` (unless `effect` is
+ * set) and `drop: 'before-effect'`.
  */
 export interface Fault {
-  /** Answer with this HTTP status, 200 to 599, instead of handling the request. */
+  /** Status of the response, 200 to 599, sent instead of handling the request. */
   status?: number
-  /** With `status`: the `Retry-After` header, as seconds, a date, or text that is sent as it stands. */
+  /** Value of the `Retry-After` header: seconds, a date, or text that is sent unchanged. Requires `status`. */
   retryAfter?: number | Date | string
-  /** With `status`: the body; text is sent as it stands and anything else as JSON. Default: an error body that fits. */
+  /**
+   * Body of the response: text is sent unchanged, anything else as JSON. Requires `status`.
+   * @default an error body that matches the status
+   */
   body?: unknown
-  /** With `status`: headers of the answer. */
+  /** Headers of the response. Requires `status`. */
   headers?: Record<string, string>
-  /** With `status`: whether the request is handled before it is answered so. Default: `false`. */
+  /**
+   * Whether the request takes effect before the response with `status` is sent. Requires `status`.
+   * @default false
+   */
   effect?: boolean
-  /** Wait this many milliseconds after the request was handled and before the answer begins. */
+  /** Delay between handling the request and sending the response, in milliseconds. */
   latency?: number
   /**
-   * Close the connection: before the request is handled, after it was handled but before an answer, after half of the
-   * answer's headers, or after half of its body. An answer that has no body is dropped before its headers.
+   * Closes the connection before the request is handled, after it was handled but before the response, after half of
+   * the response headers, or after half of the response body. A response without a body is dropped before its headers.
    */
   drop?: 'before-effect' | 'after-effect' | 'mid-headers' | 'mid-body'
-  /** Answer with only the first half of the body, in a response that ends well. */
+  /** Sends only the first half of the body, as a response that looks complete. */
   truncate?: boolean
-  /** Answer with status 200 and an HTML page, as a proxy in between might. */
+  /** Sends an HTML page with status 200, as a captive portal might. */
   garbage?: boolean
-  /** Send the body in pieces of `bytes` bytes, `interval` milliseconds apart. */
+  /** Sends the body in chunks of `bytes` bytes, `interval` milliseconds apart. */
   drip?: { bytes: number; interval: number }
 }
 
-/** A {@link Fault} and which requests it befalls. CORS preflights are spared unless `method` is `'OPTIONS'`. */
+/** A {@link Fault} and the requests that it applies to. CORS preflights are skipped unless `method` is `'OPTIONS'`. */
 export interface FaultRule extends Fault {
-  /** Only requests with this method. Default: any. */
+  /** Applies only to requests with this method, in any case. By default to all. */
   method?: string
-  /** Only this pathname exactly, or one that the expression finds something in. Default: any. */
+  /** Applies only to this exact pathname, or to pathnames that match the expression. By default to all. */
   path?: string | RegExp
-  /** How many requests it befalls; `Infinity` for all. Default: 1. */
+  /**
+   * Number of requests that the fault applies to; `Infinity` for all.
+   * @default 1
+   */
   times?: number
-  /** How many matching requests it lets pass first. Default: 0. */
+  /**
+   * Number of matching requests to let through first.
+   * @default 0
+   */
   after?: number
 }
 
-/** What goes wrong on purpose. Of several rules that match a request, the one that was added first is used. */
+/** The faults of a sandbox. If several rules match a request, the one that was added first applies. */
 export interface Faults {
-  /** Adds a rule and gives a function that takes it away. Throws a `TypeError` for a rule that makes no sense. */
+  /** Adds a rule and returns a function that removes it. Throws a `TypeError` for an invalid rule. */
   add(rule: FaultRule): () => void
-  /** Takes every rule away. */
+  /** Removes every rule. */
   clear(): void
-  /** How many rules have not run out. */
+  /** Number of rules that still apply to a future request. */
   readonly pending: number
 }

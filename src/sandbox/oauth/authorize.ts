@@ -1,83 +1,105 @@
-import { type Exchange, mediaType } from '../http/exchange.ts'
-import { badRequest, Refusal } from '../http/refusal.ts'
-import type { Route } from '../http/route.ts'
-import { isObject } from '../operations/fields.ts'
-import { wordsFor } from '../scopes.ts'
+// src/sandbox/oauth holds the routes of a login: authorization, consent and code exchange. It must not import the
+// sandbox's operations, faults or server.
+
+import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
+import type { Role } from '../data/shapes.ts'
+import { badRequest, HttpError } from '../http-error.ts'
+import { type IncomingRequest, mediaType, parseJsonObject, type Route } from '../incoming-request.ts'
 import type { Service } from '../service.ts'
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
-import { consentPage, refusalPage } from './consent-page.ts'
-import { type Decision, rolesOnOffer, settle } from './decision.ts'
+import { consentPage, errorPage } from './consent-page.ts'
 import { parameter } from './parameters.ts'
-import { AuthorizationError, redirect } from './redirect.ts'
+import { AuthorizationError, redirect, redirectLocation } from './redirect.ts'
 
-/** `GET /api/oauth/authorize` (specification, section 4; reference, section 1, row 1). */
+/** Returns the route `GET /api/oauth/authorize` (specification, section 4; reference, section 1, row 1). */
 export function authorizeRoute(service: Service): Route {
-  const answer = (exchange: Exchange): Response => {
-    const query = exchange.url.searchParams
-    const automatic = parameter(query, 'auto') ?? service.settings.autoConsent
-    return inBrowser(302, wantsJson(exchange), () => {
-      const request = readAuthorizationRequest(service.settings.app, query)
-      if (automatic === 'allow' || automatic === 'deny') {
-        const organizationId = parameter(query, 'organization') ?? service.home.organization.id
-        const decision = { allow: automatic === 'allow', organizationId, role: parameter(query, 'role') }
-        return redirect(302, settle(service, request, decision))
+  const { app } = service.settings
+  const handle = (incoming: IncomingRequest): Response => {
+    const query = incoming.url.searchParams
+    const auto = parameter(query, 'auto') ?? service.settings.autoConsent
+    return withErrorsInBrowser(302, wantsJson(incoming), () => {
+      const request = readAuthorizationRequest(app, query)
+      if (auto === 'allow' || auto === 'deny') {
+        const organizationId = parameter(query, 'organization') ?? service.firstWorkspace.organization.id
+        return redirect(
+          302,
+          decide(service, request, { allow: auto === 'allow', organizationId, role: parameter(query, 'role') }),
+        )
       }
-      if (wantsJson(exchange)) return Response.json(consentMetadata(service, request), noStore)
+      if (wantsJson(incoming)) return Response.json(consentMetadata(service, request), noStore)
       return consentPage({
-        app: service.settings.app,
+        app,
         request,
-        organizations: organizationsOnOffer(service),
-        roles: request.actor === 'app' ? ['admin'] : rolesOnOffer(service),
+        organizations: eligibleOrganizations(service),
+        roles: request.actor === 'app' ? ['admin'] : availableRoles(service),
       })
     })
   }
-  return { name: 'authorize', method: 'GET', path: '/api/oauth/authorize', answer }
+  return { name: 'authorize', method: 'GET', path: '/api/oauth/authorize', handle }
 }
 
 /**
- * `POST /api/oauth/authorize/consent` (reference, section 1, row 2): JSON from a program, a form from the consent page.
- * Everything is checked again, because nothing binds what is sent to what the page showed.
+ * Returns the route `POST /api/oauth/authorize/consent` (reference, section 1, row 2). A program sends JSON and the
+ * consent page a form. The route checks the whole request again, because a client can send other values than the page showed.
  */
 export function consentRoute(service: Service): Route {
-  const answer = (exchange: Exchange): Response => {
-    const type = mediaType(exchange.headers.get('content-type'))
-    const settleBy = (parameters: URLSearchParams): string =>
-      settle(service, readAuthorizationRequest(service.settings.app, parameters), decisionFrom(parameters))
+  const handle = (incoming: IncomingRequest): Response => {
+    const type = mediaType(incoming.headers.get('content-type'))
+    const locationFor = (parameters: URLSearchParams): string =>
+      decide(service, readAuthorizationRequest(service.settings.app, parameters), readDecision(parameters))
 
     if (type === 'application/x-www-form-urlencoded') {
-      const form = new URLSearchParams(exchange.bodyText)
-      return inBrowser(303, false, () => redirect(303, settleBy(form)))
+      const form = new URLSearchParams(incoming.bodyText)
+      return withErrorsInBrowser(303, false, () => redirect(303, locationFor(form)))
     }
-    if (type !== 'application/json') throw badRequest('Consent is sent as JSON or as a form.')
-    return Response.json({ redirect_to: redirectFor(() => settleBy(jsonParameters(exchange.bodyText))) }, noStore)
+    if (type !== 'application/json') {
+      throw badRequest('The body must be sent as `application/json` or `application/x-www-form-urlencoded`.')
+    }
+    const parameters = jsonParameters(incoming.bodyText)
+    return Response.json({ redirect_to: locationOrBadRequest(() => locationFor(parameters)) }, noStore)
   }
-  return { name: 'authorizeConsent', method: 'POST', path: '/api/oauth/authorize/consent', answer }
+  return { name: 'authorizeConsent', method: 'POST', path: '/api/oauth/authorize/consent', handle }
 }
 
-const noStore = { headers: { 'cache-control': 'no-store' } }
-
-function inBrowser(status: 302 | 303, json: boolean, answer: () => Response): Response {
-  try {
-    return answer()
-  } catch (error) {
-    if (error instanceof AuthorizationError) return redirect(status, error.location)
-    if (error instanceof Refusal && !json) return refusalPage(error)
-    throw error
-  }
+/** The decision of the person on the consent page. */
+interface Decision {
+  allow: boolean
+  organizationId: string | undefined
+  role: string | undefined
 }
 
-// A refusal by the person is an answer like any other; a request that is wrong is the program's own mistake.
-function redirectFor(settled: () => string): string {
-  try {
-    return settled()
-  } catch (error) {
-    if (!(error instanceof AuthorizationError)) throw error
-    if (error.code === 'access_denied') return error.location
-    throw new Refusal(400, error.code, error.message)
+/** Returns the redirect location with a new code. Throws an `AuthorizationError` if no code can be granted. */
+function decide(service: Service, request: AuthorizationRequest, decision: Decision): string {
+  const fail = (code: string, description: string): AuthorizationError =>
+    new AuthorizationError(request, code, description)
+  if (!decision.allow) throw fail('access_denied', 'The person denied access.')
+
+  const workspace = service.workspaces.get(decision.organizationId ?? '')
+  if (workspace === undefined) throw fail('invalid_request', 'target_organization_id is not an eligible organization.')
+  const person = workspace.memberWithRole(decision.role ?? 'admin')
+  if (person === undefined) throw fail('invalid_request', 'The organization has no member with this role.')
+  // An organization admin authorizes an app (specification, section 1); others can only let it act as themselves.
+  if (request.actor === 'app' && person.role !== 'admin') {
+    throw fail('access_denied', 'Only an organization admin can connect an app.')
   }
+  const scopes = request.actor === 'self' ? limitScopesToRole(request.scopes, person.role) : request.scopes
+  if (scopes.length === 0) throw fail('invalid_scope', 'The role of this person allows none of the requested scopes.')
+
+  const code = service.grants.addCode({
+    grant: {
+      actor: request.actor,
+      scopes,
+      organizationId: workspace.organization.id,
+      memberId: request.actor === 'self' ? person.id : undefined,
+    },
+    redirectUri: request.redirectUri,
+    codeChallenge: request.codeChallenge,
+    expiresAt: service.settings.now() + service.settings.codeLifetime,
+  })
+  return redirectLocation(request, { code })
 }
 
-function decisionFrom(parameters: URLSearchParams): Decision {
+function readDecision(parameters: URLSearchParams): Decision {
   return {
     allow: parameters.get('decision') !== 'deny',
     organizationId: parameter(parameters, 'target_organization_id'),
@@ -85,28 +107,45 @@ function decisionFrom(parameters: URLSearchParams): Decision {
   }
 }
 
-function jsonParameters(text: string): URLSearchParams {
-  let body: unknown
+const noStore = { headers: { 'cache-control': 'no-store' } }
+
+// A browser receives an `AuthorizationError` as a redirect to the app, and other errors as a page.
+function withErrorsInBrowser(status: 302 | 303, json: boolean, respond: () => Response): Response {
   try {
-    body = JSON.parse(text)
-  } catch {
-    throw badRequest('The body is not JSON.')
+    return respond()
+  } catch (error) {
+    if (error instanceof AuthorizationError) return redirect(status, error.location)
+    if (error instanceof HttpError && !json) return errorPage(error)
+    throw error
   }
-  if (!isObject(body)) throw badRequest('The body must be a JSON object.')
+}
+
+// If the person denies access, the program receives a location too. Any other error is a mistake in its request.
+function locationOrBadRequest(locate: () => string): string {
+  try {
+    return locate()
+  } catch (error) {
+    if (!(error instanceof AuthorizationError)) throw error
+    if (error.code === 'access_denied') return error.location
+    throw new HttpError(400, error.code, error.message)
+  }
+}
+
+function jsonParameters(text: string): URLSearchParams {
   const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(body)) {
-    if (typeof value !== 'string') throw badRequest('Every value must be a string.')
+  for (const [name, value] of Object.entries(parseJsonObject(text))) {
+    if (typeof value !== 'string') throw badRequest(`\`${name}\` must be a string.`)
     parameters.set(name, value)
   }
   return parameters
 }
 
-function wantsJson(exchange: Exchange): boolean {
-  const accept = exchange.headers.get('accept') ?? ''
+function wantsJson(incoming: IncomingRequest): boolean {
+  const accept = incoming.headers.get('accept') ?? ''
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
-/** ConsentMetadata (reference, section 2). */
+// The reference, section 2, has the shape.
 function consentMetadata(service: Service, request: AuthorizationRequest): Record<string, unknown> {
   const { name, description } = service.settings.app
   return {
@@ -116,15 +155,22 @@ function consentMetadata(service: Service, request: AuthorizationRequest): Recor
     redirect_uri: request.redirectUri,
     scopes: request.scopes,
     scope_details: Object.fromEntries(
-      request.scopes.map((scope) => [scope, wordsFor(scope, request.actor) ?? 'Nothing without actor=self']),
+      request.scopes.map((scope) => [scope, describeScope(scope, request.actor) ?? 'Requires actor=self']),
     ),
     state: request.state,
-    eligible_organizations: organizationsOnOffer(service),
+    eligible_organizations: eligibleOrganizations(service),
   }
 }
 
-function organizationsOnOffer(service: Service): { id: string; name: string; domain: string }[] {
+function eligibleOrganizations(service: Service): { id: string; name: string; domain: string }[] {
   return [...service.workspaces.values()].map(({ organization: { id, display_name, domain } }) => {
     return { id, name: display_name, domain }
   })
+}
+
+/** Returns the roles that every organization has an active member for, most powerful first. */
+function availableRoles(service: Service): Role[] {
+  const roles: Role[] = ['admin', 'moderator', 'agent']
+  const workspaces = [...service.workspaces.values()]
+  return roles.filter((role) => workspaces.every((workspace) => workspace.memberWithRole(role) !== undefined))
 }

@@ -1,40 +1,40 @@
+import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import type { Refusal } from '../http/refusal.ts'
-import type { Settings } from '../options.ts'
-import { type Scope, wordsFor } from '../scopes.ts'
+import type { HttpError } from '../http-error.ts'
+import type { SandboxSettings } from '../sandbox-settings.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { escapeHtml, htmlPage } from './html.ts'
+import { escapeHtml, htmlPage } from './html-page.ts'
 
-export interface ConsentQuestion {
-  app: Settings['app']
+export interface ConsentPageContent {
+  app: SandboxSettings['app']
   request: AuthorizationRequest
   organizations: readonly { id: string; name: string; domain: string }[]
   roles: readonly Role[]
 }
 
-/** Asks a person whether the app may have access. A plain form, so that it works without JavaScript. */
-export function consentPage({ app, request, organizations, roles }: ConsentQuestion): Response {
+/** Returns the page that asks a person for consent. It is a plain form and needs no JavaScript. */
+export function consentPage({ app, request, organizations, roles }: ConsentPageContent): Response {
   const name = escapeHtml(app.name)
   return htmlPage(
     200,
     `Connect ${app.name}`,
     `<header>
 <div class="mark" aria-hidden="true">${escapeHtml([...app.name][0]?.toUpperCase() ?? '?')}</div>
-<h1>${name} asks for access</h1>
+<h1>${name} requests access</h1>
 </header>
 <p class="soft">${escapeHtml(app.description)}</p>
 <form method="post" action="/api/oauth/authorize/consent">
 ${hiddenFields(request)}
 <section class="actor">
-<h2>${request.actor === 'self' ? 'It will act as you' : 'It will act as itself'}</h2>
-<p>${actorWords(request.actor, name)}</p>
+<h2>${request.actor === 'self' ? 'This app will act as you' : 'This app will act as itself'}</h2>
+<p>${describeActor(request.actor, name)}</p>
 </section>
 <section>
-<h2>It will be able to</h2>
+<h2>This app will be able to</h2>
 ${scopeList(request)}
 </section>
 <fieldset>
-<legend>In the organization</legend>
+<legend>Organization</legend>
 <div class="choices">
 ${organizations.map(organizationChoice).join('\n')}
 </div>
@@ -42,7 +42,7 @@ ${organizations.map(organizationChoice).join('\n')}
 <div class="field">
 <label class="label" for="role">Signed in as</label>
 <select id="role" name="role" aria-describedby="role-hint">
-${roles.map((role) => `<option value="${role}">${roleWords[role]}</option>`).join('\n')}
+${roles.map((role) => `<option value="${role}">${roleLabels[role]}</option>`).join('\n')}
 </select>
 <p class="soft" id="role-hint">${roleHint(request.actor)}</p>
 </div>
@@ -51,27 +51,27 @@ ${roles.map((role) => `<option value="${role}">${roleWords[role]}</option>`).joi
 <button class="allow" name="decision" value="allow">Allow</button>
 <button name="decision" value="deny">Deny</button>
 </div>
-<p class="soft target">You will return to <code>${escapeHtml(request.redirectUri)}</code></p>
+<p class="soft target">You will be redirected to <code>${escapeHtml(request.redirectUri)}</code></p>
 </div>
 </form>`,
   )
 }
 
-/** Tells a person what is wrong with a request that must not be redirected anywhere (RFC 6749, 4.1.2.1). */
-export function refusalPage(refusal: Refusal): Response {
+/** Returns a page for an error that must not be redirected (RFC 6749, 4.1.2.1). */
+export function errorPage(error: HttpError): Response {
   return htmlPage(
-    refusal.status,
-    'This request cannot go on',
+    error.status,
+    'Invalid authorization request',
     `<header>
 <div class="mark" aria-hidden="true">!</div>
-<h1>This request cannot go on</h1>
+<h1>Invalid authorization request</h1>
 </header>
 <section>
-<p>${escapeHtml(refusal.message)}</p>
+<p>${escapeHtml(error.message)}</p>
 </section>
 <section>
-<p class="soft">Error <code>${escapeHtml(refusal.code)}</code>. You were not sent back, because an address that is not
-registered could belong to anybody. Correct the app that sent you here.</p>
+<p class="soft">Error <code>${escapeHtml(error.code)}</code>. You were not redirected, because the app or its redirect URI
+could not be verified. Correct the request in the app that sent you here.</p>
 </section>`,
   )
 }
@@ -91,28 +91,28 @@ function hiddenFields(request: AuthorizationRequest): string {
     .join('\n')
 }
 
-function actorWords(actor: 'app' | 'self', name: string): string {
-  if (actor === 'self') return `What ${name} writes, such as messages and notes, appears under your name.`
-  return `${name} reads and manages your workspace by itself. It cannot write messages or notes, and nothing appears under your name.`
+function describeActor(actor: 'app' | 'self', name: string): string {
+  if (actor === 'self') return `Everything that ${name} writes, such as messages and notes, appears under your name.`
+  return `${name} reads and manages your workspace as an app. It cannot write messages or notes, and nothing appears under your name.`
 }
 
 function scopeList({ scopes, actor }: AuthorizationRequest): string {
   const items = scopes.flatMap((scope) => {
-    const words = wordsFor(scope, actor)
+    const words = describeScope(scope, actor)
     return words === null ? [] : scopeItem(scope, words)
   })
-  const without = scopes.filter((scope) => wordsFor(scope, actor) === null)
+  const without = scopes.filter((scope) => describeScope(scope, actor) === null)
   return [
     ...(items.length === 0
-      ? ['<p class="soft">Nothing of what it asks for.</p>']
+      ? ['<p class="soft">Nothing: every requested scope requires an app that acts as you.</p>']
       : [`<ul>\n${items.join('\n')}\n</ul>`]),
-    ...(without.length === 0 ? [] : [`<p class="soft">${withoutEffect(without)}</p>`]),
+    ...(without.length === 0 ? [] : [`<p class="soft">${unusableScopes(without)}</p>`]),
   ].join('\n')
 }
 
-function withoutEffect(scopes: readonly Scope[]): string {
+function unusableScopes(scopes: readonly Scope[]): string {
   const names = scopes.map((scope) => `<code>${scope}</code>`).join(', ')
-  return `Without effect for an app that acts as itself: ${names}.`
+  return `These scopes have no effect for an app that acts as itself: ${names}.`
 }
 
 function scopeItem(scope: Scope, words: string): string {
@@ -121,16 +121,16 @@ function scopeItem(scope: Scope, words: string): string {
   return `<li>${words}${kind}</li>`
 }
 
-function organizationChoice({ id, name, domain }: ConsentQuestion['organizations'][number], index: number): string {
+function organizationChoice({ id, name, domain }: ConsentPageContent['organizations'][number], index: number): string {
   return `<label class="choice">
 <input type="radio" name="target_organization_id" value="${escapeHtml(id)}"${index === 0 ? ' checked' : ''} required>
 <span>${escapeHtml(name)} <span class="soft">${escapeHtml(domain)}</span></span>
 </label>`
 }
 
-const roleWords = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
+const roleLabels = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
 
 function roleHint(actor: 'app' | 'self'): string {
   if (actor === 'app') return 'Only an admin can connect an app that acts as itself.'
-  return 'A moderator or an agent does not pass on what takes an admin, even if it is listed above.'
+  return 'For a moderator or an agent, scopes that require an admin are not granted, even if they are listed above.'
 }

@@ -1,4 +1,4 @@
-/** The first parameter that was sent more than once, which RFC 6749, 3.1 and 3.2, forbid. */
+/** Returns the first parameter that was sent more than once, which RFC 6749, 3.1 and 3.2, forbid. */
 export function repeatedParameter(parameters: URLSearchParams): string | undefined {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
@@ -8,7 +8,7 @@ export function repeatedParameter(parameters: URLSearchParams): string | undefin
   return undefined
 }
 
-/** A parameter's value. One without a value counts as not sent (RFC 6749, 3.1). */
+/** Returns the value of a parameter. An empty value counts as not sent (RFC 6749, 3.1). */
 export function parameter(parameters: URLSearchParams, name: string): string | undefined {
   return parameters.get(name) || undefined
 }

@@ -1,4 +1,4 @@
-/** Something to tell the app about by way of its redirect URI (RFC 6749, 4.1.2.1). */
+/** An error that is reported to the app through a redirect (RFC 6749, 4.1.2.1). */
 export class AuthorizationError extends Error {
   readonly target: RedirectTarget
   readonly code: string
@@ -20,13 +20,13 @@ export interface RedirectTarget {
   state: string | undefined
 }
 
-/** The redirect URI with these parameters and the same `state`, its own query kept (RFC 6749, 3.1.2). */
+/** Returns the redirect URI with these parameters and the `state` added to its query (RFC 6749, 3.1.2). */
 export function redirectLocation({ redirectUri, state }: RedirectTarget, parameters: Record<string, string>): string {
   const query = new URLSearchParams({ ...parameters, ...(state !== undefined && { state }) })
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
 }
 
-/** `status` is 303 after a form, so that the browser goes on with GET. */
+/** Returns a redirect. Use 303 after a form, so that the browser continues with GET. */
 export function redirect(status: 302 | 303, location: string): Response {
   return new Response(null, {
     status,

@@ -1,24 +1,23 @@
 import { createHash } from 'node:crypto'
-import { type Exchange, mediaType } from '../http/exchange.ts'
-import { badRequest, Refusal } from '../http/refusal.ts'
-import type { Route } from '../http/route.ts'
+import type { AuthorizationCode } from '../data/grants.ts'
+import { badRequest, HttpError } from '../http-error.ts'
+import { type IncomingRequest, mediaType, type Route } from '../incoming-request.ts'
+import type { SandboxSettings } from '../sandbox-settings.ts'
 import type { Service } from '../service.ts'
-import { authenticateClient } from './client-authentication.ts'
-import type { AuthorizationCode } from './grants.ts'
 import { parameter, repeatedParameter } from './parameters.ts'
 
-/** `POST /api/oauth/token` (specification, section 4; RFC 6749, 4.1.3; RFC 7636, 4.5). */
+/** Returns the route `POST /api/oauth/token` (specification, section 4; RFC 6749, 4.1.3; RFC 7636, 4.5). */
 export function tokenRoute(service: Service): Route {
-  const answer = (exchange: Exchange): Response => {
+  const handle = (incoming: IncomingRequest): Response => {
     try {
-      const body = exchangeCode(service, exchange)
+      const body = exchangeCode(service, incoming)
       return Response.json(body, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
     } catch (error) {
-      if (error instanceof Refusal) error.headers['cache-control'] = 'no-store'
+      if (error instanceof HttpError) error.headers['cache-control'] = 'no-store'
       throw error
     }
   }
-  return { name: 'token', method: 'POST', path: '/api/oauth/token', answer }
+  return { name: 'token', method: 'POST', path: '/api/oauth/token', handle }
 }
 
 interface TokenResponse {
@@ -27,7 +26,7 @@ interface TokenResponse {
   scope: string
 }
 
-function exchangeCode(service: Service, { headers, bodyText }: Exchange): TokenResponse {
+function exchangeCode(service: Service, { headers, bodyText }: IncomingRequest): TokenResponse {
   if (mediaType(headers.get('content-type')) !== 'application/x-www-form-urlencoded') {
     throw badRequest('The body must be sent as `content-type: application/x-www-form-urlencoded`.')
   }
@@ -37,34 +36,36 @@ function exchangeCode(service: Service, { headers, bodyText }: Exchange): TokenR
   authenticateClient(service.settings.app, headers.get('authorization'), form)
 
   if (required(form, 'grant_type') !== 'authorization_code') {
-    throw new Refusal(400, 'unsupported_grant_type', 'The grant type must be `authorization_code`.')
+    throw new HttpError(400, 'unsupported_grant_type', '`grant_type` must be `authorization_code`.')
   }
   const value = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
   const verifier = required(form, 'code_verifier')
   const code = service.grants.code(value)
-  if (code === undefined) throw invalidGrant('The code is unknown.')
-  refuseSecondUse(service, code)
+  if (code === undefined) throw invalidGrant('The code was not issued by this service.')
+  rejectReuse(service, code)
 
-  // A code is good for one attempt: who holds a stolen code must not be able to try verifiers one after another.
+  // A code allows one attempt, so that a stolen code cannot be used to guess the verifier.
   code.used = true
   if (service.settings.now() >= code.expiresAt) throw invalidGrant('The code has expired.')
-  if (redirectUri !== code.redirectUri) throw invalidGrant('The redirect URI is not the one the code was sent to.')
-  if (!provesChallenge(verifier, code.codeChallenge)) throw invalidGrant('The code verifier is wrong.')
+  if (redirectUri !== code.redirectUri)
+    throw invalidGrant('`redirect_uri` must be the one from the authorization request.')
+  if (!matchesChallenge(verifier, code.codeChallenge))
+    throw invalidGrant('`code_verifier` does not match the code challenge.')
 
   code.token = service.grants.addToken(code.grant)
   return { access_token: code.token, token_type: 'Bearer', scope: code.grant.scopes.join(' ') }
 }
 
-// Two parties hold a code that comes twice, so what it was exchanged for is withdrawn (RFC 6749, 4.1.2).
-function refuseSecondUse(service: Service, code: AuthorizationCode): void {
+// A code that is used twice may have been stolen, so its token is revoked (RFC 6749, 4.1.2).
+function rejectReuse(service: Service, code: AuthorizationCode): void {
   if (!code.used) return
   if (code.token !== undefined) service.grants.revoke(code.token)
-  throw invalidGrant('The code was used before.')
+  throw invalidGrant('The code was already used.')
 }
 
-// RFC 7636: the verifier's syntax is in 4.1, the comparison in 4.6.
-function provesChallenge(verifier: string, challenge: string): boolean {
+// RFC 7636 defines the verifier's syntax (4.1) and the comparison (4.6).
+function matchesChallenge(verifier: string, challenge: string): boolean {
   if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false
   return createHash('sha256').update(verifier).digest('base64url') === challenge
 }
@@ -75,6 +76,46 @@ function required(form: URLSearchParams, name: string): string {
   return value
 }
 
-function invalidGrant(description: string): Refusal {
-  return new Refusal(400, 'invalid_grant', description)
+function invalidGrant(description: string): HttpError {
+  return new HttpError(400, 'invalid_grant', description)
+}
+
+/** Throws an `HttpError` unless the app authenticated with HTTP Basic or in the form, not both (RFC 6749, 2.3.1). */
+export function authenticateClient(
+  app: SandboxSettings['app'],
+  authorization: string | null,
+  form: URLSearchParams,
+): void {
+  const id = parameter(form, 'client_id')
+  const secret = parameter(form, 'client_secret')
+  if (authorization === null) {
+    if (id !== app.clientId || secret !== app.clientSecret) throw invalidClient({})
+    return
+  }
+  if (secret !== undefined) throw badRequest('Authenticate with HTTP Basic or in the form, not both.')
+  const basic = readBasic(authorization)
+  if (basic?.id !== app.clientId || basic.secret !== app.clientSecret || (id ?? basic.id) !== basic.id) {
+    throw invalidClient({ 'www-authenticate': 'Basic realm="oauth"' })
+  }
+}
+
+function invalidClient(headers: Record<string, string>): HttpError {
+  return new HttpError(401, 'invalid_client', 'The client id or the client secret is invalid.', headers)
+}
+
+function readBasic(authorization: string): { id: string; secret: string } | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1]
+  if (encoded === undefined) return undefined
+  const [id, ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
+  const secret = rest.join(':')
+  try {
+    return { id: formDecoded(id ?? ''), secret: formDecoded(secret) }
+  } catch {
+    return undefined
+  }
+}
+
+// Both are form-encoded before they are joined (RFC 6749, 2.3.1), so a plus sign is a space.
+function formDecoded(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
 }

@@ -1,16 +1,22 @@
 import type { Contact } from '../data/shapes.ts'
-import { notFound, validationFailed } from '../http/refusal.ts'
+import { notFound, validationFailed } from '../http-error.ts'
 import { optionalFlag, optionalText, requiredEmail } from './fields.ts'
-import { pageOrAll } from './listing.ts'
-import { type Answer, type Call, created, type Operation, ok } from './operation.ts'
+import { listResponse } from './listing.ts'
+import {
+  created,
+  type OperationContext,
+  type OperationResponse,
+  ok,
+  type ServiceOperation,
+} from './service-operation.ts'
 
-export const contactOperations: readonly Operation[] = [
+export const contactOperations: readonly ServiceOperation[] = [
   {
     name: 'listContacts',
     method: 'GET',
     path: '/api/oauth/v1/contacts',
     scope: 'contacts:read',
-    answer: (call) => pageOrAll(call, call.workspace.contacts),
+    handle: (context) => listResponse(context, context.workspace.contacts),
   },
   {
     name: 'createContact',
@@ -18,43 +24,44 @@ export const contactOperations: readonly Operation[] = [
     path: '/api/oauth/v1/contacts',
     scope: 'contacts:write',
     actor: 'self',
-    answer: createContact,
+    handle: createContact,
   },
   {
     name: 'getContact',
     method: 'GET',
     path: '/api/oauth/v1/contacts/:id',
     scope: 'contacts:read',
-    answer: (call) => ok(contactOf(call)),
+    handle: (context) => ok(contactOf(context)),
   },
   {
     name: 'updateContact',
     method: 'PATCH',
     path: '/api/oauth/v1/contacts/:id',
     scope: 'contacts:write',
-    answer: updateContact,
+    handle: updateContact,
   },
 ]
 
-function contactOf(call: Call): Contact {
-  const contact = call.workspace.contacts.get(call.parameter('id'))
+function contactOf(context: OperationContext): Contact {
+  const contact = context.workspace.contacts.get(context.parameter('id'))
   if (contact === undefined) throw notFound('contact')
   return contact
 }
 
-function createContact(call: Call): Answer {
-  const { workspace, service } = call
-  const body = call.json()
+function createContact(context: OperationContext): OperationResponse {
+  const { workspace, service } = context
+  const body = context.json()
   const email = requiredEmail(body, 'email')
   const name = optionalText(body, 'name') ?? null
-  if (workspace.contactByEmail(email) !== undefined) throw validationFailed('A contact with this `email` exists.')
+  if (workspace.contactByEmail(email) !== undefined)
+    throw validationFailed('A contact with this `email` already exists.')
   return created(workspace.addContact(email, name, 'api', service.seconds()))
 }
 
-function updateContact(call: Call): Answer {
-  const contact = contactOf(call)
-  const blocked = optionalFlag(call.json(), 'blocked')
+function updateContact(context: OperationContext): OperationResponse {
+  const contact = contactOf(context)
+  const blocked = optionalFlag(context.json(), 'blocked')
   if (blocked !== undefined) contact.blocked = blocked
-  contact.updated_at = call.service.seconds()
+  contact.updated_at = context.service.seconds()
   return ok(contact)
 }

@@ -1,8 +1,9 @@
-import { validationFailed } from '../http/refusal.ts'
+import { validationFailed } from '../http-error.ts'
+import { isObject } from '../incoming-request.ts'
 
 /**
- * Readers for the fields of a JSON body. Each refuses with 422 when a field is of the wrong kind.
- * `null` counts as a wrong value: no document says that a field can be unset.
+ * These functions read a field of a JSON body. They throw a 422 if it has the wrong type. `null` is a wrong type too,
+ * because no document says that a field can be unset.
  */
 export function requiredText(body: Body, name: string): string {
   const value = optionalText(body, name)
@@ -46,10 +47,6 @@ export function optionalChoice<Choice extends string>(
   const choice = choices.find((known) => known === value)
   if (choice === undefined) throw validationFailed(`\`${name}\` must be one of ${choices.join(', ')}.`)
   return choice
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 type Body = Readonly<Record<string, unknown>>

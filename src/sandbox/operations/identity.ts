@@ -1,12 +1,12 @@
-import type { Operation } from './operation.ts'
+import type { ServiceOperation } from './service-operation.ts'
 
-export const identityOperations: readonly Operation[] = [
+export const identityOperations: readonly ServiceOperation[] = [
   {
     name: 'getMe',
     method: 'GET',
     path: '/api/oauth/v1/me',
-    // The one resource that is not wrapped in `data` (reference, section 2).
-    answer: ({ service, workspace, grant, scopes, person }) => ({
+    // The only resource that is not wrapped in `data` (reference, section 2).
+    handle: ({ service, workspace, grant, scopes, person }) => ({
       status: 200,
       body: {
         application: {

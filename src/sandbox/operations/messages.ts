@@ -1,17 +1,25 @@
 import type { Conversation, Message } from '../data/shapes.ts'
-import { forbidden, notFound } from '../http/refusal.ts'
+import { forbidden, notFound } from '../http-error.ts'
 import { conversationOf } from './conversations.ts'
 import { optionalText, requiredText } from './fields.ts'
-import { pageOrAll } from './listing.ts'
-import { type Answer, actingPerson, type Call, created, noContent, type Operation, ok } from './operation.ts'
+import { listResponse } from './listing.ts'
+import {
+  actingPerson,
+  created,
+  noContent,
+  type OperationContext,
+  type OperationResponse,
+  ok,
+  type ServiceOperation,
+} from './service-operation.ts'
 
-export const messageOperations: readonly Operation[] = [
+export const messageOperations: readonly ServiceOperation[] = [
   {
     name: 'listMessages',
     method: 'GET',
     path: '/api/oauth/v1/conversations/:conversation_id/messages',
     scope: 'messages:read',
-    answer: (call) => pageOrAll(call, call.workspace.messages(conversationOf(call).id)),
+    handle: (context) => listResponse(context, context.workspace.messages(conversationOf(context).id)),
   },
   {
     name: 'createMessage',
@@ -19,14 +27,14 @@ export const messageOperations: readonly Operation[] = [
     path: '/api/oauth/v1/conversations/:conversation_id/messages',
     scope: 'messages:write',
     actor: 'self',
-    answer: createMessage,
+    handle: createMessage,
   },
   {
     name: 'updateMessage',
     method: 'PATCH',
     path: '/api/oauth/v1/conversations/:conversation_id/messages/:id',
     scope: 'messages:write',
-    answer: updateMessage,
+    handle: updateMessage,
   },
   {
     name: 'deleteMessage',
@@ -34,14 +42,14 @@ export const messageOperations: readonly Operation[] = [
     path: '/api/oauth/v1/conversations/:conversation_id/messages/:id',
     scope: 'messages:write',
     actor: 'self',
-    answer: deleteMessage,
+    handle: deleteMessage,
   },
   {
     name: 'listNotes',
     method: 'GET',
     path: '/api/oauth/v1/conversations/:conversation_id/notes',
     scope: 'notes:read',
-    answer: (call) => pageOrAll(call, call.workspace.notes(conversationOf(call).id)),
+    handle: (context) => listResponse(context, context.workspace.notes(conversationOf(context).id)),
   },
   {
     name: 'createNote',
@@ -49,47 +57,47 @@ export const messageOperations: readonly Operation[] = [
     path: '/api/oauth/v1/conversations/:conversation_id/notes',
     scope: 'notes:write',
     actor: 'self',
-    answer: (call) => {
-      const conversation = conversationOf(call)
-      return created(call.workspace.notes(conversation.id).add(writtenBy(call, conversation)))
+    handle: (context) => {
+      const conversation = conversationOf(context)
+      return created(context.workspace.notes(conversation.id).add(messageFromBody(context, conversation)))
     },
   },
 ]
 
-function createMessage(call: Call): Answer {
-  const conversation = conversationOf(call)
-  const message = call.workspace.messages(conversation.id).add(writtenBy(call, conversation))
-  call.workspace.refreshLastMessage(conversation)
+function createMessage(context: OperationContext): OperationResponse {
+  const conversation = conversationOf(context)
+  const message = context.workspace.messages(conversation.id).add(messageFromBody(context, conversation))
+  context.workspace.refreshLastMessage(conversation)
   return created(message)
 }
 
-function updateMessage(call: Call): Answer {
-  const conversation = conversationOf(call)
-  const message = ownMessage(call, conversation)
-  const bodyHtml = optionalText(call.json(), 'body_html')
+function updateMessage(context: OperationContext): OperationResponse {
+  const conversation = conversationOf(context)
+  const message = ownMessage(context, conversation)
+  const bodyHtml = optionalText(context.json(), 'body_html')
   if (bodyHtml !== undefined) message.body_html = bodyHtml
-  call.workspace.refreshLastMessage(conversation)
+  context.workspace.refreshLastMessage(conversation)
   return ok(message)
 }
 
-function deleteMessage(call: Call): Answer {
-  const conversation = conversationOf(call)
-  const message = ownMessage(call, conversation)
-  call.workspace.messages(conversation.id).remove(message.id)
-  call.workspace.refreshLastMessage(conversation)
+function deleteMessage(context: OperationContext): OperationResponse {
+  const conversation = conversationOf(context)
+  const message = ownMessage(context, conversation)
+  context.workspace.messages(conversation.id).remove(message.id)
+  context.workspace.refreshLastMessage(conversation)
   return noContent()
 }
 
-// An app's token has no messages of its own, so it may change none (reference, section 1, rows 9 and 10).
-function ownMessage(call: Call, conversation: Conversation): Message {
-  const message = call.workspace.messages(conversation.id).get(call.parameter('id'))
+// An app is not the author of any message, so it cannot change one (reference, section 1, rows 9 and 10).
+function ownMessage(context: OperationContext, conversation: Conversation): Message {
+  const message = context.workspace.messages(conversation.id).get(context.parameter('id'))
   if (message === undefined) throw notFound('message')
-  if (message.user.id !== call.person?.user.id) throw forbidden('Only its author may change or delete a message.')
+  if (message.user.id !== context.person?.user.id) throw forbidden('Only the author can change or delete a message.')
   return message
 }
 
-function writtenBy(call: Call, conversation: Conversation): Message {
-  const bodyHtml = requiredText(call.json(), 'body_html')
-  const author = actingPerson(call).user
-  return call.workspace.newMessage(conversation.id, author, bodyHtml, 'api', call.service.seconds())
+function messageFromBody(context: OperationContext, conversation: Conversation): Message {
+  const bodyHtml = requiredText(context.json(), 'body_html')
+  const author = actingPerson(context).user
+  return context.workspace.newMessage(conversation.id, author, bodyHtml, 'api', context.service.seconds())
 }

@@ -1,13 +1,13 @@
 import { optionalFlag, optionalObject, optionalText } from './fields.ts'
-import { type Answer, type Call, type Operation, ok } from './operation.ts'
+import { type OperationContext, type OperationResponse, ok, type ServiceOperation } from './service-operation.ts'
 
-export const organizationOperations: readonly Operation[] = [
+export const organizationOperations: readonly ServiceOperation[] = [
   {
     name: 'getOrganization',
     method: 'GET',
     path: '/api/oauth/v1/organization',
     scope: 'organization:read',
-    answer: (call) => ok(call.workspace.organization),
+    handle: (context) => ok(context.workspace.organization),
   },
   {
     name: 'updateOrganization',
@@ -15,35 +15,35 @@ export const organizationOperations: readonly Operation[] = [
     path: '/api/oauth/v1/organization',
     scope: 'organization:write',
     actor: 'self',
-    heldBy: 'owner',
-    answer: updateOrganization,
+    requiredRole: 'owner',
+    handle: updateOrganization,
   },
   {
     name: 'getOrganizationSettings',
     method: 'GET',
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:read',
-    answer: (call) => ok(call.workspace.settings),
+    handle: (context) => ok(context.workspace.settings),
   },
   {
     name: 'updateOrganizationSettings',
     method: 'PATCH',
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:write',
-    answer: updateSettings,
+    handle: updateSettings,
   },
 ]
 
-function updateOrganization(call: Call): Answer {
-  const { organization } = call.workspace
-  const displayName = optionalText(call.json(), 'display_name')
+function updateOrganization(context: OperationContext): OperationResponse {
+  const { organization } = context.workspace
+  const displayName = optionalText(context.json(), 'display_name')
   if (displayName !== undefined) organization.display_name = displayName
   return ok(organization)
 }
 
-function updateSettings(call: Call): Answer {
-  const { settings } = call.workspace
-  const body = call.json()
+function updateSettings(context: OperationContext): OperationResponse {
+  const { settings } = context.workspace
+  const body = context.json()
   const allowGuests = optionalFlag(body, 'allow_guest_submission')
   const enableAssistant = optionalFlag(body, 'enable_ai_assistant')
   const bot = optionalObject(body, 'bot_configuration')

@@ -1,15 +1,15 @@
 import type { Collection } from '../data/collection.ts'
 import type { LooseRecord } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
-import { notFound } from '../http/refusal.ts'
-import { pageOrAll } from './listing.ts'
-import { type Call, created, noContent, type Operation, ok } from './operation.ts'
+import { notFound } from '../http-error.ts'
+import { listResponse } from './listing.ts'
+import { created, noContent, type OperationContext, ok, type ServiceOperation } from './service-operation.ts'
 
 /**
- * Tasks and segments. Scopes show that they can be read, created, updated and deleted (reference, section 5.2), but no
- * page prints a path or a field: the paths are guesses by analogy, and any JSON object is kept as it is.
+ * Operations on tasks and segments. Their scopes show that they exist (reference, section 5.2), but the documents have
+ * no path and no field: the paths are inferred by analogy, and any JSON object is stored unchanged.
  */
-export const recordOperations: readonly Operation[] = [
+export const recordOperations: readonly ServiceOperation[] = [
   ...operationsOn('task', (workspace) => workspace.tasks),
   ...operationsOn('segment', (workspace) => workspace.segments),
 ]
@@ -17,13 +17,13 @@ export const recordOperations: readonly Operation[] = [
 function operationsOn(
   kind: 'task' | 'segment',
   collectionOf: (workspace: Workspace) => Collection<LooseRecord>,
-): Operation[] {
+): ServiceOperation[] {
   const noun = kind === 'task' ? 'Task' : 'Segment'
   const path = `/api/oauth/v1/${kind}s`
   const read = { scope: `${kind}s:read` } as const
   const write = { scope: `${kind}s:write` } as const
-  const recordOf = (call: Call): LooseRecord => {
-    const record = collectionOf(call.workspace).get(call.parameter('id'))
+  const recordOf = (context: OperationContext): LooseRecord => {
+    const record = collectionOf(context.workspace).get(context.parameter('id'))
     if (record === undefined) throw notFound(kind)
     return record
   }
@@ -34,28 +34,28 @@ function operationsOn(
       method: 'GET',
       path,
       ...read,
-      answer: (call) => pageOrAll(call, collectionOf(call.workspace)),
+      handle: (context) => listResponse(context, collectionOf(context.workspace)),
     },
     {
       name: `create${noun}`,
       method: 'POST',
       path,
       ...write,
-      answer: (call) => {
-        const { workspace } = call
+      handle: (context) => {
+        const { workspace } = context
         const id = workspace.random.id(kind === 'task' ? 'tsk' : 'seg')
-        return created(collectionOf(workspace).add({ ...call.json(), id }))
+        return created(collectionOf(workspace).add({ ...context.json(), id }))
       },
     },
-    { name: `get${noun}`, method: 'GET', path: `${path}/:id`, ...read, answer: (call) => ok(recordOf(call)) },
+    { name: `get${noun}`, method: 'GET', path: `${path}/:id`, ...read, handle: (context) => ok(recordOf(context)) },
     {
       name: `update${noun}`,
       method: 'PATCH',
       path: `${path}/:id`,
       ...write,
-      answer: (call) => {
-        const record = recordOf(call)
-        return ok(collectionOf(call.workspace).replace({ ...record, ...call.json(), id: record.id }))
+      handle: (context) => {
+        const record = recordOf(context)
+        return ok(collectionOf(context.workspace).replace({ ...record, ...context.json(), id: record.id }))
       },
     },
     {
@@ -63,8 +63,8 @@ function operationsOn(
       method: 'DELETE',
       path: `${path}/:id`,
       ...write,
-      answer: (call) => {
-        collectionOf(call.workspace).remove(recordOf(call).id)
+      handle: (context) => {
+        collectionOf(context.workspace).remove(recordOf(context).id)
         return noContent()
       },
     },

@@ -1,9 +1,6 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Sandbox } from '../../src/sandbox.ts'
 import { Random } from '../helpers/random.ts'
-import { call, useSandboxes } from './helpers.ts'
+import { call, sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const onUnhandled = vi.fn()
@@ -13,20 +10,6 @@ afterEach(() => {
   process.off('unhandledRejection', onUnhandled)
   expect(onUnhandled).not.toHaveBeenCalled()
 })
-
-/** Sends these bytes, and returns everything that comes back until the sandbox closes the connection. */
-async function send(sandbox: Sandbox, text: string): Promise<string> {
-  const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1')
-  let received = ''
-  socket.setEncoding('latin1').on('data', (data: string) => {
-    received += data
-  })
-  // The sandbox may refuse a request before all of it was sent.
-  socket.on('error', () => {})
-  socket.end(text, 'latin1')
-  await once(socket, 'close')
-  return received
-}
 
 function request(method: string, target: string, host: string): string {
   return `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
@@ -39,30 +22,32 @@ test.each([
   ['an empty Host', request('GET', me, ''), 400, 'invalid_request'],
   ['a Host with a path', request('GET', me, 'x/../y'), 400, 'invalid_request'],
   ['an absolute target with user information', request('GET', `http://user@host${me}`, 'x'), 400, 'invalid_request'],
-  ['an absolute target that is no URL', request('GET', 'http://[', 'x'), 400, 'invalid_request'],
+  ['an absolute target that is not a URL', request('GET', 'http://[', 'x'), 400, 'invalid_request'],
   ['an asterisk as target', request('OPTIONS', '*', 'x'), 400, 'invalid_request'],
-  ['a target that begins with two slashes', request('GET', `//user@host${me}`, 'x'), 404, 'not_found'],
+  ['a target that starts with two slashes', request('GET', `//user@host${me}`, 'x'), 404, 'not_found'],
   ['a broken percent sign', request('GET', '/api/oauth/v1/conversations/%', 'x'), 401, 'invalid_token'],
   ['TRACE', request('TRACE', me, 'x'), 405, 'method_not_allowed'],
-])('%s gets a refusal of the service', async (_, text, status, error) => {
+])('responds to %s with an error of the service', async (_, text, status, error) => {
   const sandbox = await start()
-  const response = await send(sandbox, text)
+  const response = (await sendRaw(sandbox, text)).toString()
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   expect(JSON.parse(response.split('\r\n\r\n')[1] ?? '')).toEqual({ error, error_description: expect.any(String) })
 })
 
-test('an absolute target is a request for its path', async () => {
+test('uses the path of an absolute target', async () => {
   const sandbox = await start()
-  expect(await send(sandbox, request('GET', `http://elsewhere.example${me}`, 'x'))).toMatch(/^HTTP\/1.1 401 /)
+  const response = await sendRaw(sandbox, request('GET', `http://elsewhere.example${me}`, 'x'))
+  expect(response.toString()).toMatch(/^HTTP\/1.1 401 /)
   expect(sandbox.requests[0]?.path).toBe(me)
 })
 
-test('CONNECT is refused', async () => {
+test('rejects CONNECT', async () => {
   const sandbox = await start()
-  expect(await send(sandbox, request('CONNECT', 'host:443', 'host:443'))).toMatch(/^HTTP\/1.1 405 /)
+  const response = await sendRaw(sandbox, request('CONNECT', 'host:443', 'host:443'))
+  expect(response.toString()).toMatch(/^HTTP\/1.1 405 /)
 })
 
-test('1,000 fuzzed requests each get a response, and the service goes on', async () => {
+test('responds to each of 1,000 fuzzed requests and keeps running', async () => {
   const sandbox = await start()
   const random = new Random(1)
   const pick = (list: readonly string[]) => random.pick(list)
@@ -111,8 +96,9 @@ test('1,000 fuzzed requests each get a response, and the service goes on', async
       const headers = Array.from({ length: 2 }, () => `${pick(names)}: ${some(values, 2)}\r\n`).join('')
       return `${pick(methods)} ${target} HTTP/1.1\r\nHost: ${some(pieces, 3)}\r\n${headers}Connection: close\r\n\r\n{}`
     })
-    const responses = await Promise.all(texts.map((text) => send(sandbox, text)))
-    for (const [index, response] of responses.entries()) expect(response, texts[index]).toMatch(/^HTTP\/1.1 [1-4]\d\d /)
+    const responses = await Promise.all(texts.map((text) => sendRaw(sandbox, text)))
+    for (const [index, response] of responses.entries())
+      expect(response.toString(), texts[index]).toMatch(/^HTTP\/1.1 [1-4]\d\d /)
     expect((await call(sandbox, sandbox.issueToken(), 'GET', me)).status).toBe(200)
   }
 })

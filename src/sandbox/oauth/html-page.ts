@@ -1,5 +1,47 @@
-/** The look of the consent screen: one column, the system's font, light or dark as the person likes it. */
-export const pageStyle = `
+import { randomBytes } from 'node:crypto'
+
+/** Escapes text for element content and quoted attribute values. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/** Returns a page with this markup. Its headers allow only its own style. */
+export function htmlPage(status: number, title: string, markup: string): Response {
+  const nonce = randomBytes(16).toString('base64')
+  const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+<style nonce="${nonce}">${pageStyle}</style>
+</head>
+<body>
+<main>
+${markup}
+</main>
+<footer>Local sandbox. The people and organizations on this page are made up.</footer>
+</body>
+</html>
+`
+  return new Response(page, {
+    status,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      // No form-action: Chromium applies it to every redirect after a form, and an app's redirect URI can redirect the
+      // browser to any origin.
+      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    },
+  })
+}
+
+// One column, the system's font, and the light or dark color scheme of the browser.
+const pageStyle = `
 :root {
   color-scheme: light dark;
   --page: #f3f4f7; --card: #ffffff; --line: #dcdfe6; --text: #1b2030; --soft: #596174;
@@ -56,7 +98,7 @@ select {
   background: var(--card); border: 1px solid var(--line); border-radius: 10px;
 }
 select + p { margin-top: 8px; }
-/* The decision stays in sight, however much is asked for. */
+/* The buttons stay visible, however long the list of scopes is. */
 .decision {
   position: sticky; bottom: 0; margin: 20px -32px -28px; padding: 16px 32px; background: var(--card);
   border-top: 1px solid var(--line); border-radius: 0 0 16px 16px;

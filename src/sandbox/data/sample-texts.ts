@@ -1,4 +1,6 @@
-/** Raw material for sample data. Domains are those that RFC 2606 and RFC 6761 set aside for examples. */
+import type { Group } from './shapes.ts'
+
+/** Texts for sample data. Domains are the ones that RFC 2606 and RFC 6761 reserve for examples. */
 
 export const givenNames = [
   'Ada',
@@ -59,7 +61,7 @@ export const questions = [
   'Is there a way to merge two accounts?',
 ] as const
 
-export const answers = [
+export const replies = [
   'Thanks for writing, I am looking into it.',
   'Could you tell me which browser you use?',
   'This is fixed now. Please try again.',
@@ -78,13 +80,13 @@ export const followUps = [
 export const noteTexts = [
   'Customer since the beta, be kind.',
   'Same cause as last week’s report.',
-  'Waiting for an answer from billing.',
+  'Waiting for a reply from billing.',
 ] as const
 
-export const groups = [
+export const groups: readonly [Group, ...Group[]] = [
   { id: 'grp_billing', name: 'Billing', slug: 'billing', color: '#2f6fed' },
   { id: 'grp_product', name: 'Product', slug: 'product', color: '#1b998b' },
   { id: 'grp_access', name: 'Access', slug: 'access', color: '#c8553d' },
-] as const
+]
 
 export const organizationNames = ['Juniper Supplies', 'Harbour Books', 'Meadow Cycles', 'Lantern Studio'] as const

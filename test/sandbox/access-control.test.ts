@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest'
+import type { TokenOptions } from '../../src/sandbox.ts'
 import { call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const me = '/api/oauth/v1/me'
 
-describe('the bearer token', () => {
+describe('authentication', () => {
   test.each([
-    ['is missing', {}],
-    ['is unknown', { authorization: 'Bearer swot_unknown' }],
-    ['comes with another scheme', { authorization: 'Basic YTpi' }],
-    ['is empty', { authorization: 'Bearer ' }],
-  ])('that %s is a 401 with a challenge', async (_, headers: Record<string, string>) => {
+    ['no token', {}],
+    ['an unknown token', { authorization: 'Bearer swot_unknown' }],
+    ['another scheme', { authorization: 'Basic YTpi' }],
+    ['an empty token', { authorization: 'Bearer ' }],
+  ])('rejects %s with a 401 and a challenge', async (_, headers: Record<string, string>) => {
     const sandbox = await start()
     const response = await fetch(`${sandbox.url}${me}`, { headers })
     expect(response.status).toBe(401)
@@ -19,18 +20,18 @@ describe('the bearer token', () => {
   })
 
   test.each([
-    ['lower case', (token: string) => `bearer ${token}`, 200],
-    ['text before the scheme', (token: string) => `xBearer ${token}`, 401],
-    ['text after the token', (token: string) => `Bearer ${token} extra`, 401],
-    ['no space after the scheme', (token: string) => `Bearer${token}`, 401],
-    ['another scheme before it', (token: string) => `Basic YTpi, Bearer ${token}`, 401],
-  ])('of a good token with %s is read as the whole header', async (_, header, status) => {
+    ['accepts', 'a lower-case scheme', (token: string) => `bearer ${token}`, 200],
+    ['rejects', 'text before the scheme', (token: string) => `xBearer ${token}`, 401],
+    ['rejects', 'text after the token', (token: string) => `Bearer ${token} extra`, 401],
+    ['rejects', 'no space after the scheme', (token: string) => `Bearer${token}`, 401],
+    ['rejects', 'another scheme before it', (token: string) => `Basic YTpi, Bearer ${token}`, 401],
+  ] as const)('%s a valid token with %s', async (_, __, header, status) => {
     const sandbox = await start()
     const headers = { authorization: header(sandbox.issueToken()) }
     expect((await fetch(`${sandbox.url}${me}`, { headers })).status).toBe(status)
   })
 
-  test('is good until it is revoked', async () => {
+  test('accepts a token until it is revoked', async () => {
     const sandbox = await start()
     const token = sandbox.issueToken()
     expect((await call(sandbox, token, 'GET', me)).status).toBe(200)
@@ -39,7 +40,7 @@ describe('the bearer token', () => {
     expect(sandbox.revoke(token)).toBe(false)
   })
 
-  test('of a person who was archived or removed is good no longer', async () => {
+  test('rejects the token of an archived or removed member', async () => {
     const sandbox = await start()
     const owner = sandbox.issueToken({ actor: 'self' })
     const [agent, moderator] = [
@@ -53,7 +54,7 @@ describe('the bearer token', () => {
     expect((await call(sandbox, moderator, 'GET', me)).status).toBe(401)
   })
 
-  test('sees its own organization only', async () => {
+  test('limits a token to its own organization', async () => {
     const sandbox = await start()
     const [home, other] = sandbox.state.organizations
     const token = sandbox.issueToken({ organization: other?.id ?? '' })
@@ -62,27 +63,29 @@ describe('the bearer token', () => {
     expect((await call(sandbox, token, 'GET', `/api/oauth/v1/conversations/${elsewhere}`)).status).toBe(404)
   })
 
-  test('cannot be issued for what does not exist', async () => {
+  test.each<[string, TokenOptions & { scope?: string[] }, string]>([
+    ['scope', { scopes: ['all'] }, 'no scope "all". Use any of: conversations:read, conversations:write,'],
+    ['organization', { organization: 'org_none' }, 'no organization "org_none". Use one of: org_juniper-supplies,'],
+    ['role', { actor: 'self', role: 'agent' }, 'no member with the role agent. Use one of: admin.'],
+    ['member', { actor: 'self', member: 'mem_1' }, 'membership id mem_1. Use an id from `sandbox.state.members`.'],
+    ['option', { scope: [] }, 'Unknown option of `issueToken`: `scope`. Use one of: `actor`, `scopes`,'],
+  ])('issueToken rejects an unknown %s and names the valid ones', async (_, options, message) => {
     const sandbox = await start({ members: 1 })
-    expect(() => sandbox.issueToken({ scopes: ['all'] })).toThrow(/no scope "all"/)
-    expect(() => sandbox.issueToken({ organization: 'org_none' })).toThrow(/no organization "org_none"/)
-    expect(() => sandbox.issueToken({ actor: 'self', role: 'agent' })).toThrow(/no member with the role agent/)
-    expect(() => sandbox.issueToken({ actor: 'self', member: 'mem_1' })).toThrow(
-      /no member with the membership id mem_1/,
-    )
+    expect(() => sandbox.issueToken(options)).toThrow(TypeError)
+    expect(() => sandbox.issueToken(options)).toThrow(message)
   })
 })
 
 describe('scopes', () => {
-  test('that are missing are a 403 which names them', async () => {
+  test('rejects a missing scope with a 403 that names it', async () => {
     const sandbox = await start()
     const token = sandbox.issueToken({ scopes: ['contacts:read'] })
-    const answer = await call(sandbox, token, 'GET', '/api/oauth/v1/conversations')
-    expect(answer).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
-    expect(answer.body.error_description).toContain('conversations:read')
+    const response = await call(sandbox, token, 'GET', '/api/oauth/v1/conversations')
+    expect(response).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
+    expect(response.body.error_description).toContain('conversations:read')
   })
 
-  test('follow the role of the person when it changes', async () => {
+  test('limits a self token to the scopes of the person’s current role', async () => {
     const sandbox = await start()
     const second = sandbox.state.members.filter(({ role }) => role === 'admin')[1]?.id ?? ''
     const token = sandbox.issueToken({ actor: 'self', member: second })
@@ -96,7 +99,7 @@ describe('scopes', () => {
   })
 })
 
-describe('the order of refusals', () => {
+describe('the order of checks', () => {
   const path = '/api/oauth/v1/conversations/cnv_none/messages'
 
   test('is token, scope, actor, resource, body', async () => {
@@ -125,8 +128,8 @@ describe('the order of refusals', () => {
   })
 })
 
-describe('a request that fits nothing', () => {
-  test('is a 404 for an unknown path', async () => {
+describe('an invalid request', () => {
+  test('gets a 404 for an unknown path', async () => {
     const sandbox = await start()
     expect(await call(sandbox, undefined, 'GET', '/api/oauth/v2/me')).toMatchObject({
       status: 404,
@@ -134,20 +137,20 @@ describe('a request that fits nothing', () => {
     })
   })
 
-  test('is a 405 with the methods that the path takes', async () => {
+  test('gets a 405 with the supported methods', async () => {
     const sandbox = await start()
-    const answer = await call(sandbox, undefined, 'DELETE', '/api/oauth/v1/conversations')
-    expect(answer).toMatchObject({ status: 405, body: { error: 'method_not_allowed' } })
-    expect(answer.headers.get('allow')).toBe('GET, POST')
+    const response = await call(sandbox, undefined, 'DELETE', '/api/oauth/v1/conversations')
+    expect(response).toMatchObject({ status: 405, body: { error: 'method_not_allowed' } })
+    expect(response.headers.get('allow')).toBe('GET, POST')
   })
 
   test.each([
     ['another content type', 'text/plain', '{"body_html":"x"}'],
     ['no content type', undefined, '{"body_html":"x"}'],
     ['broken JSON', 'application/json', '{'],
-    ['JSON that is no object', 'application/json; charset=utf-8', '["x"]'],
+    ['JSON that is not an object', 'application/json; charset=utf-8', '["x"]'],
     ['an empty body', 'application/json', ''],
-  ])('is a 400 with %s', async (_, type, body) => {
+  ])('gets a 400 for %s', async (_, type, body) => {
     const sandbox = await start()
     const [conversation] = sandbox.state.conversations
     const response = await fetch(`${sandbox.url}/api/oauth/v1/conversations/${conversation?.id}/notes`, {
@@ -165,7 +168,7 @@ describe('a request that fits nothing', () => {
 })
 
 test.each(['Application/JSON', 'application/json ;charset=utf-8'])(
-  'takes JSON whose content type is spelled %s',
+  'accepts JSON with the content type %s',
   async (type) => {
     const sandbox = await start()
     const response = await fetch(`${sandbox.url}/api/oauth/v1/contacts`, {
@@ -177,7 +180,7 @@ test.each(['Application/JSON', 'application/json ;charset=utf-8'])(
   },
 )
 
-test('every answer has a request id of its own', async () => {
+test('sends a unique request id with every response', async () => {
   const sandbox = await start()
   const first = await fetch(`${sandbox.url}${me}`)
   const second = await fetch(`${sandbox.url}/nowhere`)

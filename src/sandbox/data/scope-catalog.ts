@@ -1,7 +1,7 @@
-import type { Role } from './data/shapes.ts'
+import type { Role } from './shapes.ts'
 
-/** The 16 scopes and what each grants, in words (reference, section 5.2). */
-const scopeWords = {
+/** The 16 scopes, each with a description for the consent page (reference, section 5.2). */
+const scopeDescriptions = {
   'conversations:read': 'Read conversations',
   'conversations:write': 'Create, update and assign conversations',
   'messages:read': 'Read messages',
@@ -20,10 +20,11 @@ const scopeWords = {
   'organization:write': 'Update the organization’s details and settings',
 } as const
 
-export type Scope = keyof typeof scopeWords
+export type Scope = keyof typeof scopeDescriptions
 
-// What is left of the `:write` scopes whose operations need a token of `self` (reference, section 1), some in whole.
-const scopeWordsOfApp: Partial<Record<Scope, string | null>> = {
+// Some operations need an `actor=self` token (reference, section 1). These descriptions leave them out; `null` means
+// that every operation of the scope needs one.
+const appScopeDescriptions: Partial<Record<Scope, string | null>> = {
   'conversations:write': 'Update conversations',
   'messages:write': null,
   'notes:write': null,
@@ -32,28 +33,28 @@ const scopeWordsOfApp: Partial<Record<Scope, string | null>> = {
   'organization:write': 'Update the organization’s settings',
 }
 
-/** What a scope allows a token with this actor to do, in words; `null` when every operation of the scope needs `self`. */
-export function wordsFor(scope: Scope, actor: 'app' | 'self'): string | null {
-  const ofApp = scopeWordsOfApp[scope]
-  return actor === 'self' || ofApp === undefined ? scopeWords[scope] : ofApp
+/** Returns what a scope allows a token with this actor to do, or `null` if it allows nothing. */
+export function describeScope(scope: Scope, actor: 'app' | 'self'): string | null {
+  const appDescription = appScopeDescriptions[scope]
+  return actor === 'self' || appDescription === undefined ? scopeDescriptions[scope] : appDescription
 }
 
-export const allScopes = Object.keys(scopeWords) as readonly Scope[]
+export const allScopes = Object.keys(scopeDescriptions) as readonly Scope[]
 
 export function isScope(name: string): name is Scope {
-  return Object.hasOwn(scopeWords, name)
+  return Object.hasOwn(scopeDescriptions, name)
 }
 
-/** Scope names apart by spaces or commas (reference, section 3.1), without repeats. */
+/** Splits a list of scopes at spaces and commas (reference, section 3.1), without duplicates. */
 export function splitScope(scope: string): string[] {
   return [...new Set(scope.split(/[ ,]+/).filter((name) => name !== ''))]
 }
 
-/** What a token of this person may do: the granted scopes less those that its role may not have. */
-export function capByRole(scopes: readonly Scope[], role: Role): Scope[] {
+/** Returns the scopes that a person with this role can use. */
+export function limitScopesToRole(scopes: readonly Scope[], role: Role): Scope[] {
   return scopes.filter((scope) => role === 'admin' || !adminScopes.includes(scope))
 }
 
-// Which `:write` scopes need an admin is not documented. These two are the sandbox's own choice: inviting a member
-// takes an admin and renaming the organization takes its owner (reference, section 1, rows 16 and 20).
+// The documents do not say which `:write` scopes need an admin. The sandbox chose these two: only an admin can invite a
+// member, and only the owner can rename the organization (reference, section 1, rows 16 and 20).
 const adminScopes: readonly Scope[] = ['users:write', 'organization:write']

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { Scope } from '../scopes.ts'
+import type { Scope } from './scope-catalog.ts'
 
-/** What a person allowed: it is bound to an organization and an actor, and for `self` to one of its members. */
+/** What an authorization grants: access to one organization, as the app or as one of the organization's members. */
 export interface Grant {
   actor: 'app' | 'self'
   scopes: readonly Scope[]
   organizationId: string
-  /** The membership of the person that the token acts as; only for `self`. */
+  /** Membership id of the person that the token acts as; `undefined` for an app. */
   memberId: string | undefined
 }
 
@@ -14,14 +14,15 @@ export interface AuthorizationCode {
   grant: Grant
   redirectUri: string
   codeChallenge: string
+  /** In milliseconds since the epoch, on the sandbox's clock. */
   expiresAt: number
-  /** Set once the code was presented: a code is good for one attempt. */
+  /** Whether an exchange of the code was attempted. A code allows one attempt. */
   used: boolean
-  /** The token that the code was exchanged for, if it was. */
+  /** The token that the code was exchanged for. */
   token: string | undefined
 }
 
-/** The codes and tokens that are out. */
+/** The authorization codes and access tokens that were issued. */
 export class Grants {
   readonly #codes = new Map<string, AuthorizationCode>()
   readonly #tokens = new Map<string, Grant>()
@@ -50,6 +51,7 @@ export class Grants {
     return this.#tokens.get(value)
   }
 
+  /** Revokes a token and returns whether it was valid. */
   revoke(token: string): boolean {
     return this.#tokens.delete(token)
   }

@@ -1,18 +1,19 @@
-/** A repeatable source of choices: the same seed gives the same data in every run. */
-export interface Random {
-  /** A number from 0 up to, but not including, 1. */
+/** A repeatable source of random choices: the same seed produces the same data in every run. */
+export interface SeededRandom {
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number
-  /** A whole number from `low` to `high`, both included. */
+  /** Returns an integer from `low` to `high`, both included. */
   between(low: number, high: number): number
-  pick<Choice>(choices: readonly [Choice, ...unknown[]] & readonly Choice[]): Choice
+  pick<Choice>(choices: readonly [Choice, ...Choice[]]): Choice
+  /** Returns `true` with this probability, from 0 to 1. */
   chance(probability: number): boolean
   id(prefix: string): string
 }
 
-export function createRandom(seed: number): Random {
+export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0
 
-  // mulberry32: 32 bits of state are plenty for sample data and make the sequence the same on every platform.
+  // mulberry32: 32 bits of state are enough for sample data, and the sequence is the same on every platform.
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)

@@ -14,7 +14,7 @@ async function intercept(sandbox: Sandbox, baseUrl?: string): Promise<void> {
 }
 
 describe('msw handlers', () => {
-  test('answer at the address of the sandbox', async () => {
+  test('handle requests to the sandbox’s own URL', async () => {
     const sandbox = createSandbox()
     await intercept(sandbox)
     const headers = { authorization: `Bearer ${sandbox.issueToken()}` }
@@ -23,7 +23,7 @@ describe('msw handlers', () => {
     expect(sandbox.requests).toMatchObject([{ operation: 'listConversations', status: 200 }])
   })
 
-  test('stand for any address, and take bodies', async () => {
+  test('handle requests with a body to another base URL', async () => {
     const sandbox = createSandbox()
     await intercept(sandbox, 'https://api.supportwire.app/')
     const response = await fetch('https://api.supportwire.app/api/oauth/v1/contacts', {
@@ -38,7 +38,7 @@ describe('msw handlers', () => {
     expect(sandbox.state.writes).toHaveLength(1)
   })
 
-  test('break the connection when the sandbox was asked to', async () => {
+  test('report a dropped connection as a network error', async () => {
     const sandbox = createSandbox()
     await intercept(sandbox)
     sandbox.failNext({ drop: 'after-effect' })
@@ -50,7 +50,7 @@ describe('msw handlers', () => {
     await expect(cut.text()).rejects.toThrow(TypeError)
   })
 
-  test('say what to install when msw is not there', async () => {
+  test('reject with the command to run if msw is not installed', async () => {
     vi.doMock('msw', () => {
       throw new Error('Cannot find package msw')
     })

@@ -1,0 +1,102 @@
+import { badRequest } from './http-error.ts'
+
+/** A request whose body was read, and its record for `sandbox.requests`. */
+export interface IncomingRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly bodyText: string
+  readonly record: OpenRecord
+}
+
+/** A request that the sandbox received. */
+export interface RecordedRequest {
+  readonly method: string
+  /** Percent-encoded path, without the query. */
+  readonly path: string
+  /** Decoded query parameters. A parameter that was sent more than once is an array. */
+  readonly query: Record<string, string | string[]>
+  /** Headers with lower-case names. Secrets are not redacted. */
+  readonly headers: Record<string, string>
+  /** Parsed JSON, a form as an object, or other content as text; `undefined` for an empty body. */
+  readonly body: unknown
+  /** Status of the response; `undefined` while in flight, or if the connection was dropped before the headers. */
+  readonly status: number | undefined
+  /** Time of arrival in milliseconds since the epoch, on the sandbox's clock. */
+  readonly at: number
+  /** The service's name for the operation, such as `listConversations`; `undefined` for an unknown path. */
+  readonly operation: string | undefined
+}
+
+/** A record whose status and operation are not known yet. */
+export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
+
+/** A method of a path, and the function that handles it. */
+export interface Route {
+  readonly name: string
+  readonly method: string
+  /** Path with `:name` for each parameter. */
+  readonly path: string
+  /** Returns the response, or throws an `HttpError`. */
+  readonly handle: (incoming: IncomingRequest, parameter: (name: string) => string) => Response
+}
+
+/** Reads a request's body and starts its record. `at` is the time of arrival in milliseconds since the epoch. */
+export async function readIncomingRequest(request: Request, at: number): Promise<IncomingRequest> {
+  const url = new URL(request.url)
+  const bodyText = await request.text()
+  const record: OpenRecord = {
+    method: request.method,
+    path: url.pathname,
+    query: parametersToObject(url.searchParams),
+    headers: Object.fromEntries(request.headers),
+    body: readBody(request.headers.get('content-type'), bodyText),
+    status: undefined,
+    at,
+    operation: undefined,
+  }
+  return { method: request.method, url, headers: request.headers, bodyText, record }
+}
+
+/** Returns the media type without its parameters, in lower case. */
+export function mediaType(contentType: string | null): string {
+  return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** Parses a body as a JSON object. Throws a 400 if it is not one. */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw badRequest('The body is not valid JSON.')
+  }
+  if (!isObject(value)) throw badRequest('The body must be a JSON object.')
+  return value
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function readBody(contentType: string | null, text: string): unknown {
+  if (text === '') return undefined
+  const type = mediaType(contentType)
+  if (type === 'application/x-www-form-urlencoded') return parametersToObject(new URLSearchParams(text))
+  if (type !== 'application/json') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function parametersToObject(parameters: URLSearchParams): Record<string, string | string[]> {
+  const names = [...new Set(parameters.keys())]
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = parameters.getAll(name)
+      return [name, values.length === 1 && values[0] !== undefined ? values[0] : values]
+    }),
+  )
+}

@@ -1,0 +1,113 @@
+/** Options of {@link startSandbox} and {@link createSandbox}. */
+export interface SandboxOptions {
+  /**
+   * Port to listen on; 0 picks a free one. Only used by `startSandbox`.
+   * @default 0
+   */
+  port?: number
+  /**
+   * Address to listen on. Other machines cannot reach the default. Only used by `startSandbox`.
+   * @default '127.0.0.1'
+   */
+  host?: string
+  /**
+   * Number of organizations that a person can choose from on the consent page. Each has the counts below.
+   * @default 2
+   */
+  organizations?: number
+  /**
+   * Number of conversations in each organization.
+   * @default 120
+   */
+  conversations?: number
+  /**
+   * Number of messages in each conversation.
+   * @default 3
+   */
+  messagesPerConversation?: number
+  /**
+   * Number of contacts in each organization.
+   * @default 40
+   */
+  contacts?: number
+  /**
+   * Number of team members in each organization: the owner, a moderator, an agent, a second admin, then agents.
+   * @default 6
+   */
+  members?: number
+  /**
+   * Number of tasks in each organization.
+   * @default 5
+   */
+  tasks?: number
+  /**
+   * Number of segments in each organization.
+   * @default 3
+   */
+  segments?: number
+  /** The registered OAuth app. Fields that are left out keep their defaults. */
+  app?: Partial<SandboxApp>
+  /**
+   * Lifetime of an authorization code, in milliseconds. The service's documents do not specify it.
+   * @default 60_000
+   */
+  codeLifetime?: number
+  /**
+   * The sandbox's clock. Returns the time in milliseconds since the epoch.
+   * @default Date.now
+   */
+  now?: () => number
+  /**
+   * Skips the consent page and allows or denies access as the first organization's owner. By default a person decides.
+   *
+   * A single request can do the same with the query parameter `auto=allow` or `auto=deny`. In both cases the query
+   * parameters `organization` (an id) and `role` (`admin`, `moderator` or `agent`) select who decides. These three
+   * parameters exist only in the sandbox.
+   */
+  autoConsent?: 'allow' | 'deny'
+  /**
+   * Browser origins that may read responses: all (`true`), only those listed, or none (`false`). The service's
+   * documents do not mention CORS, so a page that works with the sandbox may not work with the service.
+   * @default true
+   */
+  cors?: boolean | readonly string[]
+  /**
+   * Which lists are paginated. With `'all'` every list is, as the specification says (section 1). With
+   * `'conversations-only'` the other lists return all items without `page_metadata`, as in the reference's samples.
+   * @default 'all'
+   */
+  pagination?: 'all' | 'conversations-only'
+  /**
+   * Page size of a request without `limit`. The service's documents do not specify it.
+   * @default 20
+   */
+  defaultLimit?: number
+  /**
+   * Maximum page size; a larger `limit` is reduced to it. The service's documents do not specify it.
+   * @default 100
+   */
+  maxLimit?: number
+}
+
+/** The OAuth app that is registered with the sandbox. */
+export interface SandboxApp {
+  /** @default 'app_sandbox' */
+  clientId: string
+  /** @default 'secret_sandbox' */
+  clientSecret: string
+  /**
+   * Registered redirect URIs. A request must send exactly one of these, character for character (reference,
+   * section 3.1).
+   * @default ['http://localhost:3000/callback', 'http://127.0.0.1:3000/callback']
+   */
+  redirectUris: readonly string[]
+  /** @default 'Sandbox app' */
+  name: string
+  /** Description of the app, shown on the consent page. */
+  description: string
+  /**
+   * Scopes that the app declares. An authorization can grant only these.
+   * @default all 16 scopes
+   */
+  scopes: readonly string[]
+}

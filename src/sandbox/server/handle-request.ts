@@ -1,0 +1,110 @@
+// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers
+// to the responses. Only start-sandbox.ts imports it.
+
+import { randomUUID } from 'node:crypto'
+import { applyFault, type ResponseOrDrop, statusResponse } from '../faults/apply-fault.ts'
+import type { Fault } from '../faults/fault.ts'
+import type { FaultList } from '../faults/fault-list.ts'
+import { type IncomingRequest, type RecordedRequest, readIncomingRequest } from '../incoming-request.ts'
+import type { Service } from '../service.ts'
+import { createRouter } from './router.ts'
+
+/** Returns what the client receives for a request. */
+export type RequestHandler = (request: Request) => Promise<ResponseOrDrop>
+
+export interface RequestHandlerParts {
+  service: Service
+  faults: FaultList
+  /** The recorded requests, oldest first. */
+  requests: RecordedRequest[]
+  /** Number of requests to keep, so that a sandbox that runs for days does not fill the memory. */
+  maxRequests: number
+  delays: Delays
+}
+
+export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
+  const { service, faults, requests, maxRequests, delays } = parts
+  const { settings } = service
+  const route = createRouter(service)
+
+  const responseTo = async (incoming: IncomingRequest, fault: Fault): Promise<Response> => {
+    const { status, effect = false } = fault
+    const response = status === undefined || effect ? await route(incoming) : undefined
+    return status === undefined ? (response ?? new Response()) : statusResponse({ ...fault, status })
+  }
+
+  const handle = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
+    const { method, headers, url } = incoming
+    const fault = faults.take(method, url.pathname) ?? {}
+    if (fault.drop === 'before-effect') {
+      await delays.wait(fault.latency)
+      return { kind: 'drop', at: 'before-headers' }
+    }
+    const preflight = isPreflight(method, headers) && settings.cors !== false && fault.status === undefined
+    const response = preflight ? preflightResponse() : await responseTo(incoming, fault)
+    await delays.wait(fault.latency)
+    return await applyFault(response, fault)
+  }
+
+  return async (request) => {
+    const incoming = await readIncomingRequest(request, settings.now())
+    requests.push(incoming.record)
+    if (requests.length > maxRequests) requests.shift()
+    const result = await handle(incoming)
+    if (!('response' in result)) return result
+    const { headers, status } = result.response
+    // A fault can set its own request id.
+    if (!headers.has('x-request-id')) headers.set('x-request-id', randomUUID())
+    const cors = corsHeaders(settings.cors, incoming.headers.get('origin'))
+    for (const [name, value] of Object.entries(cors)) headers.set(name, value)
+    incoming.record.status = status
+    return result
+  }
+}
+
+/** Delays that end early when the sandbox closes, so that no timer keeps the process alive. */
+export class Delays {
+  readonly #pending = new Set<() => void>()
+
+  wait(milliseconds: number | undefined): Promise<void> {
+    if (milliseconds === undefined) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => finish(), milliseconds)
+      const finish = (): void => {
+        clearTimeout(timer)
+        this.#pending.delete(finish)
+        resolve()
+      }
+      this.#pending.add(finish)
+    })
+  }
+
+  endAll(): void {
+    for (const finish of this.#pending) finish()
+  }
+}
+
+// The service's documents do not mention CORS. The sandbox supports it so that browser code can be tested.
+function corsHeaders(allowed: boolean | readonly string[], origin: string | null): Record<string, string> {
+  if (origin === null || allowed === false) return {}
+  if (allowed !== true && !allowed.includes(origin)) return { vary: 'Origin' }
+  return {
+    'access-control-allow-origin': allowed === true ? '*' : origin,
+    'access-control-expose-headers': 'retry-after, x-request-id',
+    ...(allowed !== true && { vary: 'Origin' }),
+  }
+}
+
+function isPreflight(method: string, headers: Headers): boolean {
+  return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
+}
+
+function preflightResponse(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+      'access-control-allow-headers': 'authorization, content-type',
+    },
+  })
+}

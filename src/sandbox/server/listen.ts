@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
+import { badRequest, HttpError } from '../http-error.ts'
+import type { RequestHandler } from './handle-request.ts'
+
+export interface RunningServer {
+  url: string
+  close(): Promise<void>
+}
+
+/** Listens on an address. Rejects with an `Error` that names the cause if it cannot. */
+export async function listen(handleRequest: RequestHandler, host: string, port: number): Promise<RunningServer> {
+  const listener = getRequestListener(
+    async (request, { outgoing }) => {
+      if (request.method === 'TRACE') return traceNotAllowed().toResponse()
+      const result = await handleRequest(request)
+      if (result.kind === 'response') return result.response
+      dropConnection(result, outgoing as ServerResponse<IncomingMessage>)
+      return RESPONSE_ALREADY_SENT
+    },
+    // By default the adapter replaces the global Request and Response of the whole program.
+    { overrideGlobalObjects: false, errorHandler: () => unreadableRequest().toResponse() },
+  )
+  const server = createServer((incoming, outgoing) => {
+    // An unhandled rejection would end the process.
+    listener(incoming, outgoing).catch(() => outgoing.destroy())
+  })
+  // Without this listener Node closes the connection of a CONNECT request without a response.
+  server.on('connect', (_, socket) => {
+    socket.on('error', () => socket.destroy())
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
+    server.listen(port, host, resolve)
+  })
+
+  const stopped = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  let closing: Promise<void> | undefined
+  return {
+    url: baseUrlOf(server.address() as AddressInfo),
+    close() {
+      closing ??= stopped()
+      return closing
+    },
+  }
+}
+
+// A `Request` cannot have this method, so it cannot reach the router.
+function traceNotAllowed(): HttpError {
+  return new HttpError(405, 'method_not_allowed', 'The service does not support TRACE.', {
+    allow: 'GET, POST, PATCH, DELETE',
+  })
+}
+
+// The router handles its own errors, so an error around it means that the `Host`, target or body is malformed.
+function unreadableRequest(): HttpError {
+  return badRequest('The request is malformed.')
+}
+
+type Drop = Extract<ResponseOrDrop, { kind: 'drop' }>
+
+function dropConnection(drop: Drop, outgoing: ServerResponse): void {
+  const { socket } = outgoing
+  const destroy = (): void => void socket?.destroy()
+  switch (drop.at) {
+    case 'before-headers':
+      destroy()
+      break
+    case 'mid-headers':
+      socket?.write('HTTP/1.1 200 OK\r\ncontent-type: applicat', destroy)
+      break
+    case 'mid-body':
+      // The header states the length of the whole body, so that the client can detect that it was cut off.
+      outgoing.setHeaders(drop.response.headers)
+      outgoing.writeHead(drop.response.status, { 'content-length': drop.body.length })
+      outgoing.write(firstHalf(drop.body), destroy)
+  }
+}
+
+function baseUrlOf({ address, family, port }: AddressInfo): string {
+  // A client cannot connect to an address that stands for every interface.
+  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `Port ${port} on ${host} is already in use. Choose another port, or 0 for any free one.`,
+    EACCES: `Port ${port} on ${host} requires privileges that this process does not have. Choose a port above 1023.`,
+  }
+  return new Error(
+    reasons[error.code ?? ''] ??
+      `The sandbox cannot listen on port ${port} of ${host}: ${error.message}. Choose another address.`,
+    {
+      cause: error,
+    },
+  )
+}

@@ -1,0 +1,122 @@
+import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
+import type { Fault, Faults } from './faults/fault.ts'
+import { FaultList } from './faults/fault-list.ts'
+import type { RecordedRequest } from './incoming-request.ts'
+import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
+import { checkRedirectUri, readSandboxOptions, type SandboxSettings } from './sandbox-settings.ts'
+import { createRequestHandler, Delays, type RequestHandler, type RequestHandlerParts } from './server/handle-request.ts'
+import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
+import { listen, type RunningServer } from './server/listen.ts'
+import { Service } from './service.ts'
+import { createState, type SandboxState } from './state.ts'
+import { issueToken, type TokenOptions } from './tokens.ts'
+
+/** A running local copy of the service, with controls for tests. */
+export interface Sandbox extends AsyncDisposal {
+  /** Base URL, without a trailing slash. */
+  readonly url: string
+  /** The registered OAuth app. */
+  readonly app: SandboxApp
+  /** The stored data, read without the API. */
+  readonly state: SandboxState
+  /** Faults to inject into responses. */
+  readonly faults: Faults
+  /** The last 10,000 received requests, oldest first. */
+  readonly requests: readonly RecordedRequest[]
+  /**
+   * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is
+   * ignored. Redirects are not followed: they are returned, or rejected with `redirect: 'error'`.
+   */
+  readonly fetch: PlatformFetch
+  /**
+   * Returns a new access token (`swot_…`) without a login. Throws a `TypeError` for an unknown scope, organization,
+   * member or option.
+   */
+  issueToken(options?: TokenOptions): string
+  /** Revokes a token, as an admin does in the dashboard (specification, section 5). Returns whether it was valid. */
+  revoke(token: string): boolean
+  /** Registers another redirect URI. Throws a `TypeError` unless it is absolute and has no fragment (RFC 6749, 3.1.2). */
+  registerRedirectUri(uri: string): void
+  /** Injects a fault into the next request below `/api`. Short for `faults.add` with that path. */
+  failNext(fault: Fault): void
+  /** Removes the recorded requests. */
+  clearRequests(): void
+  /**
+   * Returns request handlers for msw 2 or later that respond from this sandbox:
+   * `setupServer(...(await sandbox.handlers()))`. They handle requests to `baseUrl`, which defaults to the sandbox's own
+   * URL. Rejects with an `Error` if msw is not installed. Pass a type argument to name the handlers' type, such as msw's
+   * `RequestHandler`.
+   */
+  handlers<Handler = never>(baseUrl?: string): Promise<Handler[]>
+  /** Stops the server, closes every connection and ends pending delays. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the service on a local port.
+ *
+ * Rejects with an `Error` if it cannot listen on the port, and with a `TypeError` for an invalid option.
+ *
+ * @example
+ * await using sandbox = await startSandbox({ conversations: 1000 })
+ * const response = await fetch(`${sandbox.url}/api/oauth/v1/conversations`, {
+ *   headers: { authorization: `Bearer ${sandbox.issueToken()}` },
+ * })
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const settings = readSandboxOptions(options)
+  const parts = createParts(settings)
+  return sandboxOf(parts, await listen(parts.handleRequest, settings.host, settings.port))
+}
+
+/**
+ * Creates the same service without a port. Send requests through `sandbox.fetch`, or through msw with
+ * `sandbox.handlers()`. Its `url` is the placeholder `http://localhost:4010`; nothing listens there.
+ *
+ * Throws a `TypeError` for an invalid option.
+ */
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  const noServer = { url: 'http://localhost:4010', close: () => Promise.resolve() }
+  return sandboxOf(createParts(readSandboxOptions(options)), noServer)
+}
+
+interface SandboxParts extends RequestHandlerParts {
+  handleRequest: RequestHandler
+}
+
+function createParts(settings: SandboxSettings): SandboxParts {
+  const parts: RequestHandlerParts = {
+    service: new Service(settings),
+    faults: new FaultList(),
+    requests: [],
+    maxRequests: 10_000,
+    delays: new Delays(),
+  }
+  return { ...parts, handleRequest: createRequestHandler(parts) }
+}
+
+function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
+  const { service, faults, requests, delays } = parts
+  const { app } = service.settings
+  const fetch = createSandboxFetch(parts.handleRequest)
+  const close = async (): Promise<void> => {
+    delays.endAll()
+    await server.close()
+  }
+  return {
+    url: server.url,
+    app,
+    state: createState(service),
+    faults,
+    requests,
+    fetch,
+    issueToken: (options) => issueToken(service, options),
+    revoke: (token) => service.grants.revoke(token),
+    registerRedirectUri: (uri) => void app.redirectUris.push(checkRedirectUri(uri)),
+    failNext: (fault) => void faults.add({ ...fault, path: /^\/api\// }),
+    clearRequests: () => void requests.splice(0),
+    handlers: (baseUrl = server.url) => createMswHandlers(fetch, baseUrl),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
