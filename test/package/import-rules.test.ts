@@ -1,0 +1,187 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+const source = fileURLToPath(new URL('../../src/', import.meta.url))
+
+/** The imports and re-exports of each file of `src`, types included. Files of `src` are named by their path in it. */
+const imports = new Map(
+  readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => [path, importsOf(path, readFileSync(join(source, path), 'utf8'))]),
+)
+
+interface Rule {
+  readonly title: string
+  /** Files that the rule is about. */
+  readonly from: RegExp
+  /** Everything that they may import, or everything that they may not. */
+  readonly only?: RegExp
+  readonly never?: RegExp
+}
+
+const rules: readonly Rule[] = [
+  { title: 'errors/ imports only errors/ and web-types', from: /^errors\//, only: /^(errors\/|web-types\.ts$)/ },
+  {
+    title: 'models/ imports only models/ and schema libraries',
+    from: /^models\//,
+    only: /^(models\/|zod\/mini$|@standard-schema\/spec$)/,
+  },
+  {
+    title: 'http/ does not import what calls it',
+    from: /^http\//,
+    never: /^(resources|oauth|connections|sandbox)\/|^(client|call|call-operation|pagination)\.ts$/,
+  },
+  {
+    title: 'oauth/ does not import the client, resources, connections or the sandbox',
+    from: /^oauth\//,
+    never: /^(resources|connections|sandbox)\/|^client\.ts$/,
+  },
+  { title: 'connections/ does not import the sandbox', from: /^connections\//, never: /^sandbox\// },
+  {
+    title: 'sandbox/ imports nothing else of this package',
+    from: /^sandbox(\/|\.ts$)/,
+    only: /^(sandbox\/|node:|(hono|@hono\/node-server|msw)(\/|$))/,
+  },
+  {
+    title: 'no file imports an entry point',
+    from: /^/,
+    never: /^((index|oauth|sandbox|storage-tests|sandbox\/cli)\.ts$|support-workspace-sdk)/,
+  },
+]
+
+/** Imports that break a rule, as `file → import`. To be emptied: remove an entry together with its import. */
+const exceptions: readonly string[] = ['models/me.ts → actor.ts', 'sandbox/sandbox.ts → web-types.ts']
+
+/** Imports that close a cycle. To be emptied like the exceptions above. */
+const cycleExceptions: readonly string[] = [
+  'errors/request-error.ts → errors/api-error.ts',
+  'http/error-from-response.ts → http/failure.ts',
+  'http/validation.ts → http/settings.ts',
+  'list-options.ts → pagination.ts',
+  'operation.ts → pagination.ts',
+]
+
+describe('import rules', () => {
+  test('there are imports to check', () => {
+    expect(imports.get('index.ts')).toContain('client.ts')
+    expect([...imports.values()].flat().length).toBeGreaterThan(200)
+  })
+
+  test.each(rules.map((rule) => [rule.title, rule] as const))('%s', (_, rule) => {
+    expect(breachesOf(rule, imports).filter((breach) => !exceptions.includes(breach))).toEqual([])
+  })
+
+  test('files do not import each other in a cycle', () => {
+    expect(cyclesIn(without(cycleExceptions, imports))).toEqual([])
+  })
+
+  test('every exception is still needed', () => {
+    const breaches = rules.flatMap((rule) => breachesOf(rule, imports))
+    expect(exceptions.filter((exception) => !breaches.includes(exception))).toEqual([])
+    const unused = cycleExceptions.filter((exception) => {
+      const others = cycleExceptions.filter((other) => other !== exception)
+      return cyclesIn(without(others, imports)).length === 0
+    })
+    expect(unused).toEqual([])
+  })
+})
+
+describe('the check itself', () => {
+  test('reads every kind of import', () => {
+    const text = `
+      import a from './a.ts'
+      import type { B } from '../b.ts'
+      export { c } from './c.ts'
+      export type { D } from './d.ts'
+      const e = await import('./e.ts')
+      type F = import('./f.ts').F
+      import 'zod/mini'
+      // import './comment.ts'
+      const text = "import './text.ts'"
+    `
+    const expected = ['http/a.ts', 'b.ts', 'http/c.ts', 'http/d.ts', 'http/e.ts', 'http/f.ts', 'zod/mini']
+    expect(importsOf('http/x.ts', text)).toEqual(expected)
+  })
+
+  test.each([
+    ['errors/a.ts', 'http/b.ts'],
+    ['models/a.ts', 'errors/index.ts'],
+    ['http/a.ts', 'client.ts'],
+    ['oauth/a.ts', 'connections/connection.ts'],
+    ['connections/a.ts', 'sandbox/scopes.ts'],
+    ['sandbox/a.ts', 'web-types.ts'],
+    ['http/a.ts', 'index.ts'],
+  ])('reports that %s imports %s', (file, imported) => {
+    const found = rules.flatMap((rule) => breachesOf(rule, new Map([[file, [imported]]])))
+    expect(found).toEqual([`${file} → ${imported}`])
+  })
+
+  test('reports a cycle', () => {
+    const cyclic = new Map([
+      ['a.ts', ['b.ts', 'zod/mini']],
+      ['b.ts', ['c.ts']],
+      ['c.ts', ['b.ts']],
+    ])
+    expect(cyclesIn(cyclic)).toEqual(['b.ts → c.ts → b.ts'])
+  })
+})
+
+type Imports = ReadonlyMap<string, readonly string[]>
+
+function breachesOf({ from, only, never }: Rule, files: Imports): string[] {
+  return [...files]
+    .filter(([file]) => from.test(file))
+    .flatMap(([file, imported]) =>
+      imported
+        .filter((path) => (only !== undefined && !only.test(path)) || never?.test(path))
+        .map((path) => `${file} → ${path}`),
+    )
+}
+
+function without(arrows: readonly string[], files: Imports): Imports {
+  const kept = ([file, imported]: readonly [string, readonly string[]]) =>
+    [file, imported.filter((path) => !arrows.includes(`${file} → ${path}`))] as const
+  return new Map([...files].map(kept))
+}
+
+/** Returns one path for each file at which a walk along the imports meets itself. */
+function cyclesIn(files: Imports): string[] {
+  const cycles: string[] = []
+  const done = new Set<string>()
+  const walk = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file)
+    if (start !== -1) cycles.push([...path.slice(start), file].join(' → '))
+    if (start !== -1 || done.has(file)) return
+    for (const imported of files.get(file) ?? []) walk(imported, [...path, file])
+    done.add(file)
+  }
+  for (const file of files.keys()) walk(file, [])
+  return cycles
+}
+
+function importsOf(file: string, text: string): string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    const name = moduleNameOf(node)
+    if (name !== undefined) found.push(name.startsWith('.') ? join(dirname(file), name).replaceAll('\\', '/') : name)
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true))
+  return found
+}
+
+function moduleNameOf(node: ts.Node): string | undefined {
+  const name =
+    ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
+      ? node.moduleSpecifier
+      : ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)
+        ? node.argument.literal
+        : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+          ? node.arguments[0]
+          : undefined
+  return name !== undefined && ts.isStringLiteral(name) ? name.text : undefined
+}
