@@ -1,0 +1,29 @@
+/** Logs in with OAuth and PKCE, and shows what a denied login looks like. */
+import { SupportWorkspace } from 'support-workspace-sdk'
+import { LoginError, OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
+import { startSandbox } from 'support-workspace-sdk/sandbox'
+
+const sandbox = await startSandbox() // registers http://localhost:3000/callback as a redirect URI
+const { clientId, clientSecret } = sandbox.app
+const app = new OAuthApp({
+  baseUrl: sandbox.url,
+  clientId,
+  clientSecret,
+  redirectUri: 'http://localhost:3000/callback',
+})
+
+async function logIn(decision: 'allow' | 'deny') {
+  const scope = scopesFor('conversations.list', 'messages.create')
+  // `auto` is a parameter of the sandbox only: it submits the consent page.
+  const { url, transaction } = await app.startLogin({ scope, actor: 'self', parameters: { auto: decision } })
+  const consent = await fetch(url, { redirect: 'manual' })
+  return app.finishLogin(consent.headers.get('location') ?? '', transaction)
+}
+
+const { accessToken, scopes } = await logIn('allow')
+const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' })
+console.log(`Granted: ${scopes}`)
+console.log(`Actor: ${(await workspace.me()).actor}`)
+
+await logIn('deny').catch((error) => console.log(error instanceof LoginError && `Failed: ${error.reason}`))
+await sandbox.close()

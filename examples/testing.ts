@@ -1,0 +1,28 @@
+/** Tests a small app against the sandbox: its data, a service that fails, and a connection that an admin revokes. */
+import assert from 'node:assert/strict'
+import { ServerError, type SupportWorkspace } from 'support-workspace-sdk'
+import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import { createSandbox } from 'support-workspace-sdk/sandbox'
+
+/** The app under test. */
+async function countOpen(workspace: SupportWorkspace): Promise<number> {
+  const all = await workspace.conversations.list({ limit: 100 }).toArray()
+  return all.filter(({ status }) => status === 'open').length
+}
+
+const sandbox = createSandbox({ conversations: 250 }) // no port: requests go through `sandbox.fetch`
+const client = { fetch: sandbox.fetch, maxRetries: 0 }
+const onRevoked = () => console.log('The app was told about the revocation')
+const store = new ConnectionStore({ baseUrl: sandbox.url, client, onRevoked })
+const token = sandbox.issueToken({ scopes: ['conversations:read'] })
+const { key } = await store.save(token)
+
+const expected = sandbox.state.conversations.filter(({ status }) => status === 'open').length
+assert.equal(await countOpen(await store.workspace(key)), expected)
+console.log(`Pages requested: ${sandbox.requests.filter(({ query }) => query.limit === '100').length}`)
+
+sandbox.faults.add({ status: 503, after: 1 }) // the second page fails
+await assert.rejects(countOpen(await store.workspace(key)), ServerError)
+sandbox.revoke(token) // as an admin does in the dashboard
+await assert.rejects(countOpen(await store.workspace(key)), { name: 'AuthenticationError' })
+assert.equal(await store.get(key), undefined)
