@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -24,11 +25,17 @@ test('the tarball holds exactly these files', () => {
   const code = ['cjs', 'js']
   const maps = ['cjs.map', 'js.map']
   const types = ['d.cts', 'd.ts']
+  const decisions = readdirSync(new URL('../../decisions', import.meta.url))
   expect(names).toEqual(
     [
+      'CHANGELOG.md',
+      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
+      'SECURITY.md',
+      'api.md',
       'package.json',
+      ...decisions.map((name) => `decisions/${name}`),
       'dist/cli.js',
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),

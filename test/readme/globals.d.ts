@@ -1,13 +1,13 @@
-/** What the README's examples take as given. */
+/** The variables and functions that the README's examples use without declaring them. */
 declare const baseUrl: string
 declare const accessToken: string
 declare const clientId: string
 declare const clientSecret: string
 declare const redirectUri: string
-/** 32 characters or more. */
+/** At least 32 characters. */
 declare const secret: string
 declare const proxyUrl: string
-/** The admin's browser: opens the address, allows, and gives the address it came back to. */
+/** Opens the address as an admin's browser, allows access, and returns the callback address. */
 declare function visit(url: string): Promise<string>
-/** The reader's own storage or session. */
+/** Stores a value in the reader's own storage or session. */
 declare function keep(value: string): Promise<void>
