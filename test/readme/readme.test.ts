@@ -1,5 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import * as main from 'support-workspace-sdk'
+import * as oauth from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -53,6 +55,12 @@ test('every relative link of the README leads to a file of the package', async (
   const targets = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target]) => target)
   expect(targets.length).toBeGreaterThanOrEqual(5)
   expect(targets.filter((target) => !files.includes(target))).toEqual([])
+})
+
+test('the README names every error class', () => {
+  const names = Object.keys({ ...main, ...oauth }).filter((name) => /^[A-Z].*Error$/.test(name))
+  expect(names.length).toBeGreaterThan(10)
+  expect(names.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
 })
 
 test('every example of the README compiles in strict mode', () => {
