@@ -1,9 +1,9 @@
 /**
- * The whole of it in one run: a local service, a login with PKCE, who am I, every conversation, a message, the actor
- * wall, a revoked token.
+ * A tour of the SDK: a local service, a login with PKCE, the account of the token, every conversation, a message, a call
+ * that needs another actor, and a revoked token.
  *
- *   npm start              does it and says whether it worked
- *   npm start -- --serve   then keeps the service up, to look around
+ *   npm start              runs the tour
+ *   npm start -- --serve   runs the tour and then keeps the service running
  */
 import { ActorSelfRequiredError, AuthenticationError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
@@ -14,7 +14,7 @@ const sandbox = await startSandbox({ conversations: 420, app: { redirectUris: [r
 const baseUrl = sandbox.url
 
 try {
-  step(1, `A local service is up at ${baseUrl}`)
+  step(1, `Started a local service at ${baseUrl}`)
 
   const app = new OAuthApp({ baseUrl, redirectUri, ...sandbox.app })
   const scope = scopesFor('conversations.list', 'messages.create')
@@ -31,35 +31,34 @@ try {
     newest ??= conversation.id
     count += 1
   }
-  expect(count === 420 && newest !== undefined, `expected 420 conversations, met ${count}`)
+  expect(count === 420 && newest !== undefined, `expected 420 conversations, got ${count}`)
   step(4, `Paged through ${count} conversations with for await, 50 at a time`)
 
   const message = await workspace.messages.create(newest, { body_html: '<p>On it.</p>' })
   step(5, `Sent message ${message.id} as ${message.user?.name}`)
 
   const background = await logIn('app')
-  // Made without its actor, the client lets the call go out and the service refuse it. With `actor: 'app'` it would
-  // not compile.
+  // This client does not know its actor, so it sends the call. With `actor: 'app'` the call would not compile.
   const sync = new SupportWorkspace({ baseUrl, accessToken: background.accessToken })
-  const wall = await failureOf(sync.messages.create(newest, { body_html: '<p>Hello?</p>' }))
-  expect(wall instanceof ActorSelfRequiredError, `expected an ActorSelfRequiredError, met ${wall}`)
-  step(6, `As actor "app" the same call is refused: ${wall.name} (${wall.status} ${wall.code})`)
+  const rejected = await errorOf(sync.messages.create(newest, { body_html: '<p>Hello?</p>' }))
+  expect(rejected instanceof ActorSelfRequiredError, `expected an ActorSelfRequiredError, got ${rejected}`)
+  step(6, `With actor "app", the service rejects the same call: ${rejected.name} (${rejected.status} ${rejected.code})`)
 
   sandbox.revoke(self.accessToken)
-  const revoked = await failureOf(workspace.me())
-  expect(revoked instanceof AuthenticationError, `expected an AuthenticationError, met ${revoked}`)
+  const revoked = await errorOf(workspace.me())
+  expect(revoked instanceof AuthenticationError, `expected an AuthenticationError, got ${revoked}`)
   step(7, `After an admin revokes the connection: ${revoked.name} (${revoked.status} ${revoked.code})`)
 
-  console.log('\nEverything worked.')
+  console.log('\nAll steps succeeded.')
 
   async function logIn(actor: 'app' | 'self') {
     const { url, transaction } = await app.startLogin({ scope, actor, parameters: { auto: 'allow' } })
-    // An admin's browser would open the address and come back to the redirect URI. `auto` presses Allow for us.
-    const answer = await fetch(url, { redirect: 'manual' })
-    return app.finishLogin(answer.headers.get('location') ?? '', transaction)
+    // In a real login, an admin opens the URL in a browser. `auto` makes the sandbox allow access immediately.
+    const consent = await fetch(url, { redirect: 'manual' })
+    return app.finishLogin(consent.headers.get('location') ?? '', transaction)
   }
 } catch (error) {
-  console.error('\nIt did not work:', error)
+  console.error('\nThe tour failed:', error)
   process.exitCode = 1
 }
 
@@ -70,11 +69,11 @@ function step(number: number, text: string): void {
   console.log(`${number}. ${text}`)
 }
 
-function expect(condition: boolean, otherwise: string): asserts condition {
-  if (!condition) throw new Error(otherwise)
+function expect(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message)
 }
 
-async function failureOf(call: Promise<unknown>): Promise<unknown> {
+async function errorOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return void (await call)
   } catch (error) {
@@ -86,7 +85,7 @@ async function serve(): Promise<void> {
   const app = new OAuthApp({ baseUrl, redirectUri, ...sandbox.app })
   const { url } = await app.startLogin({ scope: scopesFor('conversations.list'), actor: 'self' })
   console.log(`
-The service stays up. Ctrl-C ends it.
+The service keeps running. Press Ctrl-C to stop it.
 
   Consent page    ${url}
   A self token    ${sandbox.issueToken({ actor: 'self' })}

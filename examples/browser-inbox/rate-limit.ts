@@ -1,11 +1,11 @@
 export interface RateLimitOptions {
-  /** Number of requests that a client may send in one window. */
+  /** Maximum number of requests of a client per window. */
   limit: number
   /** Length of a window, in milliseconds. */
   window: number
 }
 
-/** Returns a function that counts a request of a client, and returns the seconds to wait when it is one too many. */
+/** Returns a function that counts a request of a client. It returns the seconds to wait if the client is over its limit. */
 export function createRateLimit({ limit, window }: RateLimitOptions): (client: string) => number | undefined {
   const counts = new Map<string, number>()
   let endsAt = 0

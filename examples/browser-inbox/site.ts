@@ -9,21 +9,21 @@ import { createRateLimit } from './rate-limit.ts'
 
 export interface SiteOptions {
   app: OAuthApp
-  /** Where browsers reach this site. */
+  /** URL of this site for browsers. */
   publicUrl: string
-  /** Where the built page is. */
+  /** Folder of the built page. */
   directory: string
 }
 
-/** What the page needs to know to begin a login. Nothing of it is secret. */
+/** The settings that the page needs to start a login. They contain no secret. */
 export interface PageConfig {
   baseUrl: string
   clientId: string
   redirectUri: string
 }
 
-/** What the page gets for its grant: the access token, or what to tell the person. */
-export type ExchangeAnswer = { accessToken: string } | { error: string }
+/** The response to a code exchange: the access token, or an error message for the user. */
+export type ExchangeResponse = { accessToken: string } | { error: string }
 
 export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
   const site = new Hono()
@@ -35,7 +35,7 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
         scriptSrc: ["'self'"],
         styleSrc: ["'self'"],
         imgSrc: ["'self'"],
-        // The page may talk to this server and to the service, and to nobody else.
+        // The page may connect only to this server and to the service.
         connectSrc: ["'self'", new URL(app.baseUrl).origin],
         formAction: ["'none'"],
         baseUri: ["'none'"],
@@ -49,37 +49,37 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
     return context.json({ baseUrl, clientId, redirectUri } satisfies PageConfig)
   })
 
-  const refuse = (error: string, status: number, headers: Record<string, string> = {}) =>
-    Response.json({ error } satisfies ExchangeAnswer, { status, headers })
+  const reject = (error: string, status: number, headers: Record<string, string> = {}) =>
+    Response.json({ error } satisfies ExchangeResponse, { status, headers })
   const secondsToWait = createRateLimit({ limit: 20, window: 60_000 })
   const { origin } = new URL(publicUrl)
 
   site.use('/exchange', async (context, next) => {
-    // Behind a proxy every request comes from the proxy: take the client's address from the header that it sets.
+    // Behind a proxy, this is the proxy's address. Use the header in which it passes on the client's address instead.
     const seconds = secondsToWait(getConnInfo(context).remote.address ?? '')
     if (seconds !== undefined) {
-      return refuse('Too many logins. Try again in a minute.', 429, { 'retry-after': String(seconds) })
+      return reject('Too many logins. Try again in a minute.', 429, { 'retry-after': String(seconds) })
     }
-    // A browser names the origin of the page in every POST. Other ports of this host are other origins too.
-    if (context.req.header('origin') !== origin) return refuse('Only the page of this site can log in here.', 403)
+    // Browsers send the origin of the page with every POST. Another port of this host is another origin.
+    if (context.req.header('origin') !== origin) return reject('Logins must come from a page of this site.', 403)
     return next()
   })
-  // A grant is a few hundred characters.
-  const limit = bodyLimit({ maxSize: 8 * 1024, onError: () => refuse('The request is too large.', 413) })
+  // A grant has a few hundred characters.
+  const limit = bodyLimit({ maxSize: 8 * 1024, onError: () => reject('The request is too large.', 413) })
 
   site.post('/exchange', limit, async (context) => {
     if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
-      return refuse('The request must be JSON.', 415)
+      return reject('The request must be JSON.', 415)
     }
     const grant = await context.req.json<AuthorizationCodeGrant | null>().catch(() => null)
-    if (grant === null) return refuse('The request is not JSON.', 400)
+    if (grant === null) return reject('The request body is not valid JSON.', 400)
     context.header('cache-control', 'no-store')
     try {
       const { accessToken } = await app.exchangeCode(grant)
-      return context.json({ accessToken } satisfies ExchangeAnswer)
+      return context.json({ accessToken } satisfies ExchangeResponse)
     } catch (error) {
       if (!(error instanceof SupportWorkspaceError)) throw error
-      return context.json({ error: error.message } satisfies ExchangeAnswer, 400)
+      return context.json({ error: error.message } satisfies ExchangeResponse, 400)
     }
   })
 

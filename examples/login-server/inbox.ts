@@ -4,7 +4,7 @@ import { toHtml } from '../shared/message-text.ts'
 import { conversationPage, listPage } from './pages.ts'
 import type { SiteVariables } from './site.ts'
 
-/** The pages of a connected workspace: the conversations, one of them, and a reply. */
+/** Adds the pages of a connected workspace: the conversations, one conversation, and the form for a reply. */
 export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
   site.get('/conversations', async (context) => {
     const { connection, workspace } = context.var
@@ -25,13 +25,13 @@ export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
     const path = `/conversations/${encodeURIComponent(id)}`
     const { text } = await context.req.parseBody()
     const draft = typeof text === 'string' ? text : ''
-    // The type of the client knows that only a person can write; an `app` client has no way to get past this line.
+    // Without this check, `messages.create` below would not compile, because only a person can write.
     if (workspace.actor !== 'self' || draft.trim() === '') return context.redirect(path, 303)
     try {
       await workspace.messages.create(id, { body_html: toHtml(draft) })
     } catch (error) {
       if (!(error instanceof RequestError) || error instanceof AuthenticationError) throw error
-      // The message says whether the reply may have arrived all the same. What was typed is not lost.
+      // The message says whether the reply may have been sent anyway. The page keeps the text.
       const messages = await workspace.messages.list(id, { limit: 20 })
       return context.html(conversationPage(connection, { id, messages, failed: { draft, reason: error.message } }), 502)
     }

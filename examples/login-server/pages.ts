@@ -4,7 +4,7 @@ import { type Conversation, type Message, type Page, toDate, type User } from 's
 import type { Connection } from 'support-workspace-sdk/oauth'
 import { toText } from '../shared/message-text.ts'
 
-/** `html` escapes whatever is put into it, so a page cannot be made without. */
+/** Escaped HTML. `html` escapes every value that it includes. */
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>
 
 export async function toResponse(page: Markup, status: number): Promise<Response> {
@@ -17,13 +17,13 @@ export function welcomePage(): Markup {
     content: html`
       <section class="card">
         <h1>Connect your workspace</h1>
-        <p>Read and answer your conversations here. You approve access in your workspace; this site never sees your password.</p>
+        <p>Read and reply to your conversations here. You approve access in your workspace; this site never sees your password.</p>
         ${connectLinks()}
       </section>`,
   })
 }
 
-/** A message, and where to go from here: to the conversations of the connection, or to a new one. */
+/** Shows a message, with a link to the conversations or, without a connection, to a new login. */
 export function noticePage(title: string, text: string, connection?: Connection): Markup {
   return layout({
     title,
@@ -48,10 +48,10 @@ export function listPage(connection: Connection, page: Page<Conversation>): Mark
     content: html`
       <h1>Conversations</h1>
       <ul class="list">${page.data.map(conversationItem)}</ul>
-      ${page.data.length === 0 ? html`<p class="soft">There is nothing here.</p>` : ''}
+      ${page.data.length === 0 ? html`<p class="soft">There are no conversations.</p>` : ''}
       <nav class="pages" aria-label="Pages">
         ${page.before === null ? '' : html`<a href="/conversations">Newest</a>`}
-        ${page.after === null ? html`<span class="soft">These are the oldest.</span>` : olderLink('/conversations', page)}
+        ${page.after === null ? html`<span class="soft">You have reached the end.</span>` : olderLink('/conversations', page)}
       </nav>`,
   })
 }
@@ -64,7 +64,7 @@ export interface ConversationView {
 
 export function conversationPage(connection: Connection, { id, messages, failed }: ConversationView): Markup {
   const path = `/conversations/${encodeURIComponent(id)}`
-  // The service gives the newest first; a conversation reads from the oldest.
+  // The service returns the newest message first. The page shows the oldest first.
   const shown = messages.data.toReversed()
   const people = new Set(shown.map(({ user }) => nameOf(user)))
   return layout({
@@ -112,7 +112,7 @@ function connectLinks(): Markup {
       <a class="button main" href="/login/self">Connect as yourself</a>
       <a class="button" href="/login/app">Connect as the app</a>
     </p>
-    <p class="soft">As yourself you can answer under your name. As the app you can only read.</p>`
+    <p class="soft">As yourself, you can reply under your name. As the app, you can only read.</p>`
 }
 
 function account({ organization, actor, user, scopes }: Connection): Markup {
@@ -123,7 +123,7 @@ function account({ organization, actor, user, scopes }: Connection): Markup {
         <span class="soft">${actor === 'self' ? `as ${nameOf(user)}` : 'as the app'}</span>
       </summary>
       <div class="menu">
-        <p class="soft">This connection may use</p>
+        <p class="soft">This connection has access to</p>
         <ul class="scopes">${scopes?.map((scope) => html`<li>${scope}</li>`)}</ul>
         <form method="post" action="/disconnect"><button>Disconnect</button></form>
       </div>
@@ -135,7 +135,7 @@ function conversationItem(conversation: Conversation): Markup {
   return html`
     <li>
       <a href="/conversations/${encodeURIComponent(conversation.id)}">
-        <span class="face" aria-hidden="true">${initial(conversation.user)}</span>
+        <span class="face" aria-hidden="true">${initialOf(conversation.user)}</span>
         <span class="who">${nameOf(conversation.user)}</span>
         ${day(conversation.last_message_inserted_at)}
         <span class="excerpt">${toText(conversation.last_message ?? '')}</span>
@@ -158,10 +158,10 @@ function messageItem({ user, inserted_at, body_html }: Message, connection: Conn
 
 function replyForm({ actor, scopes, user }: Connection, path: string, failed: ConversationView['failed']): Markup {
   if (actor !== 'self') {
-    return html`<p class="hint">The app can read, but only a person can write. Connect as yourself to answer.</p>`
+    return html`<p class="hint">The app can read, but only a person can write. Connect as yourself to reply.</p>`
   }
   if (scopes?.includes('messages:write') === false) {
-    return html`<p class="hint">This connection may not write messages.</p>`
+    return html`<p class="hint">This connection does not have permission to send messages.</p>`
   }
   return html`
     ${failed ? html`<p class="failed" role="alert">${failed.reason}</p>` : ''}
@@ -179,10 +179,10 @@ function olderLink(path: string, { after }: { after: string | null }): Markup {
 type Named = { name?: string | null | undefined; email?: string | null | undefined }
 
 function nameOf(user: Named | null | undefined): string {
-  return user?.name ?? user?.email ?? 'Somebody'
+  return user?.name ?? user?.email ?? 'Unknown'
 }
 
-function initial(user: User | null | undefined): string {
+function initialOf(user: User | null | undefined): string {
   return [...nameOf(user)][0]?.toUpperCase() ?? '?'
 }
 

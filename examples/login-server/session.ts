@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { type CookieOptions, parseSigned, serialize, serializeSigned } from 'hono/utils/cookie'
 import type { Connection } from 'support-workspace-sdk/oauth'
 
-/** The login that a session belongs to. A later login to the same workspace has another `connectedAt`. */
+/** The login that a session belongs to. A later login to the same workspace has a different `connectedAt`. */
 export type Login = Pick<Connection, 'key' | 'connectedAt'>
 
-/** Sessions of browsers. The cookie holds a random id and its expiry, signed; the access token stays on the server. */
+/** Browser sessions. The signed cookie contains a random id and its expiry. The access token stays on the server. */
 export interface Sessions {
-  /** Replaces the session of the browser, and returns the `Set-Cookie` header. */
+  /** Starts a session in place of the browser's current one, and returns the `Set-Cookie` header. */
   begin(request: Request, login: Login): Promise<string>
-  /** Returns the login of the browser's session; undefined when there is none or it has expired. */
+  /** Returns the login of the browser's session; undefined if there is none or it has expired. */
   find(request: Request): Promise<Login | undefined>
-  /** Ends the session of the browser, and returns the `Set-Cookie` header. */
+  /** Ends the browser's session, and returns the `Set-Cookie` header. */
   end(request: Request): Promise<string>
 }
 
@@ -21,9 +21,9 @@ const lifetime = 30 * 24 * 60 * 60 * 1000
 export function createSessions(secret: string, publicUrl: string): Sessions {
   const secure = publicUrl.startsWith('https:')
   const name = secure ? '__Host-inbox_session' : 'inbox_session'
-  // Lax, so that the browser sends the cookie when the login brings it back from the service.
+  // With Lax, the browser sends the cookie when the service redirects back after a login.
   const options: CookieOptions = { path: '/', httpOnly: true, sameSite: 'Lax', secure }
-  // In memory, so a restart ends every session. Several servers keep them in a storage that they share.
+  // In memory, so a restart ends every session. Several servers need a shared storage instead.
   const logins = new Map<string, Login & { expiresAt: number }>()
 
   async function idOf(request: Request): Promise<string | undefined> {
@@ -32,15 +32,15 @@ export function createSessions(secret: string, publicUrl: string): Sessions {
     return Number(expiresAt) > Date.now() ? id : undefined
   }
 
-  async function forget(request: Request): Promise<void> {
+  async function deleteSession(request: Request): Promise<void> {
     const id = await idOf(request)
     if (id !== undefined) logins.delete(id)
   }
 
   return {
     async begin(request, { key, connectedAt }) {
-      await forget(request)
-      // The oldest come first, and all of them last equally long.
+      await deleteSession(request)
+      // Entries are in the order in which they expire.
       for (const [id, { expiresAt }] of logins) {
         if (expiresAt > Date.now()) break
         logins.delete(id)
@@ -54,7 +54,7 @@ export function createSessions(secret: string, publicUrl: string): Sessions {
       return logins.get((await idOf(request)) ?? '')
     },
     async end(request) {
-      await forget(request)
+      await deleteSession(request)
       return serialize(name, '', { ...options, maxAge: 0 })
     },
   }

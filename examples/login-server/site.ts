@@ -24,13 +24,13 @@ import { createSessions } from './session.ts'
 
 export interface SiteOptions {
   app: OAuthApp
-  /** Seals the login on its way, and signs the session. */
+  /** Encrypts the cookie of a login in progress, and signs the session cookie. */
   secret: string
-  /** Where browsers reach this site. */
+  /** URL of this site for browsers. */
   publicUrl: string
 }
 
-/** What every route below `/conversations` finds in its context. */
+/** The context variables of every route below `/conversations`. */
 export interface SiteVariables {
   connection: Connection
   workspace: SupportWorkspace
@@ -40,12 +40,12 @@ const styles = readFileSync(new URL('style.css', import.meta.url))
 const icon = readFileSync(new URL('icon.svg', import.meta.url))
 
 export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Variables: SiteVariables }> {
-  // In memory, so a restart forgets every connection: pass `storage` and `secret` to keep them.
+  // In memory, so a restart deletes every connection. Pass `storage` and `secret` to keep them.
   const store = new ConnectionStore({ baseUrl: app.baseUrl })
   const sessions = createSessions(secret, publicUrl)
   const site = new Hono<{ Variables: SiteVariables }>()
 
-  /** The connection of the browser's session. A session ends when somebody else connects the same workspace. */
+  /** Returns the connection of the browser's session. A session ends when someone else connects the same workspace. */
   async function connectionOf(request: Request): Promise<Connection | undefined> {
     const login = await sessions.find(request)
     const connection = login === undefined ? undefined : await store.get(login.key)
@@ -59,7 +59,7 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     returnTo: '/conversations',
     async onConnected(token, { request, returnTo }) {
       const connection = await store.save(token).catch((error: unknown) => {
-        // The service will not give this token again, so one failure must not lose it.
+        // The service issues this token only once, so a single failure must not lose it.
         if (error instanceof ConnectionNotSavedError) return error.retry()
         throw error
       })
@@ -71,7 +71,7 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     async onError(error, { request, status }) {
       const connection = await connectionOf(request)
       const title = connection === undefined ? 'You are not connected' : 'Your connection is unchanged'
-      // The words of another error are not meant for visitors.
+      // Messages of other errors are not meant for visitors.
       const message = error instanceof SupportWorkspaceError ? error.message : 'Something went wrong. Try again.'
       return toResponse(noticePage(title, message, connection), status)
     },
@@ -88,7 +88,7 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
         frameAncestors: ["'none'"],
       },
     }),
-    // Forms are taken from this site's own pages only. SameSite alone would let other ports of the host in.
+    // Accepts forms only from pages of this site. SameSite alone would accept forms from other ports of the host.
     csrf({ origin: new URL(publicUrl).origin }),
   )
   site.get('/style.css', (context) => context.body(styles, 200, { 'content-type': 'text/css' }))
@@ -118,7 +118,7 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     context.set('connection', connection)
     context.set('workspace', await store.workspace(connection.key))
     await next()
-    // What a support inbox shows is nobody else's business, and stale after a disconnect.
+    // The pages are private, and must not be shown after a disconnect.
     context.header('cache-control', 'no-store')
   })
   addInbox(site)
@@ -130,25 +130,25 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
   site.onError(async (error, context) => {
     const { connection } = context.var
     if (error instanceof HTTPException) {
-      return context.html(noticePage('Refused', 'This form was not sent from a page of this site.'), error.status)
+      return context.html(noticePage('Form rejected', 'This form was not sent from a page of this site.'), error.status)
     }
     if (error instanceof AuthenticationError) {
-      // The store has removed the connection already.
+      // The store has already removed the connection.
       context.header('set-cookie', await sessions.end(context.req.raw))
       const text = 'The connection has ended: an admin revoked it, or it has expired. Connect again to continue.'
       return context.html(noticePage('Connect again', text), 401)
     }
-    // An id that cannot be part of a path names no conversation either.
+    // An id that is not valid in a path does not exist either.
     if (error instanceof NotFoundError || error instanceof InvalidArgumentError) {
       const text = 'It may have been deleted, or the link may be incomplete or belong to another workspace.'
       return context.html(noticePage('Conversation not found', text, connection), 404)
     }
     if (error instanceof SupportWorkspaceError) {
-      return context.html(noticePage('That did not work', error.message, connection), 502)
+      return context.html(noticePage('Something went wrong', error.message, connection), 502)
     }
     console.error(error)
-    const text = 'Something went wrong on this server. Try again later.'
-    return context.html(noticePage('That did not work', text, connection), 500)
+    const text = 'This server had an unexpected error. Try again later.'
+    return context.html(noticePage('Something went wrong', text, connection), 500)
   })
   return site
 }

@@ -1,12 +1,12 @@
 import { Tokenizer } from 'htmlparser2'
 
-const endsParagraph = new Set(['p', 'blockquote', 'pre', 'ul', 'ol', 'table'])
-const endsLine = new Set(['br', 'div', 'li', 'tr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
-const withoutText = new Set(['script', 'style', 'title'])
+const paragraphElements = new Set(['p', 'blockquote', 'pre', 'ul', 'ol', 'table'])
+const lineElements = new Set(['br', 'div', 'li', 'tr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
+const hiddenElements = new Set(['script', 'style', 'title'])
 
 /**
  * Returns the text of a message's HTML, in time proportional to its length. The tokenizer keeps no stack of open
- * elements, so nesting costs nothing. The text is not safe as HTML: each example escapes it where it enters a page.
+ * elements, so deep nesting costs nothing. The result is not safe as HTML: escape it before you put it into a page.
  */
 export function toText(bodyHtml: string): string {
   const parts: string[] = []
@@ -23,13 +23,13 @@ export function toText(bodyHtml: string): string {
       onopentagname: (start, end) => {
         const name = nameAt(start, end)
         if (name === 'br') write('\n')
-        if (hidden === undefined && withoutText.has(name)) hidden = name
+        if (hidden === undefined && hiddenElements.has(name)) hidden = name
       },
       onclosetag: (start, end) => {
         const name = nameAt(start, end)
         if (name === hidden) hidden = undefined
-        else if (endsParagraph.has(name)) write('\n\n')
-        else if (endsLine.has(name)) write('\n')
+        else if (paragraphElements.has(name)) write('\n\n')
+        else if (lineElements.has(name)) write('\n')
       },
       onattribdata: ignore,
       onattribend: ignore,
@@ -46,10 +46,10 @@ export function toText(bodyHtml: string): string {
   )
   tokenizer.write(bodyHtml)
   tokenizer.end()
-  return withoutEmptyLines(parts.join(''))
+  return collapseEmptyLines(parts.join(''))
 }
 
-/** Returns typed text as the HTML of a message: paragraphs and line breaks, with every other character kept as it is. */
+/** Returns plain text as the HTML of a message, with paragraphs and line breaks. All other characters are kept. */
 export function toHtml(text: string): string {
   const escaped = text.trim().replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
   return escaped
@@ -58,8 +58,8 @@ export function toHtml(text: string): string {
     .join('')
 }
 
-/** Trims every line, and keeps a single empty line where there are several. */
-function withoutEmptyLines(text: string): string {
+/** Trims every line, and replaces consecutive empty lines with one. */
+function collapseEmptyLines(text: string): string {
   const lines: string[] = []
   for (const line of text.split('\n')) {
     const trimmed = line.trim()

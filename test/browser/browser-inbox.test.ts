@@ -38,7 +38,7 @@ function items({ page }: Pick<Visitor, 'page'>) {
 }
 
 describe('a person', () => {
-  test('connects, scrolls to the last conversation, answers one and disconnects', async () => {
+  test('can connect, scroll to the last conversation, reply and disconnect', async () => {
     const visitor = await visit()
     const { page } = visitor
     await page.goto(server.url)
@@ -50,7 +50,7 @@ describe('a person', () => {
     expect(page.url()).toBe(`${server.url}/`)
     await pictures(page, 'browser-inbox-conversations')
 
-    const all = page.getByText('That is all: 120 conversations.')
+    const all = page.getByText('All 120 conversations are shown.')
     while ((await all.count()) === 0) {
       const count = await items(visitor).count()
       await items(visitor).last().scrollIntoViewIfNeeded()
@@ -88,11 +88,11 @@ describe('a person', () => {
     ])
     await pictures(page, 'browser-inbox-account')
     await page.getByRole('button', { name: 'Disconnect' }).click()
-    await page.getByText('forgotten its access').waitFor()
+    await page.getByText('has deleted its access token').waitFor()
     expect(await items(visitor).count()).toBe(0)
   })
 
-  test('sees the HTML of a message as text', async () => {
+  test('sees the HTML of a message as plain text', async () => {
     await addHostileMessage(sandbox)
     const visitor = await connected()
     await items(visitor).first().click()
@@ -100,7 +100,7 @@ describe('a person', () => {
     expect(await visitor.page.locator('main :is(img, script, style, b, form[action*=evil])').count()).toBe(0)
   })
 
-  test('who connects the app can read and is told why there is no reply', async () => {
+  test('who connects as the app can read, and learns why there is no reply form', async () => {
     const visitor = await connected('the app')
     await items(visitor).first().click()
     await visitor.page.getByText('only a person can write').waitFor()
@@ -108,26 +108,26 @@ describe('a person', () => {
     await visitor.page.getByText('as the app').waitFor()
   })
 
-  test('who is an agent acts under that agent’s name', async () => {
+  test('with the role of an agent acts under that agent’s name', async () => {
     const { page } = await connected('yourself', 'agent')
     const agent = sandbox.state.members.find(({ role }) => role === 'agent')
     await page.getByText(`as ${agent?.user.name}`).waitFor()
   })
 
-  test('who denies access is told so, and can try again', async () => {
+  test('who denies access sees a message and can try again', async () => {
     const visitor = await visit()
     const { page } = visitor
     await page.goto(server.url)
     await page.getByRole('button', { name: 'Connect as yourself' }).click()
     await consent(page, 'Deny')
-    await page.getByRole('alert').filter({ hasText: 'Access was not granted' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'Access was denied' }).waitFor()
     await pictures(page, 'browser-inbox-denied')
     await page.getByRole('button', { name: 'Connect as yourself' }).click()
     await consent(page, 'Allow')
     await items(visitor).first().waitFor()
   })
 
-  test('can tell the statuses apart by colour', async () => {
+  test('sees each status in a different color', async () => {
     const visitor = await connected()
     const statuses = ['open', 'waiting', 'closed', 'resolved']
     const looks = statuses.map((status) =>
@@ -140,7 +140,7 @@ describe('a person', () => {
     expect(new Set(await Promise.all(looks)).size).toBe(statuses.length)
   })
 
-  test('reads a long address on a phone without a break in a word', async () => {
+  test('sees a long address on a phone without a line break inside a word', async () => {
     const email = 'a.rather.long.name.of.somebody@equallylongcompany.customer.example'
     const accessToken = sandbox.issueToken({ actor: 'self' })
     const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' })
@@ -153,7 +153,7 @@ describe('a person', () => {
     await page.getByRole('heading', { name: email }).waitFor()
     await picture(page, 'browser-inbox-long-address')
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    // Each piece between two places to break is on one line.
+    // Each piece between two break opportunities is on one line.
     const brokenPieces = await page.getByRole('heading', { name: email }).evaluate((heading) =>
       [...heading.childNodes]
         .filter((node) => {
@@ -166,7 +166,7 @@ describe('a person', () => {
     expect(brokenPieces).toEqual([])
   })
 
-  test('goes to a conversation and back with the browser’s own buttons at phone width', async () => {
+  test('can go back from a conversation with the back button at phone width', async () => {
     const visitor = await connected()
     const { page } = visitor
     await page.setViewportSize(phone.viewport)
@@ -180,7 +180,7 @@ describe('a person', () => {
 })
 
 describe('the page', () => {
-  test('keeps its token out of every storage and address', async () => {
+  test('keeps its token out of storage and URLs', async () => {
     const { page, context } = await connected()
     const token = tokenOf('getMe')
     expect(token).toMatch(/^swot_/)
@@ -189,7 +189,7 @@ describe('the page', () => {
     expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state])')).toBe('[{},{},null]')
   })
 
-  test('leads back to the login when the connection is revoked in the middle', async () => {
+  test('shows the login page when the connection is revoked', async () => {
     const visitor = await connected()
     const { page, watch } = visitor
     sandbox.revoke(tokenOf('getMe'))
@@ -197,13 +197,13 @@ describe('the page', () => {
     await page.getByRole('alert').filter({ hasText: 'The connection has ended' }).waitFor()
     await pictures(page, 'browser-inbox-revoked')
     const { path } = sandbox.requests.findLast(({ status }) => status === 401) ?? { path: '' }
-    await watch.expectFailedAnswers({ status: 401, path })
+    await watch.expectFailedResponses({ status: 401, path })
     await page.getByRole('button', { name: 'Connect as yourself' }).click()
     await consent(page, 'Allow')
     await items(visitor).first().waitFor()
   })
 
-  test('goes on where the list broke off', async () => {
+  test('resumes the list after a failed page', async () => {
     const visitor = await connected()
     const { page, watch } = visitor
     const path = '/api/oauth/v1/conversations'
@@ -212,7 +212,7 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Try again' }).waitFor()
     await picture(page, 'browser-inbox-list-failed')
     const failed = sandbox.requests.filter(({ status }) => status === 503).length
-    await watch.expectFailedAnswers(...Array(failed).fill({ status: 503, path }))
+    await watch.expectFailedResponses(...Array(failed).fill({ status: 503, path }))
     spare()
     const before = await items(visitor).count()
     await page.getByRole('button', { name: 'Try again' }).click()
@@ -223,7 +223,7 @@ describe('the page', () => {
     expect(ids).toEqual(sandbox.state.conversations.slice(0, ids.length).map(({ id }) => id))
   })
 
-  test('says that a reply may have arrived, and keeps what was typed', async () => {
+  test('says that a reply may have been sent, and keeps its text', async () => {
     const visitor = await connected()
     const { page, watch } = visitor
     await items(visitor).first().click()
@@ -233,11 +233,11 @@ describe('the page', () => {
     await page.getByRole('alert').filter({ hasText: 'The write may have been applied' }).waitFor()
     expect(await page.getByLabel('Your reply').inputValue()).toBe('On it.')
     const { path } = sandbox.requests.findLast(({ operation }) => operation === 'createMessage') ?? { path: '' }
-    await watch.expectNoAnswer({ error: 'net::ERR_CONTENT_LENGTH_MISMATCH', path, times: 1 })
+    await watch.expectNoResponse({ error: 'net::ERR_CONTENT_LENGTH_MISMATCH', path, times: 1 })
     expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
   })
 
-  test('logs two tabs in at once', async () => {
+  test('supports logins in two tabs at the same time', async () => {
     const { page, openTab } = await visit()
     const other = await openTab()
     for (const tab of [page, other]) {
@@ -250,7 +250,7 @@ describe('the page', () => {
     for (const tab of [page, other]) await items({ page: tab }).first().waitFor()
   })
 
-  test('survives the back button after the login, and refuses a callback that is shown again', async () => {
+  test('handles the back button after a login, and rejects a callback that is opened again', async () => {
     const visitor = await visit()
     const { page } = visitor
     const callbacks: string[] = []
@@ -273,7 +273,7 @@ describe('the page', () => {
 })
 
 describe('the server', () => {
-  test('serves the service that the environment names, and tells the page no secret', async () => {
+  test('uses the service in the environment variables, and sends the page no secret', async () => {
     vi.stubEnv('BASE_URL', 'https://api.supportwire.app')
     vi.stubEnv('CLIENT_ID', 'app_abc123')
     vi.stubEnv('PUBLIC_URL', 'https://inbox.example.com/')
@@ -297,7 +297,7 @@ describe('the server', () => {
     return fetch(`${server.url}/exchange`, { method: 'POST', headers: all, body })
   }
 
-  test('refuses an exchange that does not come from its page, is too large or is no JSON', async () => {
+  test('rejects an exchange that is not from its page, is too large or is not JSON', async () => {
     const grant = JSON.stringify(wellFormedGrant())
     expect((await exchange(grant, { origin: 'http://127.0.0.1:1' })).status).toBe(403)
     expect((await exchange(grant, { origin: 'null' })).status).toBe(403)
@@ -311,7 +311,7 @@ describe('the server', () => {
     expect(sandbox.requests).toHaveLength(1)
   })
 
-  test('refuses more than 20 exchanges in a minute', async () => {
+  test('rejects more than 20 exchanges per minute', async () => {
     const grant = JSON.stringify(wellFormedGrant())
     for (let count = 0; count < 20; count++) expect((await exchange(grant)).status).toBe(400)
     const refused = await exchange(grant)
@@ -320,22 +320,22 @@ describe('the server', () => {
     expect(sandbox.requests).toHaveLength(20)
   })
 
-  test('exchanges no code for a page of another origin', async () => {
+  test('does not exchange a code for a page on another origin', async () => {
     const { page, watch } = await visit()
     const other = await startOtherSite('<p>Other</p>')
     onTestFinished(other.close)
     await page.goto(other.url)
     const attempt = { url: `${server.url}/exchange`, body: JSON.stringify(wellFormedGrant()) }
-    const answers = await page.evaluate(async ({ url, body }) => {
+    const results = await page.evaluate(async ({ url, body }) => {
       const send = (type: string, mode: RequestMode) =>
         fetch(url, { method: 'POST', headers: { 'content-type': type }, body, mode }).then(String, String)
       return [await send('text/plain', 'no-cors'), await send('application/json', 'cors')]
     }, attempt)
-    expect(answers).toEqual(Array(2).fill('TypeError: Failed to fetch'))
+    expect(results).toEqual(Array(2).fill('TypeError: Failed to fetch'))
     expect(sandbox.requests).toEqual([])
-    await watch.expectNoAnswer({ error: 'net::ERR_BLOCKED_BY_RESPONSE', path: '/exchange', times: 1 })
-    await watch.expectNoAnswer({ error: 'net::ERR_FAILED', path: '/exchange', times: 1 })
-    await watch.expectCorsRefusal('/exchange')
+    await watch.expectNoResponse({ error: 'net::ERR_BLOCKED_BY_RESPONSE', path: '/exchange', times: 1 })
+    await watch.expectNoResponse({ error: 'net::ERR_FAILED', path: '/exchange', times: 1 })
+    await watch.expectCorsBlock('/exchange')
   })
 })
 
@@ -343,7 +343,7 @@ function wellFormedGrant() {
   return { code: 'code_stolen', codeVerifier: 'v'.repeat(43), redirectUri: `${server.url}/callback` }
 }
 
-/** The token of the newest request of this kind. */
+/** Returns the token of the newest request of this operation. */
 function tokenOf(operation: string): string {
   const request = sandbox.requests.findLast((candidate) => candidate.operation === operation)
   return request?.headers.authorization?.replace('Bearer ', '') ?? ''

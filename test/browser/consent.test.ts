@@ -9,7 +9,7 @@ const redirectUri = 'http://127.0.0.1:1/callback'
 let sandbox: Sandbox
 
 beforeEach(async () => {
-  const description = 'Answers the conversations of the night, and tells the team about them in the morning.'
+  const description = 'Replies to conversations at night, and tells the team about them in the morning.'
   sandbox = await startSandbox({ app: { name: 'Night desk', description, redirectUris: [redirectUri] } })
 })
 
@@ -21,7 +21,7 @@ test.each([
   ['self', 390, 844, 'dark'],
   ['app', 390, 844, 'light'],
 ] as const)(
-  'the decision of actor %s is in sight at %i×%i without scrolling',
+  'the buttons of the consent page for actor %s are visible at %i×%i without scrolling',
   async (actor, width, height, colorScheme) => {
     const { page } = await visit({ viewport: { width, height }, colorScheme })
     const { clientId, clientSecret, scopes } = sandbox.app
@@ -35,7 +35,7 @@ test.each([
     }
     await picture(page, `consent-${actor}-${width}`)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-    // The last choice is not hidden behind the buttons.
+    // The buttons do not cover the last field.
     await page.evaluate('scrollTo(0, document.body.scrollHeight)')
     const choice = await page.getByLabel('Signed in as').boundingBox()
     const allow = await page.getByRole('button', { name: 'Allow' }).boundingBox()

@@ -11,7 +11,7 @@ let sandbox: Sandbox
 let app: ContactsApp
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ app: { name: 'Contacts', description: 'Asks for one thing at a time.' } })
+  sandbox = await startSandbox({ app: { name: 'Contacts', description: 'Requests one scope at a time.' } })
   app = await startContactsApp(sandbox)
 })
 
@@ -41,7 +41,7 @@ describe('an app that needs one more scope', () => {
   test.each([
     ['yourself', 'self'],
     ['the app', 'app'],
-  ] as const)('asks for it and gets it, connected as %s', async (way, actor) => {
+  ] as const)('can request and receive it, connected as %s', async (way, actor) => {
     const { page } = await connected(way)
     expect(await connections()).toEqual([{ actor, scopes: ['conversations:read'] }])
 
@@ -49,21 +49,21 @@ describe('an app that needs one more scope', () => {
     await page.getByText('This page needs contacts:read.').waitFor()
     await page.getByRole('button', { name: 'Allow contacts' }).click()
     await page.getByRole('button', { name: 'Allow' }).waitFor()
-    const asked = new URL(page.url()).searchParams
-    expect([asked.get('scope'), asked.get('actor')]).toEqual(['conversations:read contacts:read', actor])
+    const requested = new URL(page.url()).searchParams
+    expect([requested.get('scope'), requested.get('actor')]).toEqual(['conversations:read contacts:read', actor])
     await consent(page, 'Allow')
     await page.getByRole('heading', { name: /^\d+ contacts$/ }).waitFor()
     expect(page.url()).toBe(`${app.url}/contacts`)
     expect(await connections()).toEqual([{ actor, scopes: ['conversations:read', 'contacts:read'] }])
   })
 
-  test('keeps its connection when the person denies', async () => {
+  test('keeps its connection when the person denies it', async () => {
     const { page, watch } = await connected()
     await page.goto(`${app.url}/contacts`)
     await page.getByRole('button', { name: 'Allow contacts' }).click()
     await consent(page, 'Deny')
     await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
-    await watch.expectFailedAnswers({ status: 403, path: '/login/callback' })
+    await watch.expectFailedResponses({ status: 403, path: '/login/callback' })
     expect(app.failures).toEqual([{ reason: 'access_denied', data: { userId: 'alice' }, returnTo: '/contacts' }])
 
     await page.getByRole('link', { name: 'Go back' }).click()
@@ -84,8 +84,8 @@ test('one pair of handlers connects both actors, each with its own parameters', 
     await page.goto(app.url)
     await page.getByRole('link', { name: `Connect as ${way}` }).click()
     await page.getByRole('button', { name: 'Allow' }).waitFor()
-    const asked = new URL(page.url()).searchParams
-    expect([asked.get('actor'), asked.get('prompt')]).toEqual([actor, prompt])
+    const requested = new URL(page.url()).searchParams
+    expect([requested.get('actor'), requested.get('prompt')]).toEqual([actor, prompt])
     await consent(page, 'Allow')
     await page.getByText(`Connected as ${name}`).waitFor()
   }
@@ -93,7 +93,7 @@ test('one pair of handlers connects both actors, each with its own parameters', 
 })
 
 describe("a login bound to the app's own user", () => {
-  test('is refused when somebody else is signed in at the callback', async () => {
+  test('is rejected when another user is signed in at the callback', async () => {
     const { page, openTab, watch } = await visit()
     await page.goto(app.url)
     await page.getByRole('link', { name: 'Connect as yourself' }).click()
@@ -105,7 +105,7 @@ describe("a login bound to the app's own user", () => {
 
     await consent(page, 'Allow')
     await page.getByText('alice started this login, but you are signed in as bob. Nothing was connected.').waitFor()
-    await watch.expectFailedAnswers({ status: 403, path: '/login/callback' })
+    await watch.expectFailedResponses({ status: 403, path: '/login/callback' })
     expect(await connections()).toEqual([])
 
     // The user who is signed in can connect.
@@ -118,13 +118,13 @@ describe("a login bound to the app's own user", () => {
     await other.getByRole('heading', { name: 'Signed in as alice' }).waitFor()
   })
 
-  test('tells onError who started it and where it was to lead, when it is denied', async () => {
+  test('passes its user and its return path to onError when it is denied', async () => {
     const { page, watch } = await visit()
     await page.goto(`${app.url}/sign-in?user=bob`)
     await page.goto(`${app.url}/login/self?return_to=/contacts`)
     await consent(page, 'Deny')
     await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
-    await watch.expectFailedAnswers({ status: 403, path: '/login/callback' })
+    await watch.expectFailedResponses({ status: 403, path: '/login/callback' })
     expect(app.failures).toEqual([{ reason: 'access_denied', data: { userId: 'bob' }, returnTo: '/contacts' }])
     expect(await connections()).toEqual([])
   })

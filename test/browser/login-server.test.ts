@@ -32,7 +32,7 @@ async function connected(way: 'yourself' | 'the app' = 'yourself', role?: string
 }
 
 describe('a person', () => {
-  test('connects, pages to the oldest conversation, answers one and disconnects', async () => {
+  test('can connect, page to the oldest conversation, reply and disconnect', async () => {
     const { page, watch } = await visit()
     await page.goto(server.url)
     await pictures(page, 'login-server-welcome')
@@ -43,11 +43,11 @@ describe('a person', () => {
     expect(new URL(page.url()).search).toBe('')
     await pictures(page, 'login-server-conversations')
 
-    const met: string[] = []
+    const seen: string[] = []
     const older = page.getByRole('link', { name: 'Older' })
     const links = page.locator('main li a')
     for (;;) {
-      met.push(
+      seen.push(
         ...(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')?.split('/').at(-1) ?? ''))),
       )
       if ((await older.count()) === 0) break
@@ -55,7 +55,7 @@ describe('a person', () => {
       // The links at the end come last.
       await page.waitForLoadState()
     }
-    expect(met).toEqual(sandbox.state.conversations.map(({ id }) => id))
+    expect(seen).toEqual(sandbox.state.conversations.map(({ id }) => id))
 
     await page.getByRole('link', { name: 'Newest' }).click()
     await links.first().click()
@@ -64,7 +64,7 @@ describe('a person', () => {
     const reply = page.getByRole('listitem').filter({ hasText: 'More <b>tomorrow</b> & the day after.' })
     await reply.getByText('You', { exact: true }).waitFor()
     await pictures(page, 'login-server-conversation')
-    expect(sandbox.state.messages(met[0] ?? '')[0]?.body_html).toBe(
+    expect(sandbox.state.messages(seen[0] ?? '')[0]?.body_html).toBe(
       '<p>On it.<br>More &#60;b&#62;tomorrow&#60;/b&#62; &#38; the day after.</p><p>Yours</p>',
     )
 
@@ -77,7 +77,7 @@ describe('a person', () => {
     await watch.expectNothingMore()
   })
 
-  test('sees the HTML of a message as text', async () => {
+  test('sees the HTML of a message as plain text', async () => {
     const conversation = await addHostileMessage(sandbox)
     const { page } = await connected()
     await page.goto(`${server.url}/conversations/${conversation}`)
@@ -85,7 +85,7 @@ describe('a person', () => {
     expect(await page.locator('main :is(img, script, style, b, form[action*=evil])').count()).toBe(0)
   })
 
-  test('who connects the app can read and is told why there is no reply', async () => {
+  test('who connects as the app can read, and learns why there is no reply form', async () => {
     const { page } = await connected('the app')
     await page.locator('main li a').first().click()
     await page.getByText('only a person can write').waitFor()
@@ -93,31 +93,31 @@ describe('a person', () => {
     await page.getByText('as the app').waitFor()
   })
 
-  test('who is an agent acts under that agent’s name', async () => {
+  test('with the role of an agent acts under that agent’s name', async () => {
     const { page } = await connected('yourself', 'agent')
     const agent = sandbox.state.members.find(({ role }) => role === 'agent')
     await page.getByText(`as ${agent?.user.name}`).waitFor()
   })
 
-  test('who denies access is told so, and can try again', async () => {
+  test('who denies access sees a message and can try again', async () => {
     const { page, watch } = await visit()
     await page.goto(server.url)
     await page.getByRole('link', { name: 'Connect as yourself' }).click()
     await consent(page, 'Deny')
     await page.getByRole('heading', { name: 'You are not connected' }).waitFor()
     await pictures(page, 'login-server-denied')
-    await watch.expectFailedAnswers({ status: 403, path: '/login/callback' })
+    await watch.expectFailedResponses({ status: 403, path: '/login/callback' })
     await page.getByRole('link', { name: 'Connect as yourself' }).click()
     await consent(page, 'Allow')
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 
-  test('who denies a second login keeps the first', async () => {
+  test('who denies a second login keeps the first connection', async () => {
     const { page, watch } = await connected()
     await page.goto(`${server.url}/login/app`)
     await consent(page, 'Deny')
     await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
-    await watch.expectFailedAnswers({ status: 403, path: '/login/callback' })
+    await watch.expectFailedResponses({ status: 403, path: '/login/callback' })
     await page.locator('summary', { hasText: 'Juniper Supplies' }).waitFor()
     await pictures(page, 'login-server-second-denied')
     await page.getByRole('link', { name: 'Go to your conversations' }).click()
@@ -126,12 +126,12 @@ describe('a person', () => {
   })
 
   test.each(['/conversations/cnv_none', '/conversations/%2e%2e%2fx', '/nowhere'])(
-    'who opens %s reads that there is nothing, with the account still there',
+    'who opens %s sees that it was not found, and the account menu',
     async (path) => {
       const { page, watch } = await connected()
       await page.goto(`${server.url}${path}`)
       await page.getByRole('heading', { name: 'not found' }).waitFor()
-      await watch.expectFailedAnswers({ status: 404, path })
+      await watch.expectFailedResponses({ status: 404, path })
       await page.locator('summary', { hasText: 'Juniper Supplies' }).waitFor()
       expect(await page.locator('main').textContent()).not.toMatch(/GET|api|status|`/)
       if (path === '/conversations/cnv_none') await pictures(page, 'login-server-not-found')
@@ -140,7 +140,7 @@ describe('a person', () => {
     },
   )
 
-  test('cannot open the connection that somebody else made later with an old cookie', async () => {
+  test('cannot use an old cookie to open a later connection of another person', async () => {
     const first = await connected('the app')
     const cookies = await first.context.cookies()
     const second = await connected('the app')
@@ -148,7 +148,7 @@ describe('a person', () => {
     await first.page.getByRole('heading', { name: 'Connect your workspace' }).waitFor()
     await second.page.getByRole('link', { name: 'Older' }).click()
 
-    // A cookie that was kept from before a disconnect is no better.
+    // Nor does a cookie from before a disconnect.
     const own = await second.context.cookies()
     await second.page.locator('summary').click()
     await second.page.getByRole('button', { name: 'Disconnect' }).click()
@@ -164,7 +164,7 @@ describe('a person', () => {
 })
 
 describe('the server', () => {
-  test('serves the service that the environment names, and wants all of it', async () => {
+  test('uses the service in the environment variables, and requires all of them', async () => {
     vi.stubEnv('BASE_URL', sandbox.url)
     vi.stubEnv('CLIENT_ID', sandbox.app.clientId)
     vi.stubEnv('CLIENT_SECRET', sandbox.app.clientSecret)
@@ -181,19 +181,19 @@ describe('the server', () => {
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 
-  test('leads back to the login when the connection was revoked in the middle', async () => {
+  test('shows the login page when the connection is revoked', async () => {
     const { page, watch } = await connected()
     const token = sandbox.requests.findLast(({ operation }) => operation === 'listConversations')?.headers.authorization
     sandbox.revoke(token?.replace('Bearer ', '') ?? '')
     await page.getByRole('link', { name: 'Older' }).click()
     await page.getByRole('heading', { name: 'Connect again' }).waitFor()
-    await watch.expectFailedAnswers({ status: 401, path: '/conversations' })
+    await watch.expectFailedResponses({ status: 401, path: '/conversations' })
     await page.getByRole('link', { name: 'Connect as yourself' }).click()
     await consent(page, 'Allow')
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 
-  test('says that a reply may have arrived, and keeps what was typed', async () => {
+  test('says that a reply may have been sent, and keeps its text', async () => {
     const { page, watch } = await connected()
     await page.locator('main li a').first().click()
     await page.getByLabel('Your reply').fill('On it.')
@@ -202,11 +202,11 @@ describe('the server', () => {
     await page.getByRole('alert').filter({ hasText: 'The write may have been applied' }).waitFor()
     expect(await page.getByLabel('Your reply').inputValue()).toBe('On it.')
     await pictures(page, 'login-server-reply-unknown')
-    await watch.expectFailedAnswers({ status: 502, path: new URL(page.url()).pathname })
+    await watch.expectFailedResponses({ status: 502, path: new URL(page.url()).pathname })
     expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
   })
 
-  test('logs two tabs in at once', async () => {
+  test('supports logins in two tabs at the same time', async () => {
     const { page, openTab } = await visit()
     const other = await openTab()
     for (const tab of [page, other]) {
@@ -219,7 +219,7 @@ describe('the server', () => {
     for (const tab of [page, other]) await tab.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 
-  test('survives the back button after the login, and refuses a callback that is shown again', async () => {
+  test('handles the back button after a login, and rejects a callback that is opened again', async () => {
     const { page, watch } = await visit()
     const callbacks: string[] = []
     page.on('request', (request) => {
@@ -235,39 +235,36 @@ describe('the server', () => {
     await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
     await page.goto(callbacks[0] ?? '')
     await page.getByRole('heading', { name: 'Your connection is unchanged' }).waitFor()
-    await watch.expectFailedAnswers(...Array(2).fill({ status: 400, path: '/login/callback' }))
-    // The connection of the first time is still there.
+    await watch.expectFailedResponses(...Array(2).fill({ status: 400, path: '/login/callback' }))
+    // The first connection still works.
     await page.getByRole('link', { name: 'Go to your conversations' }).click()
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 
-  test('takes no form from another site, not even from another port of its host', async () => {
+  test('rejects forms from another site, including another port of its host', async () => {
     const { page, watch } = await connected()
     const form = `<form method="post" action="${server.url}/disconnect"><button>Win</button></form>`
     const other = await startOtherSite(form)
     onTestFinished(other.close)
     await page.goto(other.url)
     await page.getByRole('button').click()
-    await page.getByRole('heading', { name: 'Refused' }).waitFor()
-    await watch.expectFailedAnswers({ status: 403, path: '/disconnect' })
+    await page.getByRole('heading', { name: 'Form rejected' }).waitFor()
+    await watch.expectFailedResponses({ status: 403, path: '/disconnect' })
     await page.goto(`${server.url}/conversations`)
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   })
 })
 
-// Firefox has no such switch in WebDriver BiDi.
-test.skipIf(browserName === 'firefox')(
-  'the consent page can be read and used at phone width without JavaScript',
-  async () => {
-    const { page } = await visit({ ...phone, javaScriptEnabled: false })
-    await page.goto(server.url)
-    await page.getByRole('link', { name: 'Connect as yourself' }).click()
-    await page.getByRole('button', { name: 'Allow' }).waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(phone.viewport.width)
-    const [second] = sandbox.state.organizations.slice(1)
-    await page.getByRole('radio', { name: second?.display_name ?? '' }).check()
-    await consent(page, 'Allow', 'moderator')
-    await page.getByRole('heading', { name: 'Conversations' }).waitFor()
-    await page.getByText(second?.display_name ?? '').waitFor()
-  },
-)
+// WebDriver BiDi cannot turn off scripts in Firefox.
+test.skipIf(browserName === 'firefox')('the consent page works at phone width without JavaScript', async () => {
+  const { page } = await visit({ ...phone, javaScriptEnabled: false })
+  await page.goto(server.url)
+  await page.getByRole('link', { name: 'Connect as yourself' }).click()
+  await page.getByRole('button', { name: 'Allow' }).waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(phone.viewport.width)
+  const [second] = sandbox.state.organizations.slice(1)
+  await page.getByRole('radio', { name: second?.display_name ?? '' }).check()
+  await consent(page, 'Allow', 'moderator')
+  await page.getByRole('heading', { name: 'Conversations' }).waitFor()
+  await page.getByText(second?.display_name ?? '').waitFor()
+})

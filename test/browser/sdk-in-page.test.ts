@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(() => sandbox.close())
 
-describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SDK', (place) => {
+describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Security-Policy, the SDK', (place) => {
   const order = (content: Order) =>
     visitor.page.evaluate(([place, content]) => (globalThis as unknown as { api: PageApi }).api.order(place, content), [
       place,
@@ -41,23 +41,23 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
   /** Chromium does not log the requests of a worker that got no response. */
   const logged = () => (place === 'page' ? visitor.watch : silence)
 
-  test('does the main job, with preflights that ask for the token and JSON alone', async () => {
+  test('does the main job, with preflights for the authorization and content-type headers only', async () => {
     expect(await run('mainJob')).toEqual({
       ids: sandbox.state.conversations.map(({ id }) => id),
       text: '<p>On it.</p>',
     })
     expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage', 'deleteMessage'])
     const preflights = sandbox.requests.filter(({ method }) => method === 'OPTIONS')
-    const asked = preflights.map(({ headers }) => [
+    const requested = preflights.map(({ headers }) => [
       headers['access-control-request-method'],
       headers['access-control-request-headers'],
     ])
-    expect(new Set(asked.map(String))).toEqual(
+    expect(new Set(requested.map(String))).toEqual(
       new Set(['GET,authorization', 'POST,authorization,content-type', 'DELETE,authorization']),
     )
   })
 
-  test('reads the headers that CORS exposes: when to come again, and the request id', async () => {
+  test('reads the headers that CORS exposes: Retry-After and the request id', async () => {
     sandbox.failNext({ status: 429, retryAfter: 30 })
     expect(await run('me')).toMatchObject({
       name: 'RateLimitError',
@@ -65,16 +65,16 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
       requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       outcome: 'refused',
     })
-    await visitor.watch.expectFailedAnswers({ status: 429, path: me })
+    await visitor.watch.expectFailedResponses({ status: 429, path: me })
   })
 
-  test('knows a revoked token', async () => {
+  test('reports a revoked token', async () => {
     sandbox.revoke(accessToken)
     expect(await run('me')).toMatchObject({ name: 'AuthenticationError', code: 'invalid_token' })
-    await visitor.watch.expectFailedAnswers({ status: 401, path: me })
+    await visitor.watch.expectFailedResponses({ status: 401, path: me })
   })
 
-  test('refuses a redirect, which a browser does not let it look into', async () => {
+  test('rejects a redirect, which a browser does not let it read', async () => {
     const other = await startSandbox()
     sandbox.failNext({ status: 302, headers: { location: `${other.url}${me}` } })
     const failure = await run('me')
@@ -84,56 +84,56 @@ describe.each(['page', 'worker'] as const)('in a %s under a strict policy the SD
     expect(requests).toEqual([])
   })
 
-  test('says of a connection that cannot be opened that the outcome is unknown: a browser does not tell', async () => {
+  test('reports an unknown outcome for a connection that cannot be opened', async () => {
     await sandbox.close()
     expect(await run('me')).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     expect(await run('write')).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
-    await logged().expectNoAnswer({ error: 'net::ERR_CONNECTION_REFUSED', path: me, times: 1 })
+    await logged().expectNoResponse({ error: 'net::ERR_CONNECTION_REFUSED', path: me, times: 1 })
     const path = '/api/oauth/v1/contacts'
-    await logged().expectNoAnswer({ error: 'net::ERR_CONNECTION_REFUSED', path, times: 1 })
+    await logged().expectNoResponse({ error: 'net::ERR_CONNECTION_REFUSED', path, times: 1 })
   })
 
-  test('says of an answer that CORS keeps from it that the outcome is unknown', async () => {
+  test('reports an unknown outcome for a response that CORS blocks', async () => {
     const closed = await startSandbox({ cors: false })
     const failure = await run('me', { baseUrl: closed.url })
     await closed.close()
     expect(failure).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
-    await logged().expectCorsRefusal(me)
-    await logged().expectNoAnswer({ error: 'net::ERR_FAILED', path: me, times: 1 })
+    await logged().expectCorsBlock(me)
+    await logged().expectNoResponse({ error: 'net::ERR_FAILED', path: me, times: 1 })
   })
 
-  test('ends a call that takes too long', async () => {
+  test('ends a call after its timeout', async () => {
     sandbox.failNext({ latency: 600_000 })
     expect(await run('shortTimeout')).toMatchObject({ name: 'TimeoutError', limit: 'attempt', timeout: 50 })
   })
 
-  test('ends a call at once with the reason of its signal, before the answer', async () => {
+  test('aborts a call with the reason of its signal, before the response', async () => {
     sandbox.failNext({ latency: 600_000 })
-    const answer = run('interrupted')
+    const result = run('interrupted')
     await vi.waitFor(() => expect(sandbox.requests.map(({ method }) => method)).toContain('GET'), patience)
     await order({ interrupt: 'enough' })
-    expect(await answer).toBe('enough')
+    expect(await result).toBe('enough')
   })
 
-  test('ends a call at once with the reason of its signal, in the middle of the body', async () => {
+  test('aborts a call with the reason of its signal, while reading the body', async () => {
     sandbox.failNext({ drip: { bytes: 1, interval: 600_000 } })
     expect(await run('interruptedInBody')).toBe('enough')
   })
 
-  test('ends a call at once with the reason of its signal, while it waits to try again', async () => {
+  test('aborts a call with the reason of its signal, while it waits for a retry', async () => {
     sandbox.failNext({ status: 429, retryAfter: 50 })
     expect(await run('interruptedInWait')).toBe('enough')
-    await visitor.watch.expectFailedAnswers({ status: 429, path: me })
+    await visitor.watch.expectFailedResponses({ status: 429, path: me })
   })
 
-  test('refuses a client secret', async () => {
+  test('rejects a client secret', async () => {
     const failure = await run('secret')
     expect(failure).toMatchObject({ name: 'InvalidArgumentError', argument: 'clientSecret' })
     expect(JSON.stringify(failure)).toContain('can be read by everybody')
     expect(JSON.stringify(failure)).not.toContain('secret_sandbox')
   })
 
-  test('starts a login with PKCE and reads its callback without a secret', async () => {
+  test('starts a login with PKCE and reads its callback without a client secret', async () => {
     expect(await run('publicLogin')).toEqual({
       code_challenge: expect.stringMatching(/^[\w-]{43}$/),
       grant: {

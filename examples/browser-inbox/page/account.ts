@@ -1,7 +1,7 @@
 import type { Me } from 'support-workspace-sdk'
 import { element, part } from './elements.ts'
 
-/** Whose token it is, and what it may do. */
+/** Shows the account of the token: organization, actor and scopes. */
 export function showAccount({ organization, actor, user, scopes }: Me, onDisconnect: () => void): void {
   const who = actor === 'self' ? `as ${user?.name ?? 'yourself'}` : 'as the app'
   part('account').replaceChildren(
@@ -18,7 +18,7 @@ export function showAccount({ organization, actor, user, scopes }: Me, onDisconn
       element(
         'div',
         { className: 'menu' },
-        element('p', { className: 'soft' }, `Actor “${actor}”, which may use`),
+        element('p', { className: 'soft' }, `Actor “${actor}”, with access to`),
         element('ul', { className: 'scopes' }, ...(scopes ?? []).map((scope) => element('li', {}, scope))),
         element('button', { onclick: onDisconnect }, 'Disconnect'),
       ),

@@ -2,7 +2,7 @@ import type { PublicOAuthApp } from 'support-workspace-sdk/oauth'
 import { element, part } from './elements.ts'
 import { startLogin } from './login.ts'
 
-/** The way in, with the reason when there was one before. */
+/** Shows the page that starts a login, with the reason why there is no connection, if there is one. */
 export function showConnect(app: PublicOAuthApp, reason?: string): void {
   part('content').className = ''
   part('content').replaceChildren(
@@ -14,7 +14,7 @@ export function showConnect(app: PublicOAuthApp, reason?: string): void {
       element(
         'p',
         {},
-        'Read and answer your conversations here. You approve access in your workspace; this page never sees your password.',
+        'Read and reply to your conversations here. You approve access in your workspace; this page never sees your password.',
       ),
       element(
         'p',
@@ -25,7 +25,7 @@ export function showConnect(app: PublicOAuthApp, reason?: string): void {
       element(
         'p',
         { className: 'soft' },
-        'As yourself you can answer under your name. As the app you can only read. The connection ends when you close or reload this page.',
+        'As yourself, you can reply under your name. As the app, you can only read. The connection ends when you close or reload this page.',
       ),
     ),
   )

@@ -7,21 +7,21 @@ import { initialOf, nameOf, time } from './names.ts'
 interface Options {
   workspace: SupportWorkspace
   fail: Fail
-  /** Ends the calls. */
+  /** Aborts the calls. */
   signal: AbortSignal
 }
 
 export interface ConversationList {
   element: HTMLElement
-  /** Marks the conversation that is open. */
+  /** Marks a conversation as the open one. */
   mark(id: string): void
-  /** Returns a conversation that the list shows. */
+  /** Returns a conversation of the list; undefined if it is not loaded. */
   find(id: string): Conversation | undefined
-  /** Shows a new message as the last one of its conversation. */
+  /** Shows a message as the last one of its conversation. */
   update(id: string, message: Message): void
 }
 
-/** All conversations, a page at a time, the next one whenever the end comes into view. */
+/** Lists all conversations. Loads the next page when the end of the list becomes visible. */
 export function conversationList({ workspace, fail, signal }: Options): ConversationList {
   const items = element('ul', { className: 'list' })
   const end = element('div', { className: 'end' })
@@ -44,14 +44,14 @@ export function conversationList({ workspace, fail, signal }: Options): Conversa
     try {
       const { value: page } = await pages.next()
       for (const conversation of page?.data ?? []) {
-        const row = listItem(conversation)
+        const row = conversationItem(conversation)
         shown.set(conversation.id, { conversation, row })
         items.append(row)
       }
       markOpen()
       resumeFrom = page?.after ?? null
     } catch (error) {
-      // A generator that has thrown is over: another one goes on from the last page that came.
+      // A generator is finished once it has thrown. A new one resumes after the last page that was loaded.
       pages = pagesFrom(resumeFrom)
       fail(error, end)
       end.append(element('button', { onclick: () => void loadMore() }, 'Try again'))
@@ -59,8 +59,8 @@ export function conversationList({ workspace, fail, signal }: Options): Conversa
     }
     const count = items.childElementCount
     announce(`${count} conversations`)
-    end.textContent = resumeFrom === null ? `That is all: ${count} conversations.` : ''
-    // Observing anew tells at once whether the end is still in view.
+    end.textContent = resumeFrom === null ? `All ${count} conversations are shown.` : ''
+    // `observe` always reports the current state, so a list that does not fill the screen loads another page.
     if (resumeFrom !== null) observer.observe(end)
   }
 
@@ -83,7 +83,7 @@ export function conversationList({ workspace, fail, signal }: Options): Conversa
         last_message: body_html ?? null,
         last_message_inserted_at: inserted_at ?? null,
       }
-      const row = listItem(conversation)
+      const row = conversationItem(conversation)
       found.row.replaceWith(row)
       shown.set(id, { conversation, row })
       markOpen()
@@ -95,12 +95,12 @@ function hashOf(id: string): string {
   return `#${encodeURIComponent(id)}`
 }
 
-/** The style sheet knows some statuses. The service documents none, so others look neutral. */
+/** Returns the CSS class of a status. The service documents no statuses, so unknown ones get a neutral color. */
 function statusClass(status: string | null | undefined): string {
   return `status-${(status ?? '').toLowerCase().replace(/[^a-z]+/g, '-')}`
 }
 
-function listItem({
+function conversationItem({
   id,
   user,
   last_message,

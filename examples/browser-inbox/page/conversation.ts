@@ -8,23 +8,23 @@ interface Options {
   workspace: SupportWorkspace
   me: Me
   fail: Fail
-  /** The conversation, if the list has it already. */
+  /** The conversation, if the list has loaded it. */
   conversation: Conversation | undefined
-  /** Called with each reply that was sent. */
+  /** Called with each reply after it was sent. */
   onSent(message: Message): void
-  /** Ends the calls. */
+  /** Aborts the calls. */
   signal: AbortSignal
 }
 
-/** One conversation: its messages, and a reply. */
+/** Shows the messages of a conversation and a form for a reply. */
 export function conversationPane(id: string, options: Options): HTMLElement {
   const { workspace, conversation, fail, signal } = options
-  // A conversation has no subject in the service's documents.
+  // Conversations have no subject.
   const title = conversation?.user?.name ?? conversation?.user?.email ?? id
   const heading = element('h1', { tabIndex: -1 }, ...breakable(title))
   const older = element('div', { className: 'end' })
   const messages = element('ol', { className: 'messages' })
-  // Newest first: that is how the service gives them.
+  // The service returns the newest message first.
   const pages = workspace.messages.list(id, { limit: 20 }, { signal }).pages()
 
   async function loadOlder(): Promise<void> {
@@ -57,12 +57,12 @@ function replyForm(
   { workspace, me, fail, signal }: Options,
   onSent: (message: Message) => void,
 ): HTMLElement {
-  // The type knows it too: `messages.create` does not compile before the actor has been looked at.
+  // Without this check, `messages.create` below would not compile.
   if (workspace.actor !== 'self') {
     return element(
       'p',
       { className: 'notice' },
-      'The app can read, but only a person can write. Connect as yourself to answer.',
+      'The app can read, but only a person can write. Connect as yourself to reply.',
     )
   }
   const { messages } = workspace
@@ -86,7 +86,7 @@ function replyForm(
       text.value = ''
       announce('Your reply was sent.')
     } catch (error) {
-      // The error says whether the reply may have arrived all the same; what was typed stays.
+      // The message says whether the reply may have been sent anyway. The text stays in the form.
       fail(error, failure)
     } finally {
       button.disabled = false

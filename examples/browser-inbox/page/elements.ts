@@ -1,5 +1,5 @@
 /**
- * Makes an element. Texts become text nodes, so nothing from outside can become markup.
+ * Creates an element. Strings become text nodes, so untrusted text cannot become markup.
  *
  * @example
  * element('p', { className: 'soft' }, 'Hello ', element('strong', {}, name))
@@ -14,14 +14,14 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** A part of `index.html`. */
+/** Returns an element of `index.html` by its id. */
 export function part(id: string): HTMLElement {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`index.html has no #${id}`)
   return found
 }
 
-/** Says something that can be seen elsewhere on the page to those who listen to it. */
+/** Announces a change to screen reader users. */
 export function announce(text: string): void {
   part('status').textContent = text
 }

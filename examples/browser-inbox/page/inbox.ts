@@ -6,16 +6,16 @@ import { element, part } from './elements.ts'
 export interface Inbox {
   workspace: SupportWorkspace
   me: Me
-  /** The service does not take the token any more. */
+  /** Called when the service no longer accepts the token. */
   onEnded(error: AuthenticationError): void
 }
 
-/** Shows a failure where it happened; a token that has ended takes the whole inbox away. */
+/** Shows an error at a place in the page, or ends the inbox if the token is no longer valid. */
 export type Fail = (error: unknown, place: HTMLElement) => void
 
 /**
- * Conversations on one side, and the one that the address names after its `#` on the other. Gives a function that leaves
- * the inbox and ends the calls that are under way.
+ * Shows the list of conversations, and next to it the one whose id is in the URL fragment. Returns a function that
+ * leaves the inbox and aborts the calls in flight.
  */
 export function showInbox({ workspace, me, onEnded }: Inbox): () => void {
   const content = part('content')
@@ -37,12 +37,12 @@ export function showInbox({ workspace, me, onEnded }: Inbox): () => void {
 
   const open = () => {
     const id = decodeURIComponent(location.hash.slice(1))
-    // At phone width only one of the two is there to see; see the style sheet.
+    // At phone width, the style sheet shows only one of the two.
     content.className = id === '' ? 'inbox' : 'inbox open'
     list.mark(id)
     pane.replaceChildren(
       id === ''
-        ? element('p', { className: 'soft empty' }, 'Choose a conversation.')
+        ? element('p', { className: 'soft empty' }, 'Select a conversation.')
         : conversationPane(id, {
             workspace,
             me,
@@ -55,7 +55,7 @@ export function showInbox({ workspace, me, onEnded }: Inbox): () => void {
   }
   const openAndFocus = () => {
     open()
-    // For those who listen to the page, and because at phone width the link that had the focus is gone.
+    // Helps screen reader users. At phone width, the link that had the focus is also hidden now.
     pane.querySelector('h1')?.focus({ preventScroll: true })
   }
   addEventListener('hashchange', openAndFocus, { signal })

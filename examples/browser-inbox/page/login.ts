@@ -5,12 +5,12 @@ import {
   scopesFor,
   serializeTransaction,
 } from 'support-workspace-sdk/oauth'
-import type { ExchangeAnswer } from '../site.ts'
+import type { ExchangeResponse } from '../site.ts'
 
-/** Each tab has a `sessionStorage` of its own, so that two tabs can log in at once. */
+/** The key in `sessionStorage`, which each tab has for itself, so two tabs can log in at the same time. */
 const storageKey = 'login'
 
-/** Sends the browser to the service, where the person decides. */
+/** Redirects the browser to the consent page of the service. */
 export async function startLogin(app: PublicOAuthApp, actor: Actor): Promise<void> {
   const scope = scopesFor('conversations.list', 'messages.list', 'messages.create')
   const { url, transaction } = await app.startLogin({ scope, actor })
@@ -18,19 +18,19 @@ export async function startLogin(app: PublicOAuthApp, actor: Actor): Promise<voi
   location.assign(url)
 }
 
-/** Whether the service has just sent the browser back. */
+/** Whether the service has redirected the browser back to this page. */
 export function isCallback(app: PublicOAuthApp): boolean {
   return location.pathname === new URL(app.redirectUri).pathname
 }
 
 /**
- * Checks the callback, and has the server exchange the code. The access token is for this page's memory only: what is
- * in `localStorage` or a cookie can be read by whatever script gets in there one day.
+ * Checks the callback and lets the server exchange the code. Keep the access token in memory only: an injected script
+ * could read it from `localStorage` or from a cookie.
  */
 export async function finishLogin(app: PublicOAuthApp): Promise<string> {
   const callback = location.href
   const saved = sessionStorage.getItem(storageKey)
-  // Both are good for one time. The code also leaves the address bar, and the way of a reload.
+  // Both can be used only once. The code is also removed from the address bar, so a reload does not send it again.
   sessionStorage.removeItem(storageKey)
   history.replaceState(null, '', '/')
   const grant = app.readCallback(callback, parseTransaction(saved))
@@ -39,7 +39,7 @@ export async function finishLogin(app: PublicOAuthApp): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(grant),
   })
-  const answer: ExchangeAnswer = await response.json()
-  if ('error' in answer) throw new Error(answer.error)
-  return answer.accessToken
+  const body: ExchangeResponse = await response.json()
+  if ('error' in body) throw new Error(body.error)
+  return body.accessToken
 }

@@ -10,27 +10,29 @@ import { finishLogin, isCallback } from './login.ts'
 const config: PageConfig = await (await fetch('/config.json')).json()
 const app = new PublicOAuthApp(config)
 
-if (!isCallback(app)) disconnected()
+if (!isCallback(app)) disconnect()
 else {
   try {
-    await connected(await finishLogin(app))
+    await openInbox(await finishLogin(app))
   } catch (error) {
-    disconnected(reasonOf(error))
+    disconnect(reasonOf(error))
   }
 }
 
-async function connected(accessToken: string): Promise<void> {
+async function openInbox(accessToken: string): Promise<void> {
   const workspace = await SupportWorkspace.connect({ baseUrl: config.baseUrl, accessToken })
   const me = await workspace.me()
-  const leave = showInbox({ workspace, me, onEnded: (error) => disconnected(reasonOf(error)) })
+  const leave = showInbox({ workspace, me, onEnded: (error) => disconnect(reasonOf(error)) })
   showAccount(me, () => {
     leave()
-    disconnected('This page has forgotten its access. An admin can end it for good in the dashboard.')
+    disconnect(
+      'This page has deleted its access token. To revoke the token itself, ask an admin to do it in the dashboard.',
+    )
   })
 }
 
-/** The token is in the closures of what is shown: taking that away forgets it. */
-function disconnected(reason?: string): void {
+/** Shows the login page. The token was only referenced by the inbox, so removing the inbox deletes it. */
+function disconnect(reason?: string): void {
   part('account').replaceChildren()
   showConnect(app, reason)
 }
@@ -38,6 +40,6 @@ function disconnected(reason?: string): void {
 function reasonOf(error: unknown): string {
   if (error instanceof AuthenticationError) return 'The connection has ended: an admin revoked it, or it has expired.'
   if (error instanceof LoginError && error.reason === 'access_denied')
-    return 'Access was not granted. Nothing is connected.'
+    return 'Access was denied. No workspace is connected.'
   return error instanceof Error ? error.message : String(error)
 }

@@ -16,7 +16,7 @@ import type { Sandbox } from 'support-workspace-sdk/sandbox'
 export interface ContactsApp {
   readonly url: string
   readonly store: ConnectionStore
-  /** What `onError` was called with, one entry for each failed login. */
+  /** The arguments of `onError`, one entry per failed login. */
   readonly failures: readonly Failure[]
   close(): Promise<void>
 }
@@ -27,14 +27,14 @@ interface Failure {
   readonly returnTo: string
 }
 
-/** What the app seals into a login: the user of its own who started it. */
+/** The data that the app seals into a login: the user who started it. */
 interface LoginData {
   readonly userId: string
 }
 
 /**
- * An app on `node:http` with its own users and one pair of login handlers. A login asks for conversations only; the page
- * of contacts asks for one scope more. `/sign-in?user=bob` changes the app's user; without it the user is alice.
+ * An app on `node:http` with its own users and one pair of login handlers. A login requests the scope for conversations;
+ * the contacts page requests one more. `/sign-in?user=bob` changes the app's user, which is alice by default.
  */
 export async function startContactsApp(sandbox: Sandbox): Promise<ContactsApp> {
   const server = createServer()
@@ -58,7 +58,7 @@ export async function startContactsApp(sandbox: Sandbox): Promise<ContactsApp> {
       const user = userOf(request)
       if (data?.userId !== user) {
         const text = `${data?.userId} started this login, but you are signed in as ${user}. Nothing was connected.`
-        return page('You signed in as somebody else', html`<p>${text}</p>`, 403)
+        return page('You are signed in as another user', html`<p>${text}</p>`, 403)
       }
       keys.set(user, (await store.save(token)).key)
     },
@@ -82,7 +82,7 @@ export async function startContactsApp(sandbox: Sandbox): Promise<ContactsApp> {
     return page(`${data.length} ${resource}`, html`<p>Connected as ${connection.user?.name ?? 'the app'}</p>`)
   }
 
-  /** A GET explains which permission is missing; the POST of its button asks for it. */
+  /** A GET explains which permission is missing. The POST of its button requests it. */
   async function contacts(request: Request): Promise<Response> {
     try {
       return await list(request, 'contacts')

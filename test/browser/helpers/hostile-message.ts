@@ -5,7 +5,7 @@ const hostile = `<p style="color:red" onclick="alert(1)">I wrote &lt;script&gt; 
 <img src="https://evil.example/pixel.png" onerror="alert(2)"><style>main { display: none }</style>
 <script>alert(3)</script><form action="https://evil.example"><button>Win</button></form><b>bold</b>`
 
-/** Puts a message into the newest conversation that does what its sender must not be able to do. Gives its id. */
+/** Adds a message with scripts, styles and forms to the newest conversation. Returns the conversation's id. */
 export async function addHostileMessage(sandbox: Sandbox): Promise<string> {
   const accessToken = sandbox.issueToken({ actor: 'self' })
   const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, actor: 'self' })

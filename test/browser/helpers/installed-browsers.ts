@@ -34,17 +34,17 @@ const browsers: Readonly<Record<'chromium' | 'firefox', InstalledBrowser>> = {
     variable: 'FIREFOX_PATH',
     debianPackage: 'firefox-esr',
     options: {
-      // Mozilla's own build, over WebDriver BiDi: decision 19.
+      // An unpatched Firefox, over WebDriver BiDi: see decision 19.
       channel: 'moz-firefox',
       firefoxUserPrefs: {
-        // No /favicon.ico for pages that name no icon. Headless Chromium requests none either.
+        // Prevents requests for /favicon.ico. Headless Chromium sends none either.
         'browser.chrome.site_icons': false,
       },
     },
   },
 }
 
-/** The browser that the tests of this run are for. */
+/** The browser of this test run. */
 export const browserName = inject('browser')
 
 export async function launchBrowser(): Promise<Browser> {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A site of somebody else, on another port of this host, with one page. */
+/** Starts another site with one page, on another port of this host. */
 export async function startOtherSite(html: string): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html')

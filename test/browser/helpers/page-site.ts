@@ -13,7 +13,7 @@ export interface PageSite {
   close(): Promise<void>
 }
 
-/** Bundles the page and its worker, and serves both under a policy that lets them talk to loopback and nothing else. */
+/** Bundles the page and its worker, and serves them with a policy that allows connections to loopback only. */
 export async function startPageSite(): Promise<PageSite> {
   const directory = await mkdtemp(join(tmpdir(), 'sdk-page-'))
   await build({

@@ -1,2 +1,2 @@
-/** How long a test waits for a browser on a busy machine: longer than any step takes, and less than the test's own limit. */
+/** Timeout for a step in a browser on a busy machine. Shorter than the timeout of a test. */
 export const patience = { timeout: 30_000 } as const

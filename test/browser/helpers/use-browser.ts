@@ -11,13 +11,13 @@ export interface Visitor {
   readonly context: BrowserContext
   readonly page: Page
   readonly watch: Watch
-  /** One more tab of the same browser profile. */
+  /** Opens another tab of the same browser profile. */
   openTab(): Promise<Page>
 }
 
 /**
- * One browser for a test file, and a fresh profile for each visitor. After each test every page of every visitor must
- * have been quiet, except for what the test said it expects.
+ * Starts one browser per test file, and a new profile for each visitor. A test fails if a page has errors that the test
+ * did not expect.
  */
 export function useBrowser(): (options?: BrowserContextOptions) => Promise<Visitor> {
   let browser: Browser
@@ -47,13 +47,13 @@ export function useBrowser(): (options?: BrowserContextOptions) => Promise<Visit
   }
 }
 
-/** Keeps a picture for people to look at. Right after a resize Chromium now and then cannot take one at once. */
+/** Saves a screenshot for review. Retries, because Chromium sometimes cannot take one right after a resize. */
 export async function picture(page: Page, name: string): Promise<void> {
   if (browserName === 'firefox') return
   await vi.waitFor(() => page.screenshot({ path: `artifacts/${name}.png`, fullPage: true }), patience)
 }
 
-/** The same in the dark, and at phone width. */
+/** Saves screenshots in light and dark mode, at desktop and phone width. */
 export async function pictures(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()
   await picture(page, `${name}-desktop-light`)

@@ -2,22 +2,22 @@ import type { BrowserContext, ConsoleMessage } from 'playwright-core'
 import { expect, vi } from 'vitest'
 import { patience } from './patience.ts'
 
-/** Hears everything that the pages of a profile complain of. */
+/** Collects the errors of all pages of a browser profile: failed responses, console errors and uncaught exceptions. */
 export interface Watch {
-  /** Waits until exactly these responses with a status of 400 or above have come, in any order. */
-  expectFailedAnswers(...answers: { status: number; path: string }[]): Promise<void>
-  /** Waits until so many requests to the path have ended without an answer, with this network error. */
-  expectNoAnswer(answer: { error: string; path: string; times: number }): Promise<void>
-  /** Waits until one request to the path has been kept from a page by CORS. */
-  expectCorsRefusal(path: string): Promise<void>
+  /** Waits for these responses with a status of at least 400, in any order. */
+  expectFailedResponses(...responses: { status: number; path: string }[]): Promise<void>
+  /** Waits until this number of requests to the path has failed without a response, with this network error. */
+  expectNoResponse(failure: { error: string; path: string; times: number }): Promise<void>
+  /** Waits until CORS has blocked one request to the path. */
+  expectCorsBlock(path: string): Promise<void>
   expectNothingMore(): Promise<void>
 }
 
-/** A watch over what logs nothing. */
+/** A watch for pages or workers whose errors are not logged. */
 export const silence: Watch = {
-  expectFailedAnswers: async () => {},
-  expectNoAnswer: async () => {},
-  expectCorsRefusal: async () => {},
+  expectFailedResponses: async () => {},
+  expectNoResponse: async () => {},
+  expectCorsBlock: async () => {},
   expectNothingMore: async () => {},
 }
 
@@ -29,7 +29,7 @@ export async function watch(context: BrowserContext): Promise<Watch> {
       if (index === -1) throw new Error(`No "${text}" among the complaints ${JSON.stringify(complaints)}.`)
       complaints.splice(index, 1)
     }, patience)
-  // Chromium logs violations of a Content-Security-Policy by itself, except for an `eval` whose error is caught.
+  // Chromium logs violations of a Content-Security-Policy, except for an `eval` whose error is caught.
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => console.error(`violation: ${event.violatedDirective}`))
   })
@@ -38,19 +38,19 @@ export async function watch(context: BrowserContext): Promise<Watch> {
   })
   context.on('console', (message) => {
     const isComplaint = message.type() === 'error' || message.type() === 'warning'
-    if (isComplaint && !isFailedAnswer(message)) complaints.push(textOf(message))
+    if (isComplaint && !isFailedResponse(message)) complaints.push(textOf(message))
   })
   context.on('weberror', (error) => complaints.push(`uncaught: ${error.error()}`))
   return {
-    expectFailedAnswers: async (...answers) => {
-      for (const { status, path } of answers) await take(`${status} ${path}`)
+    expectFailedResponses: async (...responses) => {
+      for (const { status, path } of responses) await take(`${status} ${path}`)
     },
-    expectNoAnswer: async ({ error, path, times }) => {
+    expectNoResponse: async ({ error, path, times }) => {
       for (let count = 0; count < times; count++) await take(`${error} ${path}`)
     },
-    expectCorsRefusal: (path) => take(`refused by CORS ${path}`),
+    expectCorsBlock: (path) => take(`blocked by CORS ${path}`),
     expectNothingMore: async () => {
-      // The messages of a page, and of a worker, come in order: after the answer to a question nothing older follows.
+      // Messages of a page or worker arrive in order, so after this result no earlier message is outstanding.
       for (const page of context.pages()) {
         for (const worker of page.workers()) await worker.evaluate('0')
         await page.evaluate('0')
@@ -61,7 +61,7 @@ export async function watch(context: BrowserContext): Promise<Watch> {
 }
 
 /** Chromium logs the failed responses of a page; the `response` event has those of every browser, and of workers. */
-function isFailedAnswer(message: ConsoleMessage): boolean {
+function isFailedResponse(message: ConsoleMessage): boolean {
   return message.text().startsWith('Failed to load resource: the server responded with a status of ')
 }
 
@@ -69,7 +69,7 @@ function textOf(message: ConsoleMessage): string {
   const text = message.text()
   const failed = /^Failed to load resource: (net::\w+)/.exec(text)
   if (failed !== null) return `${failed[1]} ${new URL(message.location().url).pathname}`
-  const refused = /^Access to fetch at '([^']+)' from origin '[^']+' has been blocked by CORS policy/.exec(text)
-  if (refused !== null) return `refused by CORS ${new URL(refused[1] ?? '').pathname}`
+  const blocked = /^Access to fetch at '([^']+)' from origin '[^']+' has been blocked by CORS policy/.exec(text)
+  if (blocked !== null) return `blocked by CORS ${new URL(blocked[1] ?? '').pathname}`
   return `${message.type()}: ${text}`
 }

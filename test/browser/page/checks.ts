@@ -1,7 +1,7 @@
 import { isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, PublicOAuthApp, parseTransaction, serializeTransaction } from 'support-workspace-sdk/oauth'
 
-/** What a check needs to know. */
+/** The settings of a check. */
 export interface Facts {
   readonly baseUrl: string
   readonly accessToken: string
@@ -10,10 +10,10 @@ export interface Facts {
 
 export type CheckName = keyof typeof checks
 
-/** Ends the check that is under way. */
+/** Aborts the running check. */
 export const interruption = { controller: new AbortController() }
 
-/** Each uses the SDK as a script in a browser does, and gives what a test can compare, as plain data. */
+/** Each check uses the SDK as a script in a browser does, and returns plain data that a test can compare. */
 const checks = {
   async mainJob({ baseUrl, accessToken }: Facts) {
     const workspace = await SupportWorkspace.connect({ baseUrl, accessToken })
@@ -31,7 +31,7 @@ const checks = {
 
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),
 
-  /** Until an order to interrupt comes. */
+  /** Runs until the test interrupts it. */
   async interrupted(facts: Facts) {
     interruption.controller = new AbortController()
     return reasonOf(client(facts).me({ signal: interruption.controller.signal }))
@@ -82,7 +82,7 @@ function client({ baseUrl, accessToken }: Facts): SupportWorkspace {
 
 function reasonOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
-    () => 'it was answered',
+    () => 'no failure',
     (reason: unknown) => reason,
   )
 }

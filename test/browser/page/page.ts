@@ -3,7 +3,7 @@ import type { Order } from './worker.ts'
 
 export type Place = 'page' | 'worker'
 
-/** How a test reaches into the page. */
+/** The functions of the page that a test calls. */
 export interface PageApi {
   order(place: Place, order: Order): Promise<unknown>
 }
@@ -19,14 +19,14 @@ const api: PageApi = {
       return
     }
     if (place === 'page') {
-      // A task of the page's own: called from the driver, a script may do what the policy forbids.
+      // In a new task, because the page's policy does not apply to scripts that the driver runs.
       return new Promise((resolve) => setTimeout(() => resolve(runCheck(order.run, order.facts))))
     }
-    const answer = new Promise((resolve) => {
+    const result = new Promise((resolve) => {
       worker.addEventListener('message', ({ data }) => resolve(data), { once: true })
     })
     worker.postMessage(order)
-    return answer
+    return result
   },
 }
 Object.assign(globalThis, { api })
