@@ -13,8 +13,8 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.close())
 
-describe('the main job, from the login to the last page', () => {
-  test('an admin allows the app on the consent page, and the token pages through 1,234 conversations in 25 requests', async () => {
+describe('the main job', () => {
+  test('logs in through the consent page and reads 1,234 conversations in 25 requests', async () => {
     const { clientId, clientSecret } = sandbox.app
     const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
     const { url, transaction } = await app.startLogin({ scope: scopesFor('conversations.list'), actor: 'app' })
@@ -27,10 +27,10 @@ describe('the main job, from the login to the last page', () => {
     expect(token).toMatchObject({ tokenType: 'Bearer', scope: 'conversations:read', scopes: ['conversations:read'] })
     expect(listRequests()).toHaveLength(25)
     expect(new Set(ids).size).toBe(1234)
-    expect(ids).toEqual(await idsInTheServicesOrder())
+    expect(ids).toEqual(await idsFromTheService())
   })
 
-  test('leaving the loop on the first page costs one request', async () => {
+  test('sends one request when the loop ends on the first page', async () => {
     const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
 
     let seen = 0
@@ -38,14 +38,14 @@ describe('the main job, from the login to the last page', () => {
       seen += 1
       if (seen === 50) break
     }
-    // Whatever was under way would have arrived before this one.
+    // A request in flight would have arrived before this one.
     await workspace.me()
 
     expect(seen).toBe(50)
     expect(listRequests()).toHaveLength(1)
   })
 
-  test('going back from the end meets the same pages in reverse', async () => {
+  test('returns the same pages in reverse when paging backward from the end', async () => {
     const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
     const forward: Conversation[][] = []
     let last: string | null = null
@@ -62,7 +62,7 @@ describe('the main job, from the login to the last page', () => {
   })
 })
 
-/** As a browser does it: opens the page, sends its form with the button Allow, and follows no further than the callback. */
+/** Opens the consent page, submits its form with the Allow button, and returns the callback URL. */
 async function pressAllow(url: string): Promise<string> {
   const page = await (await fetch(url)).text()
   const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1] ?? ''
@@ -76,8 +76,8 @@ async function pressAllow(url: string): Promise<string> {
   }
   const allow = /<button[^>]*>\s*Allow/.exec(page)?.[0] ?? ''
   form.append(attribute(allow, 'name'), attribute(allow, 'value'))
-  const answer = await fetch(new URL(action, url), { method: 'POST', body: form, redirect: 'manual' })
-  return answer.headers.get('location') ?? ''
+  const response = await fetch(new URL(action, url), { method: 'POST', body: form, redirect: 'manual' })
+  return response.headers.get('location') ?? ''
 }
 
 function attribute(tag: string, name: string): string {
@@ -89,8 +89,8 @@ function listRequests() {
   return sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/conversations')
 }
 
-/** Asked with plain fetch, one at a time, so that the client is held against something else. */
-async function idsInTheServicesOrder(): Promise<string[]> {
+/** Reads the ids with plain `fetch`, independently of the client. */
+async function idsFromTheService(): Promise<string[]> {
   const headers = { authorization: `Bearer ${sandbox.issueToken()}` }
   const ids: string[] = []
   let after = ''

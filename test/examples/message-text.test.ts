@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { toHtml, toText } from '../../examples/shared/message-text.ts'
 
-describe('the text of a message', () => {
+describe('toText', () => {
   test.each([
     ['paragraphs and line breaks', '<p>One<br>two</p><p>Three</p>', 'One\ntwo\n\nThree'],
     ['no more than one empty line', '<p>One</p>\n \n\n<div></div><p>Two</p>', 'One\n\nTwo'],
@@ -13,18 +13,18 @@ describe('the text of a message', () => {
     ['text after a script with the end tag of another element in it', '<script>"</style>"</script>text', 'text'],
     ['an entity beyond Unicode as a replacement character', '&#x110000;', '\uFFFD'],
     ['nothing of attributes', '<a title="1 > 0" href=x>link</a>', 'link'],
-  ])('has %s', (_, html, text) => {
+  ])('returns %s', (_, html, text) => {
     expect(toText(html)).toBe(text)
   })
 
-  test('is what was typed, after a round trip', () => {
+  test('returns the original text after toHtml', () => {
     const typed = 'On it.\nMore <b>tomorrow</b> & "the" day after.\n\nYours'
     expect(toText(toHtml(typed))).toBe(typed)
     expect(toText(toHtml(typed.replaceAll('\n', '\r\n')))).toBe(typed)
   })
 })
 
-describe('a hostile message of 1 MB', () => {
+describe('toText of a hostile message of 1 MB', () => {
   test.each([
     ' ',
     '\n',
@@ -49,7 +49,7 @@ describe('a hostile message of 1 MB', () => {
     '<script></script',
     '<style></styl',
     '</p>',
-  ])('made of %j becomes text in a number of steps that grows with its length', async (piece) => {
+  ])('takes linear time for a repeated %j', async (piece) => {
     const steps = await countSteps(piece, 1_000_000)
     expect(steps).toBeGreaterThan(1_000_000)
     expect(steps).toBeLessThan(60 * 1_000_000)
@@ -57,8 +57,8 @@ describe('a hostile message of 1 MB', () => {
 })
 
 /**
- * Counts how often each block of `toText` and the libraries below it runs. Coverage counts belong to the thread, so a
- * worker keeps them apart from a coverage report of the whole suite.
+ * Counts how often each block of `toText` and of its libraries runs. Uses a worker, because coverage counts are per
+ * thread and would otherwise mix with the coverage report of the whole suite.
  */
 async function countSteps(piece: string, length: number): Promise<number> {
   const worker = new Worker(new URL('./helpers/count-steps.ts', import.meta.url), { workerData: { piece, length } })

@@ -13,7 +13,7 @@ function requestWith(setCookie?: string): Request {
   return new Request('https://inbox.example.com/', { headers })
 }
 
-test('a session leads to its login for 30 days, whatever the browser does with its cookie', async () => {
+test('a session returns its login for 30 days, even if the browser keeps the cookie longer', async () => {
   const request = requestWith(await sessions.begin(requestWith(), login))
   vi.advanceTimersByTime(30 * days - 1)
   expect(await sessions.find(request)).toMatchObject(login)
@@ -21,20 +21,20 @@ test('a session leads to its login for 30 days, whatever the browser does with i
   expect(await sessions.find(request)).toBeUndefined()
 })
 
-test('a session ends with its end, even for who kept the cookie', async () => {
+test('an ended session is invalid, even with a copy of its cookie', async () => {
   const request = requestWith(await sessions.begin(requestWith(), login))
   expect(await sessions.end(request)).toMatch(/^__Host-inbox_session=; Max-Age=0; .*Secure/)
   expect(await sessions.find(request)).toBeUndefined()
 })
 
-test('a new session of a browser ends the one before', async () => {
+test('a new session of a browser ends the previous one', async () => {
   const before = requestWith(await sessions.begin(requestWith(), login))
   const after = requestWith(await sessions.begin(before, { key: 'connection-2', connectedAt: 6 }))
   expect(await sessions.find(before)).toBeUndefined()
   expect(await sessions.find(after)).toMatchObject({ key: 'connection-2', connectedAt: 6 })
 })
 
-test('a cookie that was changed or signed by somebody else finds nothing', async () => {
+test('a cookie that was modified or signed with another secret is rejected', async () => {
   const cookie = await sessions.begin(requestWith(), login)
   const expiry = String(Date.now() + 30 * days)
   expect(cookie).toContain(expiry)
@@ -44,7 +44,7 @@ test('a cookie that was changed or signed by somebody else finds nothing', async
   expect(await sessions.find(requestWith(cookie))).toMatchObject(login)
 })
 
-test('the cookie names neither the connection nor its time', async () => {
+test('the cookie contains neither the connection nor its time', async () => {
   const cookie = await sessions.begin(requestWith(), login)
   expect(cookie).not.toContain('connection-1')
   expect(cookie).toMatch(/; HttpOnly; Secure; SameSite=Lax$/)

@@ -7,7 +7,7 @@ import type { Project } from './packed.ts'
 const require = createRequire(import.meta.url)
 const shared = fileURLToPath(new URL('../consumers/shared', import.meta.url))
 
-/** The compilers that users have, by the package that brings each. */
+/** The `package.json` of each supported compiler, by version. */
 export const compilers: Readonly<Record<string, string>> = {
   '5.9': require.resolve('typescript-5.9/package.json'),
   '6.0': require.resolve('typescript/package.json'),
@@ -17,14 +17,14 @@ export const compilers: Readonly<Record<string, string>> = {
 export interface Consumer {
   readonly type: 'module' | 'commonjs'
   readonly resolution: 'node16' | 'nodenext' | 'bundler'
-  /** The file to compile, from `test/consumers/shared`. */
+  /** Name of the file to compile, in `test/consumers/shared`. */
   readonly file: string
-  /** The ambient libraries. `skipLibCheck` is off, so that the declarations of the package are checked against them. */
+  /** The `lib` option. `skipLibCheck` is off, so the package's declarations are checked against it. */
   readonly lib: readonly string[]
   readonly types?: readonly string[]
 }
 
-/** Type-checks a project that uses the package. Rejects with what the compiler printed. */
+/** Type-checks a project that uses the package. Rejects with the compiler's output. */
 export async function compile(project: Project, compiler: string, name: string, consumer: Consumer): Promise<void> {
   const { type, resolution, file, lib, types = [] } = consumer
   const folder = join(project.folder, `consumer-${compiler}-${name}`)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Consumer, compile, compilers } from './consumers.ts'
 import { installPacked, type Project } from './packed.ts'
 import { comparesCopies, runsMe, runsStorageTests, watchesLoading } from './programs.ts'
-import { offencesIn } from './public-types.ts'
+import { violationsIn } from './public-types.ts'
 
 let project: Project
 
@@ -20,7 +20,7 @@ async function runProgram(name: string, text: string): Promise<unknown> {
   return JSON.parse(await project.run(process.execPath, name))
 }
 
-test('the tarball holds exactly these files', () => {
+test('the tarball contains exactly these files', () => {
   const names = project.files.map((path) => path.replace(/\/[a-z]+-[\w-]{8}\./, '/[shared].')).sort()
   const code = ['cjs', 'js']
   const maps = ['cjs.map', 'js.map']
@@ -41,7 +41,7 @@ test('the tarball holds exactly these files', () => {
       ...filesOf('oauth', code, maps, types),
       ...filesOf('storage-tests', code, maps, types),
       ...filesOf('sandbox', code, types),
-      // What index and oauth share, what oauth and storage-tests do, and what sandbox.js and cli.js do.
+      // Chunks shared by index and oauth, by oauth and storage-tests, and by sandbox.js and cli.js.
       ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', ['js']),
@@ -53,7 +53,7 @@ function filesOf(entry: string, ...extensions: string[][]): string[] {
   return extensions.flat().map((extension) => `dist/${entry}.${extension}`)
 }
 
-describe('me() runs against the sandbox', () => {
+describe('me() works against the sandbox', () => {
   const names: Readonly<Record<string, string>> = {
     'support-workspace-sdk': 'SupportWorkspace',
     'support-workspace-sdk/oauth': 'scopesFor',
@@ -71,11 +71,11 @@ describe('me() runs against the sandbox', () => {
 test.each([
   ['import', 'storage.mjs', "import { storageTests } from 'support-workspace-sdk/storage-tests'"],
   ['require', 'storage.cjs', "const { storageTests } = require('support-workspace-sdk/storage-tests')"],
-])('the tests of storages run through %s', async (_, file, load) => {
+])('the storage tests run through %s', async (_, file, load) => {
   expect(await runProgram(file, runsStorageTests(load))).toEqual({ passed: 11, failed: [] })
 })
 
-test('instanceof and the guard work across the ESM and the CommonJS copy', async () => {
+test('instanceof and isSupportWorkspaceError work across the ESM and CommonJS builds', async () => {
   const same = [true, true, true, true, false]
   expect(await runProgram('copies.mjs', comparesCopies)).toEqual({
     copiesDiffer: true,
@@ -87,7 +87,7 @@ test('instanceof and the guard work across the ESM and the CommonJS copy', async
   })
 })
 
-describe('loading an entry point does nothing', () => {
+describe('loading an entry point has no side effects', () => {
   const entries = [
     'support-workspace-sdk',
     'support-workspace-sdk/oauth',
@@ -99,21 +99,21 @@ describe('loading an entry point does nothing', () => {
     [`require('${entry}')`, `require('${entry}')`],
   ])
 
-  // The schemas are zod's, which shares its configuration between the copies of zod in a program.
-  const ofZod = ['__zod_globalConfig', '__zod_globalRegistry']
+  // zod shares its configuration between all copies of zod in a program.
+  const zodGlobals = ['__zod_globalConfig', '__zod_globalRegistry']
 
   test.each(loads)('%s', async (_, load = '') => {
     const { added, ...rest } = (await runProgram('loading.mjs', watchesLoading(load))) as { added: string[] }
     expect(rest).toEqual({ touched: [], opened: 0 })
-    expect(added.filter((name) => !ofZod.includes(name))).toEqual([])
+    expect(added.filter((name) => !zodGlobals.includes(name))).toEqual([])
   })
 })
 
-test('no declaration has `any`, a type of another package or one of Node', async () => {
+test('no declaration contains `any` or a type of another package or of Node', async () => {
   const folder = join(project.installed, 'dist')
   const declarations = (await readdir(folder)).filter((name) => /\.d\.c?ts$/.test(name))
   expect(declarations.length).toBe(12)
-  for (const name of declarations) expect(await offencesIn(join(folder, name)), name).toEqual([])
+  for (const name of declarations) expect(await violationsIn(join(folder, name)), name).toEqual([])
 })
 
 describe('a project that uses the package compiles', () => {

@@ -8,21 +8,21 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const execute = promisify(execFile)
 
-/** An empty project with the package in it, as npm would install it from its tarball. */
+/** A project with only this package, installed from its tarball. */
 export interface Project {
   readonly folder: string
-  /** The folder of the installed package. */
+  /** Path of the installed package. */
   readonly installed: string
-  /** The paths of the tarball, in order. */
+  /** Paths of the files in the tarball, sorted. */
   readonly files: readonly string[]
-  /** Runs a program in the project. Rejects with what it printed when it fails. */
+  /** Runs a program in the project and returns its output. Rejects with the output if it fails. */
   run(program: string, ...args: string[]): Promise<string>
   remove(): Promise<void>
 }
 
 /**
- * Builds into a folder of its own, packs, and unpacks the tarball into an empty project. The dependencies are links to
- * those of this repository: the same versions that an install from the lockfile gives, without asking the registry.
+ * Builds and packs the package, and unpacks the tarball into an empty project. Dependencies are links to those of this
+ * repository, which are the versions of the lockfile, so the registry is not needed.
  */
 export async function installPacked(): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'support-workspace-sdk-'))

@@ -1,6 +1,6 @@
-/** Programs that a test writes into the project and runs there, as a user's own would. */
+// Programs that a test writes into the project and runs there.
 
-/** Calls `me()` on a sandbox, all from the package, and says what came back. */
+/** Calls `me()` on a sandbox and prints the result. */
 export const runsMe = (load: (entry: string) => string) => `
 ${load('support-workspace-sdk')}
 ${load('support-workspace-sdk/oauth')}
@@ -16,7 +16,7 @@ const main = async () => {
 main()
 `
 
-/** Runs the tests of storages on a storage in memory, and says how many passed. */
+/** Runs the storage tests on a storage in memory and prints how many passed. */
 export const runsStorageTests = (load: string) => `
 ${load}
 const main = async () => {
@@ -37,7 +37,7 @@ const main = async () => {
 main()
 `
 
-/** Makes an error with each copy of the package and asks the other one for its class. */
+/** Creates an error with each build of the package and checks its class with the other one. */
 export const comparesCopies = `
 import { createRequire } from 'node:module'
 import * as esm from 'support-workspace-sdk'
@@ -71,7 +71,7 @@ console.log(JSON.stringify({
 }))
 `
 
-/** Loads an entry point and says what that did: globals read, written or added, and what is left open. */
+/** Loads an entry point and prints the side effects: globals read, written or added, and resources left open. */
 export const watchesLoading = (load: string) => `
 import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
@@ -88,7 +88,7 @@ for (const name of ['process', 'fetch', 'setTimeout', 'setInterval', 'setImmedia
 }
 const before = { names: new Set(Reflect.ownKeys(globalThis)), open: open() }
 ${load}
-// Node's own fetch keeps its dispatcher there, as soon as anybody has looked at \`Request\`.
+// Node's fetch stores its dispatcher there on the first access to \`Request\`.
 const added = Reflect.ownKeys(globalThis)
   .filter((name) => !before.names.has(name))
   .map(String)

@@ -1,25 +1,25 @@
 import { readFile } from 'node:fs/promises'
 import ts from 'typescript'
 
-/** What may not stand in a declaration that users compile: `any`, and types of other packages or of Node. */
-export async function offencesIn(path: string): Promise<string[]> {
+/** Lists everything that a public declaration must not contain: `any`, and types of other packages or of Node. */
+export async function violationsIn(path: string): Promise<string[]> {
   const source = ts.createSourceFile(path, await readFile(path, 'utf8'), ts.ScriptTarget.Latest, true)
-  const offences = [...source.typeReferenceDirectives, ...source.libReferenceDirectives].map(
+  const violations = [...source.typeReferenceDirectives, ...source.libReferenceDirectives].map(
     ({ fileName }) => `refers to the types "${fileName}"`,
   )
   const visit = (node: ts.Node): void => {
     const line = () => source.getLineAndCharacterOfPosition(node.getStart()).line + 1
-    if (node.kind === ts.SyntaxKind.AnyKeyword) offences.push(`has \`any\` in line ${line()}`)
+    if (node.kind === ts.SyntaxKind.AnyKeyword) violations.push(`has \`any\` in line ${line()}`)
     if (ts.isStringLiteral(node) && isModuleName(node) && !node.text.startsWith('./')) {
-      offences.push(`imports "${node.text}" in line ${line()}`)
+      violations.push(`imports "${node.text}" in line ${line()}`)
     }
     if (ts.isIdentifier(node) && ['Buffer', 'NodeJS', 'process'].includes(node.text) && ts.isTypeNode(node.parent)) {
-      offences.push(`names ${node.text} in line ${line()}`)
+      violations.push(`names ${node.text} in line ${line()}`)
     }
     ts.forEachChild(node, visit)
   }
   visit(source)
-  return offences
+  return violations
 }
 
 function isModuleName({ parent }: ts.StringLiteral): boolean {

@@ -67,7 +67,7 @@ async function command(file, ...parameters) {
   return stdout
 }
 
-/** Bundled into one file, as Workers are deployed. */
+/** Bundles the test into one file, as Workers are deployed, and runs it. */
 async function worker() {
   const { build } = await import('esbuild')
   const { Miniflare } = await import('miniflare')
@@ -94,7 +94,7 @@ async function worker() {
   }
 }
 
-/** An address at which nobody listens. */
+/** Returns the URL of a port that refuses connections. */
 async function closedUrl() {
   const server = createServer()
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))

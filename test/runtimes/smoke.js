@@ -1,8 +1,8 @@
 /**
- * The main job, in whichever runtime this file finds itself.
+ * Runs the main job in the current runtime.
  *
- * @param given what the runner has prepared: `baseUrl`, `closedUrl`, `selfToken`, `appToken`, `redirectUri`
- * @returns what was done, a line each
+ * @param given the settings of the runner: `baseUrl`, `closedUrl`, `selfToken`, `appToken`, `redirectUri`
+ * @returns the names of the checks
  */
 export async function smoke({ SupportWorkspace, errors, oauth, given }) {
   const { baseUrl, closedUrl, selfToken, appToken, redirectUri } = given
@@ -24,11 +24,14 @@ export async function smoke({ SupportWorkspace, errors, oauth, given }) {
   check('a message with its response', data.body_html === '<p>Hi</p>' && response.requestId !== undefined)
 
   const app = new SupportWorkspace({ baseUrl, accessToken: appToken })
-  const wall = await failure(app.messages.create(id, { body_html: '<p>Hi</p>' }))
-  check('the actor wall', wall instanceof errors.ActorSelfRequiredError && wall.outcome === 'refused')
+  const rejected = await failure(app.messages.create(id, { body_html: '<p>Hi</p>' }))
+  check(
+    'an app token cannot send a message',
+    rejected instanceof errors.ActorSelfRequiredError && rejected.outcome === 'refused',
+  )
 
   const redirected = await failure(workspace.organization.get())
-  check('a redirect is refused', redirected.reason === 'redirect')
+  check('a redirect is rejected', redirected.reason === 'redirect')
 
   const controller = new AbortController()
   const reason = new Error('enough')
@@ -36,9 +39,9 @@ export async function smoke({ SupportWorkspace, errors, oauth, given }) {
   controller.abort(reason)
   check('an abort keeps its reason', (await aborted) === reason)
 
-  const nobody = new SupportWorkspace({ baseUrl: closedUrl, accessToken: selfToken, maxRetries: 0 })
-  const refused = await failure(nobody.me())
-  check(`nobody listens (${refused.outcome})`, refused instanceof errors.NetworkError)
+  const unreachable = new SupportWorkspace({ baseUrl: closedUrl, accessToken: selfToken, maxRetries: 0 })
+  const refused = await failure(unreachable.me())
+  check(`a refused connection (outcome ${refused.outcome})`, refused instanceof errors.NetworkError)
 
   await login()
   await handlers()
@@ -76,10 +79,10 @@ export async function smoke({ SupportWorkspace, errors, oauth, given }) {
   }
 }
 
-/** As the admin's browser: allows, and says where it was sent. */
+/** Allows access as an admin's browser does, and returns the callback URL. */
 async function allow(url) {
-  const answer = await fetch(`${url}&auto=allow`, { redirect: 'manual' })
-  return answer.headers.get('location')
+  const consent = await fetch(`${url}&auto=allow`, { redirect: 'manual' })
+  return consent.headers.get('location')
 }
 
 async function failure(call) {
@@ -88,5 +91,5 @@ async function failure(call) {
   } catch (error) {
     return error
   }
-  throw new Error('failed: it should have been refused')
+  throw new Error('failed: the call should have been rejected')
 }

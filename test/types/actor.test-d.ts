@@ -9,7 +9,7 @@ declare const either: 'app' | 'self'
 const options = { baseUrl: 'https://api.supportwire.app', accessToken: 'token' }
 const message = { body_html: '<p>On it.</p>' }
 
-// The constructor takes the actor from its option.
+// The constructor infers the actor from its option.
 const made = {
   app: new SupportWorkspace({ ...options, actor: 'app' }),
   self: new SupportWorkspace({ ...options, actor: 'self' }),
@@ -28,7 +28,7 @@ export type ConstructorTests = [
 // @ts-expect-error: there is no other actor
 new SupportWorkspace({ ...options, actor: 'admin' })
 
-/** `connect` gives a union that `actor` tells apart. */
+/** `connect` returns a union discriminated by `actor`. */
 export async function connecting(): Promise<void> {
   const workspace = await SupportWorkspace.connect(options)
   // @ts-expect-error: it may be an app client
@@ -41,23 +41,23 @@ export async function connecting(): Promise<void> {
     const known: 'app' = workspace.actor
     void known
   }
-  // `connect` asked the service who the token is.
+  // `connect` has called `/me`.
   const identity: Me = workspace.identity
   countConversations(workspace)
   // @ts-expect-error: it may be an app client
   greet(workspace)
   if (workspace.actor === 'self') await greet(workspace)
   void identity
-  // @ts-expect-error: connecting is how it learns the actor
+  // @ts-expect-error: `connect` determines the actor itself
   await SupportWorkspace.connect({ ...options, actor: 'self' })
 }
 
-/** A plain `SupportWorkspace` is any client. */
+/** A plain `SupportWorkspace` accepts every client. */
 export async function countConversations(workspace: SupportWorkspace): Promise<number> {
   const { data } = await workspace.conversations.list()
   for await (const member of workspace.members.list()) void member.role
   const found: unknown = await workspace.request('GET', '/api/oauth/v1/tags')
-  // What no document restricts to a person is allowed.
+  // Calls that the documents do not restrict are allowed.
   await workspace.contacts.update('k', { blocked: true })
   if (workspace.actor === 'self') await workspace.messages.create('c', message)
   return found === undefined ? 0 : data.length
@@ -67,7 +67,7 @@ countConversations(self)
 countConversations(unknown)
 countConversations(made.either)
 
-/** A function that authors content takes no app client. */
+/** `SupportWorkspace<'self'>` accepts no app client. */
 export async function greet(workspace: SupportWorkspace<'self'>): Promise<void> {
   await workspace.messages.create('c', message)
 }
@@ -77,7 +77,7 @@ greet(app)
 // @ts-expect-error: it is not known to be an actor=self client
 greet(unknown)
 
-/** Nor does one that takes a single resource. */
+/** Nor does a single resource of it. */
 export async function reply(messages: SupportWorkspace<'self'>['messages']): Promise<void> {
   await messages.create('c', message)
 }
@@ -87,14 +87,14 @@ reply(unknown.messages)
 // @ts-expect-error: these are the messages of an app client
 reply(app.messages)
 
-/** And so is one of a resource. */
+/** A plain resource accepts the resource of every client. */
 export async function countMessages(messages: SupportWorkspace['messages']): Promise<number> {
   return (await messages.list('c')).data.length
 }
 countMessages(app.messages)
 countMessages(self.messages)
 
-// A variable, too, may hold any client.
+// A variable can hold every client.
 export const kept: SupportWorkspace[] = [app, self, unknown]
 export type IdentityTests = [
   Expect<Equal<SupportWorkspace['identity'], Me | undefined>>,

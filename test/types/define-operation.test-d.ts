@@ -16,7 +16,7 @@ declare const self: SupportWorkspace<'self'>
 declare const unknown: SupportWorkspace
 declare const either: SupportWorkspace<'app'> | SupportWorkspace<'self'>
 
-// Path parameters come from the path.
+// Path parameters are inferred from the path.
 const getReaction = defineOperation({
   id: 'reactions.get',
   method: 'GET',
@@ -28,23 +28,23 @@ self.call(getReaction, { path: { conversation_id: 'c', id: 'r' } }, { timeout: 5
 self.call(getReaction, { path: { conversation_id: 'c' } })
 // @ts-expect-error: the path has no such parameter
 self.call(getReaction, { path: { conversation_id: 'c', id: 'r', other: 'x' } })
-// @ts-expect-error: parameters are text
+// @ts-expect-error: parameters are strings
 self.call(getReaction, { path: { conversation_id: 'c', id: 1 } })
 // @ts-expect-error: the path has parameters
 self.call(getReaction)
 
-// Without parameters and schemas, the input may be left out.
+// Without parameters and schemas, the input is optional.
 const listTags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list' })
 const tags = self.call(listTags)
 self.call(listTags, { query: { limit: 5, archived: false, kind: ['a', 'b'], after: null } }, { maxItems: 10 })
-// @ts-expect-error: an object cannot stand in a query
+// @ts-expect-error: an object cannot be a query parameter
 self.call(listTags, { query: { filter: { kind: 'a' } } })
 // @ts-expect-error: the path has no parameters
 self.call(listTags, { path: { id: 'x' } })
 // @ts-expect-error: no such option
 self.call(listTags, {}, { maxitems: 10 })
 
-// Body, query and answer come from schemas: zod.
+// Body, query and response types come from schemas: zod.
 const createTag = defineOperation({
   id: 'tags.create',
   method: 'POST',
@@ -106,7 +106,7 @@ export type ResultTests = [
   Expect<Equal<typeof once, Call<unknown>>>,
 ]
 
-// The actor counts as for the built-in ones.
+// The actor works as in the built-in operations.
 const shout = defineOperation({ id: 'shout', method: 'POST', path: '/api/shout', actor: 'self', body: z.object({}) })
 self.call(shout, { body: {} })
 unknown.call(shout, { body: {} })
@@ -118,7 +118,7 @@ app.call(createTag, { body: { name: 'urgent' } })
 either.call(createTag, { body: { name: 'urgent' } })
 either.call(listTags)
 
-// An operation that is only known to be one goes through, and is checked when it is called.
+// A value of type `Operation` compiles, and is checked when it is called.
 declare const some: Operation
 app.call(some, { path: {}, body: {} })
 

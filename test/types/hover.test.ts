@@ -38,7 +38,7 @@ beforeAll(() => {
   })
 }, 180_000)
 
-/** What an editor shows over the method of a call. */
+/** Returns what an editor shows when hovering over the method of a call. */
 function hover(call: string): string {
   const position = source.indexOf(call) + call.lastIndexOf('.') + 1
   return ts.displayPartsToString(service.getQuickInfoAtPosition(file, position)?.displayParts)
@@ -50,7 +50,7 @@ test.each([
   ['app.conversations.list', 'query?: ListQuery'],
   ['self.call', 'operation:'],
   ['any.tasks.create', 'body: CreateTaskBody'],
-])('an editor shows %s without a this that means nothing, and as one signature', (call, parameters) => {
+])('an editor shows %s as one signature and without `this: unknown`', (call, parameters) => {
   const shown = hover(call)
   expect(shown).toContain(parameters)
   expect(shown).not.toMatch(/this: unknown|overload/)

@@ -15,17 +15,17 @@ import type { Equal, Expect } from './assert.ts'
 declare const self: SupportWorkspace<'self'>
 declare const conversation: Conversation
 
-// A name that is not a field of the service does not compile: answers have no index signature.
+// Unknown field names do not compile, because models have no index signature.
 // @ts-expect-error: the field is `inserted_at`
 conversation.insertedAt
 
-// Every field but an id may be null or absent.
+// Every field except an id can be null or absent.
 const { id, status } = conversation
 
-// Enums are open, and still suggest what is known.
-const role: Role = 'a role of tomorrow'
+// Enums accept unknown values, and editors suggest the known ones.
+const role: Role = 'a future role'
 
-// Bodies take `undefined` for what is left out, and undocumented fields through an option of their own.
+// Bodies accept `undefined` for omitted fields, and `extraBody` for undocumented ones.
 self.contacts.create({ email: 'a@b.c', name: undefined }, { extraBody: { brand_new: { any: 'thing' } } })
 // @ts-expect-error: the contact has no such field
 self.contacts.create({ email: 'a@b.c', nmae: 'Ada' })
@@ -39,7 +39,7 @@ self.conversations.list({ limit: 5, after: null }, { maxItems: 10, extraQuery: {
 // @ts-expect-error: an object cannot be a query parameter
 self.conversations.list({}, { extraQuery: { filter: { status: 'open' } } })
 
-// An interface of your own is as good as ours.
+// Bodies and queries accept interfaces that the caller declares.
 interface MyContact {
   email: string
   name?: string
@@ -70,7 +70,7 @@ self.members.invite({ email: 'a@b.c', role })
 self.contacts.create({ name: 'Ada' })
 // @ts-expect-error: `blocked` is a boolean
 self.contacts.update('k', { blocked: 'yes' })
-// @ts-expect-error: an id is text
+// @ts-expect-error: an id is a string
 self.contacts.get(1)
 
 const maybe: string | undefined = undefined

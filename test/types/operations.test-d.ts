@@ -21,8 +21,8 @@ declare const self: SupportWorkspace<'self'>
 declare const unknown: SupportWorkspace
 
 /**
- * For each operation: its call on an `actor=self` client and on one of unknown actor, both of which compile, and on an
- * app client, where it compiles or not as the table says. An operation that is missing here does not compile.
+ * For each operation: its call on an `actor=self` client and on one with an unknown actor, which both compile, and on an
+ * app client, where authoring calls do not. A missing operation is a compiler error.
  */
 type TypeTest = readonly [onSelf: () => unknown, onUnknown: () => unknown, onApp: () => unknown]
 
@@ -173,7 +173,7 @@ export const typeTests: Readonly<Record<OperationId, TypeTest>> = {
   ],
 }
 
-/** What the calls give, for each operation once. */
+/** The return type of each operation. */
 interface Results {
   me: Call<Me>
   'conversations.list': Paginated<Conversation>
@@ -213,7 +213,7 @@ interface Results {
   'segments.delete': Call<undefined>
 }
 
-/** What the call of an id gives: `conversations.list` is the method `list` of the property `conversations`. */
+/** The return type of an id: `conversations.list` is the method `list` of the property `conversations`. */
 type ResultOfId<Id extends string> = Id extends `${infer Name}.${infer Method}`
   ? Name extends keyof SupportWorkspace<'self'>
     ? Method extends keyof SupportWorkspace<'self'>[Name]

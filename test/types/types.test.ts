@@ -14,7 +14,7 @@ beforeAll(() => {
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
   const host = ts.createCompilerHost(options)
   const { readFile, fileExists } = host
-  // The code with the mistake is text, so that the project's own type check does not trip over it.
+  // The code with the type error is a text file, so that the project's own type check skips it.
   const toText = (path: string) => path.replace(/reply\.ts$/, 'reply.txt')
   host.readFile = (path) => readFile(toText(path))
   host.fileExists = (path) => fileExists(toText(path))
@@ -37,16 +37,16 @@ function print(problems: readonly ts.Diagnostic[]): string {
   })
 }
 
-test.each(typeTests)('%s compiles, each line that must not is refused', (name) => {
+test.each(typeTests)('%s compiles, except for the lines that must not', (name) => {
   expect(print(diagnostics.filter(({ file }) => file?.fileName.endsWith(name)))).toBe('')
 })
 
-test('the compiler says in words that an app client may not author content', async () => {
+test('the compiler error for an authoring call on an app client is readable', async () => {
   const printed = print(diagnostics.filter(({ file }) => file?.fileName.endsWith('reply.ts')))
   await expect(printed).toMatchFileSnapshot('app-client-error.txt')
 })
 
-test('what the compiler says is quoted in the documentation', () => {
+test('api.md quotes the compiler error', () => {
   const [firstLine = ''] = readFileSync(`${folder}app-client-error.txt`, 'utf8').split('\n')
   const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')
   expect(sentence).toContain('This call needs an actor=self token')

@@ -1,4 +1,4 @@
-// Compiled by consumers that have the DOM library: the platform's own types fit.
+// Compiled with the DOM library: the platform's types are compatible.
 import { SupportWorkspace } from 'support-workspace-sdk'
 
 const controller = new AbortController()

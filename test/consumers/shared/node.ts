@@ -1,4 +1,4 @@
-// Compiled by consumers that have Node's types and no DOM library: the only ones that the sandbox is for.
+// Compiled with Node's types and without the DOM library. Only such projects can use the sandbox.
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 

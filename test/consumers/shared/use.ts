@@ -1,4 +1,4 @@
-// Compiled by consumers that have neither the DOM library nor Node's types.
+// Compiled with neither the DOM library nor Node's types.
 import {
   type Conversation,
   defineOperation,
@@ -37,7 +37,7 @@ export const listTags = defineOperation({
 export const tags = workspace.call(listTags, { path: { conversation_id: 'c' } })
 
 export function explain(error: unknown): string {
-  if (error instanceof RateLimitError) return `Again in ${error.retryAfter} seconds`
+  if (error instanceof RateLimitError) return `Retry after ${error.retryAfter} seconds`
   return error instanceof SupportWorkspaceError ? `${error.message} ${error.hint}` : String(error)
 }
 
@@ -45,5 +45,5 @@ export const scope: Scope[] = scopesFor('conversations.list', 'messages.create')
 export const app = new OAuthApp({ baseUrl, clientId: 'a', clientSecret: 's', redirectUri: 'https://app.test/callback' })
 export const login = app.startLogin({ scope, actor: 'self' })
 
-// @ts-expect-error: the mistake is seen under every compiler
+// @ts-expect-error: every compiler reports this mistake
 new SupportWorkspace({ baseUrl, accessToken: 't', actor: 'app' }).messages.create('c', { body_html: '' })
