@@ -4,7 +4,7 @@ import { type Declarations, docOf, type Exported, fieldsOf, parentOf, sourceOf }
 import { actorOf, alignTable } from './endpoint-table.ts'
 import type { DocumentedOperation, DocumentedResource } from './resources.ts'
 
-/** The page that lists every call with its types, and everything else that can be imported. */
+/** Returns the page that lists every method with its types, and every other export. */
 export function renderApiPage(
   declarations: Declarations,
   me: DocumentedOperation,
@@ -24,44 +24,44 @@ export function renderApiPage(
     renderClient(declarations, me),
     ...resources.map(renderResource),
     unknownPaths,
-    '## Models\n\nFields are as the service sends them, and unknown ones survive. Every field but an `id` may be null or absent.',
+    '## Models\n\nFields have the names of the API. Unknown fields are kept. Every field except an `id` can be null or absent.',
     ...models.map(renderSource),
     '## Options, results, events',
     ...rest.map(renderSource),
-    '## Errors\n\n`LoginError` comes from `support-workspace-sdk/oauth`. Fields are those that a class adds to its parent.',
+    '## Errors\n\n`LoginError` is exported by `support-workspace-sdk/oauth`. Each class lists the fields that it adds to its parent.',
     ...errors.map(renderError),
-    renderEntry('oauth', 'The OAuth login', declarations, main),
-    renderEntry('sandbox', 'The local service, for Node', declarations, main),
+    renderEntry('oauth', 'OAuth login and the connection store', declarations, main),
+    renderEntry('sandbox', 'The local service, for Node only', declarations, main),
   ].join('\n\n')}\n`
 }
 
 const introduction = (compileError: string) => `# API
 
-Made from the operation table and the declarations by \`node scripts/generate-docs.ts\`: change those, not this page.
+Generated from the operations and the type declarations by \`npm run docs\`. Do not edit this page.
 
-Every method takes the ids of its path, in the path's order, then the body or query, then the options of the call.
-\`Call<T>\` is a promise of \`T\` with \`withResponse()\` for status, headers and request id. \`Paginated<T>\` is awaited
-for the first page and iterated for every item.
+Every method takes the ids in its path, in order, then the body or query, then the options of the call.
+\`Call<T>\` is a promise of \`T\`. Its \`withResponse()\` also returns status, headers and request id. Await a \`Paginated<T>\`
+for the first page, or iterate it for every item.
 
-Each operation says how it is known:
+The evidence of an operation says how certain it is:
 
 - **specification**, **reference**: the service documents it.
-- **inferred**: a guess by analogy. The method is \`@experimental\`, and a 404 or 405 on it says how to call another path.
+- **inferred**: a guess by analogy. The method is \`@experimental\`. The error of a 404 or 405 says how to call another path.
 
-Actor \`self\`: only an \`actor=self\` token may call it. On a client made with \`actor: 'app'\` it does not compile:
+Actor \`self\`: the operation needs an \`actor=self\` token. On a client with \`actor: 'app'\` it does not compile:
 
 \`\`\`text
 ${compileError}
 \`\`\`
 
-From JavaScript it throws \`ActorSelfRequiredError\` before anything is sent. With the actor unknown it compiles, and the
-service decides.`
+In JavaScript it rejects with an \`ActorSelfRequiredError\` before anything is sent. If the actor is unknown, the call
+compiles and the service decides.`
 
-const unknownPaths = `## Known to exist, without a known path
+const unknownPaths = `## Endpoints without a documented path
 
-The service's documents name two more things that can be read, but no path for them: the **filter options of
-conversations** and the **attributes of contacts** (those may only be the \`attributes\` field). Once you know the path,
-\`defineOperation\` and \`workspace.call\` reach them like any other.`
+The service's documents name two more resources but give no path for them: the **filter options of conversations** and
+the **attributes of contacts** (which may be just the \`attributes\` field). If you know the path, call it with
+\`defineOperation\` and \`workspace.call\`.`
 
 function renderClient(declarations: Declarations, me: DocumentedOperation): string {
   const { doc, methods } = declarations.methodsOf('src/client.ts', 'SupportWorkspace')
@@ -112,16 +112,16 @@ function renderError({ name, node }: Exported): string {
     .join('\n\n')
 }
 
-/** The names of another entry point, without those that the main one exports too. */
+/** Lists the exports of another entry point that the main one does not have. */
 function renderEntry(entry: string, what: string, declarations: Declarations, main: readonly Exported[]): string {
   const lines = declarations
     .exportsOf(`src/${entry}.ts`)
     .filter(({ name }) => !main.some((exported) => exported.name === name))
     .map(({ name, node }) => [`- \`${name}\``, docOf(node).summary].filter((part) => part !== '').join(': '))
-  return `## support-workspace-sdk/${entry}\n\n${what}. Each name is documented in its declaration.\n\n${lines.join('\n')}`
+  return `## support-workspace-sdk/${entry}\n\n${what}. The declarations have the full documentation.\n\n${lines.join('\n')}`
 }
 
-/** The union as it is, and not as it is computed. */
+/** Returns the union type with all its members, instead of the type that computes it. */
 function operationIds(): string {
   return `type OperationId =\n${operations.map(({ id }) => `  | '${id}'`).join('\n')}`
 }

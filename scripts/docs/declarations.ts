@@ -1,15 +1,15 @@
 import { relative } from 'node:path'
 import ts from 'typescript'
 
-/** A named export of an entry point, as the declarations that users install show it. */
+/** A named export of an entry point, as declared in the published types. */
 export interface Exported {
   readonly name: string
-  /** The source file, from the project's root. */
+  /** Path of the source file, relative to the project's root. */
   readonly file: string
   readonly node: ts.DeclarationStatement | ts.VariableStatement
 }
 
-/** One call of a class. */
+/** A public method of a class. */
 export interface Method {
   readonly name: string
   /** Without the `this` parameter: `list(query?: ListQuery, options?: ListOptions): Paginated<Conversation>`. */
@@ -17,16 +17,16 @@ export interface Method {
   readonly doc: Doc
 }
 
-/** A doc comment, taken apart. */
+/** A parsed doc comment. */
 export interface Doc {
   readonly text: string
-  /** Its first paragraph. */
+  /** The first paragraph. */
   readonly summary: string
-  /** The text of `@experimental`; undefined when there is none. */
+  /** The text of `@experimental`; undefined if there is none. */
   readonly experimental: string | undefined
 }
 
-/** The declarations of the package, emitted in memory from its source. */
+/** The type declarations of the package, emitted in memory from its source. */
 export class Declarations {
   readonly #program: ts.Program
   readonly #root: string
@@ -46,7 +46,7 @@ export class Declarations {
     })
   }
 
-  /** What an entry point exports, in the order of its names. */
+  /** Returns the exports of an entry point, sorted by name. */
   exportsOf(entry: string): Exported[] {
     const checker = this.#program.getTypeChecker()
     const source = this.#program.getSourceFile(`${this.#root}/${entry}`)
@@ -64,7 +64,7 @@ export class Declarations {
       .sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** The public calls of a class, in their order. */
+  /** Returns the public methods of a class, in source order. */
   methodsOf(file: string, className: string): { readonly doc: Doc; readonly methods: Method[] } {
     const node = this.#find(file, className)
     if (node === undefined || !ts.isClassDeclaration(node)) throw new Error(`${file} has no class ${className}.`)
@@ -90,7 +90,7 @@ export class Declarations {
   }
 }
 
-/** The fields that a class adds to its parent, each as it is declared. */
+/** Returns the declarations of the fields that a class adds to its parent. */
 export function fieldsOf(node: ts.ClassDeclaration): { readonly text: string; readonly doc: Doc }[] {
   return node.members
     .filter(ts.isPropertyDeclaration)
@@ -98,13 +98,13 @@ export function fieldsOf(node: ts.ClassDeclaration): { readonly text: string; re
     .map((member) => ({ text: oneLine(member.getText().replace(/^readonly /, '')), doc: docOf(member) }))
 }
 
-/** The name of a class's parent. */
+/** Returns the name of a class's parent. */
 export function parentOf(node: ts.ClassDeclaration): string | undefined {
   const clause = node.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)
   return clause?.types[0]?.expression.getText()
 }
 
-/** The declaration with its comments, as it would stand in a file of the reader's. */
+/** Returns the source of a declaration, with its comments and without `export` and `declare`. */
 export function sourceOf(node: ts.Node): string {
   const text = node.getFullText().trim()
   const shared = /^( +)\}$/m.exec(text)?.[1] ?? ''
@@ -114,7 +114,7 @@ export function sourceOf(node: ts.Node): string {
       .replaceAll(/^ +#private;\n/gm, '')
       .replaceAll(/import\("[^"]+"\)\./g, '')
       .replaceAll(new RegExp(`^${shared}`, 'gm'), '')
-      // The compiler indents by four, and begins the lines of a comment one column further.
+      // The compiler indents by four, and starts comment lines one column further.
       .replaceAll(/^ +/gm, ({ length }) => ' '.repeat((length - (length % 4)) / 2 + (length % 4)))
       .replaceAll(/;$/gm, '')
   )

@@ -4,7 +4,7 @@ import type { DocumentedOperation } from './resources.ts'
 const start = '<!-- endpoints:start -->'
 const end = '<!-- endpoints:end -->'
 
-/** The README with its endpoint table between the markers made anew. Throws when a marker is missing. */
+/** Returns the README with a new endpoint table between the markers. Throws if a marker is missing. */
 export function withEndpointTable(readme: string, documented: readonly DocumentedOperation[]): string {
   const [before, rest] = cut(readme, start)
   const [, after] = cut(rest, end)
@@ -33,7 +33,7 @@ export function alignTable(rows: readonly (readonly string[])[]): string {
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n')
 }
 
-/** `(conversationId, body)`: what a call needs, without types and options. */
+/** Returns the required parameters of a method, without types: `(conversationId, body)`. */
 function argumentsOf(signature: string): string {
   const names = signature.slice(signature.indexOf('(') + 1, signature.lastIndexOf('): ')).split(', ')
   const needed = names.flatMap((name) => /^(\w+): /.exec(name)?.[1] ?? [])

@@ -5,7 +5,7 @@ import { Declarations } from './declarations.ts'
 import { withEndpointTable } from './endpoint-table.ts'
 import { readMe, readResources } from './resources.ts'
 
-/** A generated file: what it holds now, and what it should hold. */
+/** A generated file, with its current and its expected content. */
 export interface GeneratedPage {
   readonly name: string
   readonly path: string
@@ -15,7 +15,7 @@ export interface GeneratedPage {
 
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
-/** Every file that is generated, wholly or in part. */
+/** Generates the content of every file that is generated completely or in part. */
 export async function generatePages(): Promise<GeneratedPage[]> {
   const entries = ['src/index.ts', 'src/oauth.ts', 'src/sandbox.ts']
   const declarations = new Declarations(root, entries)

@@ -2,23 +2,23 @@ import type { BuiltInOperation } from '../../src/resources/operations.ts'
 import { operations } from '../../src/resources/operations.ts'
 import type { Declarations, Doc, Method } from './declarations.ts'
 
-/** A built-in operation with the call that makes it. */
+/** A built-in operation and its method. */
 export interface DocumentedOperation {
   readonly operation: BuiltInOperation
   readonly method: Method
-  /** As it is written in code: `workspace.messages.create`. */
+  /** The call in code, for example `workspace.messages.create`. */
   readonly call: string
 }
 
-/** A resource of the client, with its operations in the order of its class. */
+/** A resource of the client, with its operations in the order of its methods. */
 export interface DocumentedResource {
-  /** The name of its property on the client. */
+  /** Name of its property on the client. */
   readonly name: string
   readonly doc: Doc
   readonly operations: readonly DocumentedOperation[]
 }
 
-/** The class of each resource, by the name of its property on the client. */
+/** Class name of each resource, by the name of its property on the client. */
 const classes: Readonly<Record<string, string>> = {
   conversations: 'Conversations',
   messages: 'Messages',
@@ -48,6 +48,6 @@ export function readResources(declarations: Declarations): DocumentedResource[] 
 function document(id: string, methods: readonly Method[], call: string): DocumentedOperation {
   const operation = operations.find((candidate) => candidate.id === id)
   const method = methods.find(({ name }) => name === id.split('.').at(-1))
-  if (operation === undefined || method === undefined) throw new Error(`${id} has no operation or no method.`)
+  if (operation === undefined || method === undefined) throw new Error(`${id} lacks an operation or a method.`)
   return { operation, method, call }
 }
