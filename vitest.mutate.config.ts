@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config'
+import base from './vitest.config.ts'
+
+/** The tests that `npm run mutate` runs for each mutant: those that are fast and test one module. */
+export default defineConfig({
+  ...base,
+  test: {
+    ...base.test,
+    include: ['test/{http,trust,oauth,connections,errors,operations}/**/*.test.ts', 'test/*.test.ts'],
+    exclude: [
+      ...(base.test?.exclude ?? []),
+      // Runs of random faults, which take seconds and find what the others find.
+      'test/trust/{soak,outcome,leaks}.test.ts',
+      'test/**/hostile-requests.test.ts',
+      'test/connections/{interleavings,redis,redis-required}.test.ts',
+      'test/operations/{differential,documentation}.test.ts',
+      'test/main-job.test.ts',
+    ],
+  },
+})
