@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Call } from '../src/call.ts'
 import { json, makeClient, refusal, rejection, scripted } from './helpers/client.ts'
 
@@ -20,7 +20,7 @@ const good = () => makeClient({ fetch: scripted(json({ data: { id: '1' } }, 200,
 const bad = () => makeClient({ fetch: scripted(refusal(404, 'not_found')) })
 
 describe('a call', () => {
-  it('is a promise of the data', async () => {
+  test('is a promise of the data', async () => {
     const call = good().members.get('1')
     expect(call).toBeInstanceOf(Call)
     expect(await call).toEqual({ id: '1' })
@@ -31,7 +31,7 @@ describe('a call', () => {
     expect(Object.prototype.toString.call(call)).toBe('[object Call]')
   })
 
-  it('gives status, headers and request id beside the data, from the same request', async () => {
+  test('gives status, headers and request id beside the data, from the same request', async () => {
     const fetch = scripted(json({ data: { id: '1' } }, 201, { 'x-request-id': 'r1' }))
     const call = makeClient({ fetch }).members.get('1')
     const { data, response } = await call.withResponse()
@@ -41,14 +41,14 @@ describe('a call', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('is sent whether or not anybody waits for it', async () => {
+  test('is sent whether or not anybody waits for it', async () => {
     const fetch = scripted(json({ data: { id: '1' } }))
     void makeClient({ fetch }).members.invite({ email: 'a@b.test' })
     for (let turn = 0; fetch.requests.length === 0 && turn < 100; turn += 1) await new Promise(setImmediate)
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it.each([
+  test.each([
     ['await', (call: Call<unknown>) => call],
     ['then', (call: Call<unknown>) => call.then(() => {})],
     ['finally', (call: Call<unknown>) => call.finally(() => {})],
@@ -57,7 +57,7 @@ describe('a call', () => {
     expect(await rejection(use(bad().members.get('1')))).toMatchObject({ status: 404 })
   })
 
-  it('that fails can be caught', async () => {
+  test('that fails can be caught', async () => {
     expect(
       await bad()
         .members.get('1')
@@ -65,7 +65,7 @@ describe('a call', () => {
     ).toBe('NotFoundError')
   })
 
-  it('rejects with the same error each time', async () => {
+  test('rejects with the same error each time', async () => {
     const call = bad().members.get('1')
     expect(await rejection(call)).toBe(await rejection(call.withResponse()))
   })

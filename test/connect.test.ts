@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { InvalidArgumentError, SupportWorkspace, UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, token } from './helpers/client.ts'
 
 const connect = (...steps: Parameters<typeof scripted>) => {
@@ -12,7 +12,7 @@ const connect = (...steps: Parameters<typeof scripted>) => {
 }
 
 describe('connect', () => {
-  it.each(['app', 'self'] as const)(
+  test.each(['app', 'self'] as const)(
     'asks once what the token is, and gives a client that acts as %s',
     async (actor) => {
       const { fetch, workspace } = connect(json({ actor, scopes: ['contacts:read'] }))
@@ -21,19 +21,19 @@ describe('connect', () => {
     },
   )
 
-  it('gives a client that knows the scopes of the token', async () => {
+  test('gives a client that knows the scopes of the token', async () => {
     const { workspace } = connect(json({ actor: 'app', scopes: ['contacts:read'] }), refusal(403, 'insufficient_scope'))
     const error = await rejection((await workspace).conversations.list())
     expect(error).toMatchObject({ granted: ['contacts:read'], missing: ['conversations:read'] })
   })
 
-  it.each([{}, { actor: null }, { actor: 'robot' }])('fails when the service says %j', async (me) => {
+  test.each([{}, { actor: null }, { actor: 'robot' }])('fails when the service says %j', async (me) => {
     const error = await rejection(connect(json(me)).workspace)
     expect(error).toBeInstanceOf(UnexpectedResponseError)
     expect(error).toMatchObject({ operation: 'me', reason: 'envelope', hint: expect.stringContaining('actor') })
   })
 
-  it('keeps what /me returned, so that nobody has to ask twice', async () => {
+  test('keeps what /me returned, so that nobody has to ask twice', async () => {
     const me = { actor: 'self', user: { id: 'u1', name: 'Ada' }, scopes: [], brand_new: true }
     const { fetch, workspace } = connect(json(me))
     expect((await workspace).identity).toEqual(me)
@@ -42,12 +42,12 @@ describe('connect', () => {
     expect(makeClient().identity).toBeUndefined()
   })
 
-  it.each([undefined, null, 'x', {}])('rejects with options of %j, and never throws', async (options) => {
+  test.each([undefined, null, 'x', {}])('rejects with options of %j, and never throws', async (options) => {
     const connecting = SupportWorkspace.connect(options as never)
     expect(await rejection(connecting)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it('fails as the call fails', async () => {
+  test('fails as the call fails', async () => {
     expect(await rejection(connect(refusal(401, 'invalid_token')).workspace)).toMatchObject({
       name: 'AuthenticationError',
     })

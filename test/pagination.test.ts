@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { InvalidArgumentError, type Page, PaginationError, UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, refusal, rejection, scripted } from './helpers/client.ts'
 
 interface Item {
@@ -41,20 +41,20 @@ const threePages: Book = {
 }
 
 describe('a list', () => {
-  it('is its first page when it is awaited, with the cursors to go on from', async () => {
+  test('is its first page when it is awaited, with the cursors to go on from', async () => {
     const { list, queries } = open(threePages)
     const first = await list.list({ limit: 2 })
     expect(first).toEqual({ data: items(1, 2), after: 'a', before: null })
     expect(queries).toEqual([{ limit: '2' }])
   })
 
-  it('is every item, page after page, when it is iterated', async () => {
+  test('is every item, page after page, when it is iterated', async () => {
     const { list, queries } = open(threePages)
     expect(await ids(list.list({ limit: 2 }))).toEqual(['1', '2', '3', '4', '5'])
     expect(queries).toEqual([{ limit: '2' }, { limit: '2', after: 'a' }, { limit: '2', after: 'b' }])
   })
 
-  it('gives its pages with a resume point after each', async () => {
+  test('gives its pages with a resume point after each', async () => {
     const { list } = open(threePages)
     const pages = await all(list.list().pages())
     expect(pages.map(({ after, before }) => [after, before])).toEqual([
@@ -64,7 +64,7 @@ describe('a list', () => {
     ])
   })
 
-  it('sends nothing while nobody asks for anything', async () => {
+  test('sends nothing while nobody asks for anything', async () => {
     const { list, fetch } = open(threePages)
     const conversations = list.list()
     conversations.pages()
@@ -73,7 +73,7 @@ describe('a list', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('sends one request when it is awaited twice', async () => {
+  test('sends one request when it is awaited twice', async () => {
     const { list, fetch } = open(threePages)
     const conversations = list.list()
     expect(await conversations).toBe(await conversations)
@@ -81,7 +81,7 @@ describe('a list', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('starts anew each time it is iterated', async () => {
+  test('starts anew each time it is iterated', async () => {
     const { list, fetch } = open(threePages)
     const conversations = list.list()
     const expected = ['1', '2', '3', '4', '5']
@@ -90,30 +90,30 @@ describe('a list', () => {
     expect(fetch.requests).toHaveLength(9)
   })
 
-  it('costs one request when the caller leaves on the first page', async () => {
+  test('costs one request when the caller leaves on the first page', async () => {
     const { list, fetch } = open(threePages)
     for await (const { id } of list.list()) if (id === '2') break
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('goes on from a saved cursor', async () => {
+  test('goes on from a saved cursor', async () => {
     const { list, queries } = open(threePages)
     expect(await ids(list.list({ after: 'a' }))).toEqual(['3', '4', '5'])
     expect(queries[0]).toEqual({ after: 'a' })
   })
 
-  it.each([null, undefined])('starts at the beginning with a cursor of %s', async (after) => {
+  test.each([null, undefined])('starts at the beginning with a cursor of %s', async (after) => {
     const { list } = open(threePages)
     expect(await ids(list.list({ after }))).toEqual(['1', '2', '3', '4', '5'])
   })
 
-  it('keeps its other parameters on each page', async () => {
+  test('keeps its other parameters on each page', async () => {
     const { list, queries } = open(threePages)
     await all(list.list({}, { extraQuery: { status: 'open' } }))
     expect(queries.map(({ status }) => status)).toEqual(['open', 'open', 'open'])
   })
 
-  it('follows `before` backwards when asked to', async () => {
+  test('follows `before` backwards when asked to', async () => {
     const { list, queries } = open(
       {
         z: { data: items(5, 6), after: 'ignored', before: 'y' },
@@ -130,7 +130,7 @@ describe('a list', () => {
     ])
   })
 
-  it('follows `before` backwards when it starts there, unless told otherwise', async () => {
+  test('follows `before` backwards when it starts there, unless told otherwise', async () => {
     const book: Book = {
       z: { data: items(5, 6), after: 'q', before: 'y' },
       y: { data: items(3), after: 'z', before: null },
@@ -158,7 +158,7 @@ describe('a list', () => {
     ])
   })
 
-  it('refuses `after` and `before` together, in either direction', async () => {
+  test('refuses `after` and `before` together, in either direction', async () => {
     for (const direction of ['forward', 'backward', undefined] as const) {
       const { list, fetch } = open(threePages)
       const error = await rejection(all(list.list({ after: 'a', before: 'b' }, { direction })))
@@ -167,7 +167,7 @@ describe('a list', () => {
     }
   })
 
-  it('never changes the query and options it was given', async () => {
+  test('never changes the query and options it was given', async () => {
     const { list } = open(threePages)
     const query = Object.freeze({ limit: 2 })
     const options = Object.freeze({ maxItems: 4 })
@@ -175,7 +175,7 @@ describe('a list', () => {
     expect([query, options]).toEqual([{ limit: 2 }, { maxItems: 4 }])
   })
 
-  it('takes a page of 100,000 items', async () => {
+  test('takes a page of 100,000 items', async () => {
     const data = Array.from({ length: 100_000 }, (_, index) => ({ id: String(index) }))
     const { list } = open({ '': { data } })
     expect(await ids(list.list())).toEqual(data.map(({ id }) => id))
@@ -183,7 +183,7 @@ describe('a list', () => {
 })
 
 describe('the end of a list', () => {
-  it.each([
+  test.each([
     ['null', { data: items(1), page_metadata: { after: null, before: null } }],
     ['absent', { data: items(1), page_metadata: {} }],
     ['empty', { data: items(1), page_metadata: { after: '', before: '' } }],
@@ -197,7 +197,7 @@ describe('the end of a list', () => {
     expect(await list).toEqual({ data: items(1), after: null, before: null })
   })
 
-  it('is not an empty page: while there is a cursor, it goes on', async () => {
+  test('is not an empty page: while there is a cursor, it goes on', async () => {
     const { list } = open({
       '': { data: [], after: 'a' },
       a: { data: [], after: 'b' },
@@ -209,7 +209,7 @@ describe('the end of a list', () => {
     expect((await all(list.list().pages())).map(({ data }) => data.length)).toEqual([0, 0, 1, 0, 0])
   })
 
-  it('comes once each item was given once, in order, whatever the sizes of the pages', async () => {
+  test('comes once each item was given once, in order, whatever the sizes of the pages', async () => {
     const sizes = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 7 })), { minLength: 1, maxLength: 25 })
     await fc.assert(
       fc.asyncProperty(
@@ -239,7 +239,7 @@ describe('the end of a list', () => {
 })
 
 describe('a cursor', () => {
-  it('goes back exactly as it came, whatever characters it holds', async () => {
+  test('goes back exactly as it came, whatever characters it holds', async () => {
     const cursors = fc.uniqueArray(
       fc.oneof(
         fc.string({ unit: 'grapheme', minLength: 1 }),
@@ -262,7 +262,7 @@ describe('a cursor', () => {
     )
   })
 
-  it.each([
+  test.each([
     ['at once', { '': { data: items(1), after: 'a' }, a: { data: items(2), after: 'a' } }, ['1', '2']],
     [
       'in a loop of two',
@@ -298,7 +298,7 @@ describe('a cursor', () => {
     },
   )
 
-  it('that is the one the caller started from is a PaginationError too, after one request', async () => {
+  test('that is the one the caller started from is a PaginationError too, after one request', async () => {
     for (const cursor of ['after', 'before'] as const) {
       const { list, fetch } = open({ a: { data: items(1), [cursor]: 'a' } }, cursor)
       expect(await rejection(all(list.list({ [cursor]: 'a' })))).toBeInstanceOf(PaginationError)
@@ -306,12 +306,12 @@ describe('a cursor', () => {
     }
   })
 
-  it('that comes again does no harm where it is not followed', async () => {
+  test('that comes again does no harm where it is not followed', async () => {
     const { list } = open({ '': { data: items(1), after: 'a' }, a: { data: items(2), after: 'a' } })
     expect(await ids(list.list({}, { maxItems: 2 }))).toEqual(['1', '2'])
   })
 
-  it.each([
+  test.each([
     ['a number', { after: 7 }],
     ['an object', { after: {} }],
     ['a boolean', { before: true }],
@@ -331,7 +331,7 @@ describe('maxItems', () => {
     c: { data: items(7), after: null },
   }
 
-  it.each([
+  test.each([
     [0, [], 0],
     [1, ['1'], 1],
     [2, ['1', '2'], 1],
@@ -354,37 +354,37 @@ describe('maxItems', () => {
     }
   })
 
-  it('cuts no page, so that its cursor stays true', async () => {
+  test('cuts no page, so that its cursor stays true', async () => {
     const { list } = open(book)
     const pages = await all(list.list({}, { maxItems: 3 }).pages())
     expect(pages.at(-1)).toEqual({ data: items(3, 4), after: 'b', before: null } satisfies Page<Item>)
   })
 
-  it('is another thing than the size of a page', async () => {
+  test('is another thing than the size of a page', async () => {
     const { list, queries } = open(book)
     await all(list.list({ limit: 2 }, { maxItems: 3 }))
     expect(queries).toEqual([{ limit: '2' }, { limit: '2', after: 'a' }])
   })
 
-  it('of toArray goes before that of the list', async () => {
+  test('of toArray goes before that of the list', async () => {
     const { list } = open(book)
     expect(await list.list({}, { maxItems: 5 }).toArray({ maxItems: 1 })).toHaveLength(1)
     expect(await list.list({}, { maxItems: 5 }).toArray()).toHaveLength(5)
     expect(await list.list().toArray()).toHaveLength(7)
   })
 
-  it.each([-1, 1.5, Number.NaN, '5', null])('of %j is refused', async (maxItems) => {
+  test.each([-1, 1.5, Number.NaN, '5', null])('of %j is refused', async (maxItems) => {
     const list = open(book).list.list({}, { maxItems: maxItems as number })
     expect(await rejection(list)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it.each([0, -1, 1.5, Number.NaN, '5'])('does not stand in for a limit of %j, which is refused', async (limit) => {
+  test.each([0, -1, 1.5, Number.NaN, '5'])('does not stand in for a limit of %j, which is refused', async (limit) => {
     expect(await rejection(open(book).list.list({ limit: limit as number }))).toBeInstanceOf(InvalidArgumentError)
   })
 })
 
 describe('an abort', () => {
-  it('before the loop sends nothing', async () => {
+  test('before the loop sends nothing', async () => {
     const { list, fetch } = open(threePages)
     const reason = new Error('no')
     expect(await rejection(all(list.list({}, { signal: AbortSignal.abort(reason) })))).toBe(reason)
@@ -392,7 +392,7 @@ describe('an abort', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('ends the loop over items at the next one, in the middle of a page', async () => {
+  test('ends the loop over items at the next one, in the middle of a page', async () => {
     const { list } = open({ '': { data: items(1, 2, 3) } })
     const controller = new AbortController()
     const seen: string[] = []
@@ -406,7 +406,7 @@ describe('an abort', () => {
     expect(seen).toEqual(['1'])
   })
 
-  it('ends the loop over pages at the next one, also when that one was fetched ahead', async () => {
+  test('ends the loop over pages at the next one, also when that one was fetched ahead', async () => {
     const { list, fetch } = open(threePages)
     const controller = new AbortController()
     const seen: unknown[] = []
@@ -426,7 +426,7 @@ describe('an abort', () => {
 })
 
 describe('a page that fails', () => {
-  it('fails the loop there, after the items before it', async () => {
+  test('fails the loop there, after the items before it', async () => {
     for (const prefetch of [true, false]) {
       const fetch = scripted(json(page(items(1), 'a')), json(page(items(2), 'b')), refusal(403, 'forbidden'))
       const seen: string[] = []

@@ -1,12 +1,12 @@
 import { AuthenticationError, InvalidArgumentError } from 'support-workspace-sdk'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, token } from '../helpers/client.ts'
 
 const bearers = (fetch: ReturnType<typeof scripted>) =>
   fetch.requests.map((request) => request.headers.get('authorization'))
 
 describe('the access token', () => {
-  it.each([
+  test.each([
     ['a string', token],
     ['a function', () => token],
     ['an async function', async () => token],
@@ -18,14 +18,14 @@ describe('the access token', () => {
     expect(bearers(fetch)).toEqual([`Bearer ${token}`])
   })
 
-  it('is asked for again before each attempt', async () => {
+  test('is asked for again before each attempt', async () => {
     let asked = 0
     const fetch = scripted(refusal(503, 'down', { 'retry-after': '0' }), json({}))
     await makeClient({ fetch, accessToken: () => `swot_${++asked}` }).me()
     expect(bearers(fetch)).toEqual(['Bearer swot_1', 'Bearer swot_2'])
   })
 
-  it.each([
+  test.each([
     ['a line break', 'swot_secret\r\nx-evil: 1'],
     ['a space', 'swot_ secret'],
     ['a letter beyond ASCII', 'swot_secretä'],
@@ -35,11 +35,11 @@ describe('the access token', () => {
     expect(() => makeClient({ accessToken })).toThrow(/^(?!.*(secret|evil)).*`accessToken` is/s)
   })
 
-  it.each([undefined, null, 7, {}, []])('that is %j is refused at once', (accessToken) => {
+  test.each([undefined, null, 7, {}, []])('that is %j is refused at once', (accessToken) => {
     expect(() => makeClient({ accessToken: accessToken as never })).toThrow(InvalidArgumentError)
   })
 
-  it.each([undefined, null, 7, '', 'swot_secret\n', {}])('that a function gives as %j is not sent', async (junk) => {
+  test.each([undefined, null, 7, '', 'swot_secret\n', {}])('that a function gives as %j is not sent', async (junk) => {
     const fetch = scripted(json({}))
     const error = await rejection(makeClient({ fetch, accessToken: (() => junk) as never }).me())
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'accessToken' })
@@ -47,7 +47,7 @@ describe('the access token', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each([
+  test.each([
     [
       'throws',
       (error: Error) => () => {
@@ -64,12 +64,15 @@ describe('the access token', () => {
 })
 
 describe('a fetch of your own', () => {
-  it.each([undefined, null, 'text', { status: 200 }])('that gives %j instead of a response is named', async (junk) => {
-    const client = makeClient({ fetch: (async () => junk) as never, maxRetries: 0 })
-    const error = await rejection(client.me())
-    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
-    expect(String(error)).toContain('the `fetch` option returned no Response')
-  })
+  test.each([undefined, null, 'text', { status: 200 }])(
+    'that gives %j instead of a response is named',
+    async (junk) => {
+      const client = makeClient({ fetch: (async () => junk) as never, maxRetries: 0 })
+      const error = await rejection(client.me())
+      expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+      expect(String(error)).toContain('the `fetch` option returned no Response')
+    },
+  )
 })
 
 describe('onInvalidToken', () => {
@@ -78,7 +81,7 @@ describe('onInvalidToken', () => {
     onInvalidToken: vi.fn(onInvalidToken),
   })
 
-  it('hears of a 401 invalid_token once, with the token that was refused, before the call rejects', async () => {
+  test('hears of a 401 invalid_token once, with the token that was refused, before the call rejects', async () => {
     const order: string[] = []
     const accessToken = source(async () => {
       await Promise.resolve()
@@ -95,14 +98,14 @@ describe('onInvalidToken', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('hears of each call that was refused', async () => {
+  test('hears of each call that was refused', async () => {
     const accessToken = source(() => {})
     const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken })
     await Promise.all([1, 2, 3].map(() => rejection(client.me())))
     expect(accessToken.onInvalidToken).toHaveBeenCalledTimes(3)
   })
 
-  it.each([
+  test.each([
     ['a 401 of another code', 401, 'unauthorized'],
     ['a 403', 403, 'invalid_token'],
     ['a 500', 500, 'invalid_token'],
@@ -112,7 +115,7 @@ describe('onInvalidToken', () => {
     expect(accessToken.onInvalidToken).not.toHaveBeenCalled()
   })
 
-  it.each([
+  test.each([
     [
       'throws',
       () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type Drift, defineOperation, UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 
 /** Reads one member as the service gives it, and keeps what the client reports. */
@@ -41,7 +41,7 @@ const marked = fc.letrec((tie) => ({
 const conversations = fc.array(fc.dictionary(fc.constantFrom(...fields), marked, { maxKeys: 8 }), { maxLength: 4 })
 
 describe('in observe mode, the default', () => {
-  it('data comes back as it was sent, whatever it is', async () => {
+  test('data comes back as it was sent, whatever it is', async () => {
     await fc.assert(
       fc.asyncProperty(conversations, async (data) => {
         const client = makeClient({ fetch: scripted(json(page(data))), onDrift: () => {} })
@@ -51,7 +51,7 @@ describe('in observe mode, the default', () => {
     )
   })
 
-  it('a report holds kinds and places, and never a value', async () => {
+  test('a report holds kinds and places, and never a value', async () => {
     let reports = 0
     const kinds = ['string', 'number', 'boolean', 'object', 'array', 'null', 'missing']
     await fc.assert(
@@ -74,7 +74,7 @@ describe('in observe mode, the default', () => {
     expect(reports).toBeGreaterThan(300)
   })
 
-  it.each([
+  test.each([
     [
       'a field of another kind',
       { id: '1', archived: 'yes' },
@@ -95,7 +95,7 @@ describe('in observe mode, the default', () => {
     expect(member).toEqual(data)
   })
 
-  it('is called once for a field of a list, with a count, not once for each item', async () => {
+  test('is called once for a field of a list, with a count, not once for each item', async () => {
     const drifts: Drift[] = []
     const items = Array.from({ length: 50 }, (_, index) => ({ id: index, archived: index < 3 ? 'no' : false }))
     const fetch = scripted(json(page(items)))
@@ -106,7 +106,7 @@ describe('in observe mode, the default', () => {
     ])
   })
 
-  it('is called once for a field of the elements of an array', async () => {
+  test('is called once for a field of the elements of an array', async () => {
     const drifts: Drift[] = []
     const attachments = [
       { id: 'a', file_size: '1' },
@@ -124,7 +124,7 @@ describe('in observe mode, the default', () => {
     expect(drifts).toMatchObject([{ path: ['attachments', '*', 'file_size'], count: 4 }])
   })
 
-  it.each([
+  test.each([
     ['nulls', { id: '1', role: null, archived: null, user: null }],
     ['missing fields', { id: '1' }],
     ['unknown fields', { id: '1', shoe_size: 43, nested: { deep: [1] } }],
@@ -137,7 +137,7 @@ describe('in observe mode, the default', () => {
     }
   })
 
-  it.each([
+  test.each([
     [
       'throws',
       () => {
@@ -158,7 +158,7 @@ describe('in observe mode, the default', () => {
 })
 
 describe('in strict mode', () => {
-  it('a mismatch throws, with place and kinds, without the value', async () => {
+  test('a mismatch throws, with place and kinds, without the value', async () => {
     const error = await rejection(read({ id: '1', user: { id: 'u1', email: 987_654_321 } }, 'strict'))
     expect(error).toBeInstanceOf(UnexpectedResponseError)
     expect(error).toMatchObject({ reason: 'schema', outcome: 'unknown', status: 200 })
@@ -166,19 +166,19 @@ describe('in strict mode', () => {
     expect(String(error)).not.toContain('987')
   })
 
-  it('one bad item of a list fails its page', async () => {
+  test('one bad item of a list fails its page', async () => {
     const client = makeClient({ fetch: scripted(json(page([{ id: '1' }, { id: 2 }]))), validation: 'strict' })
     expect(await rejection(client.members.list())).toMatchObject({ reason: 'schema' })
   })
 })
 
 describe('in off mode', () => {
-  it('nobody hears of anything', async () => {
+  test('nobody hears of anything', async () => {
     const { drifts, member } = await read({ id: 7, user: 'x' }, 'off')
     expect([drifts, member]).toEqual([[], { id: 7, user: 'x' }])
   })
 
-  it('the envelope is checked all the same', async () => {
+  test('the envelope is checked all the same', async () => {
     const client = makeClient({ fetch: scripted(json({ data: {} })), validation: 'off' })
     expect(await rejection(client.conversations.list())).toMatchObject({ reason: 'envelope' })
   })
@@ -201,12 +201,12 @@ describe('a schema of your own', () => {
     },
   } as const
 
-  it('gives what it makes of the answer', async () => {
+  test('gives what it makes of the answer', async () => {
     const operation = defineOperation({ id: 'x', method: 'GET', path: '/x', response: field as never })
     expect(await makeClient({ fetch: scripted(json({ data: { name: 'a' } })) }).call(operation)).toBe('A')
   })
 
-  it.each([
+  test.each([
     [
       'throws',
       () => {
@@ -226,7 +226,7 @@ describe('a schema of your own', () => {
     }
   })
 
-  it('whose issues quote the payload as the expected kind is reported as unknown', async () => {
+  test('whose issues quote the payload as the expected kind is reported as unknown', async () => {
     const validate = () => ({ issues: [{ message: 'x', expected: 'MARKED' }] })
     const response = { '~standard': { version: 1, vendor: 'own', validate } } as const
     const operation = defineOperation({ id: 'x', method: 'GET', path: '/x', response })

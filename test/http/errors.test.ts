@@ -13,14 +13,14 @@ import {
   ServerError,
   UnprocessableError,
 } from 'support-workspace-sdk'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 
 const failure = (response: Response, options: Parameters<typeof makeClient>[0] = {}) =>
   rejection(makeClient({ ...options, fetch: scripted(response), maxRetries: 0 }).me())
 
 describe('the error of an answer', () => {
-  it.each([
+  test.each([
     [400, 'invalid_request', BadRequestError, 'refused'],
     [401, 'invalid_token', AuthenticationError, 'refused'],
     [403, 'forbidden', PermissionDeniedError, 'refused'],
@@ -46,7 +46,7 @@ describe('the error of an answer', () => {
     expect(error).toMatchObject({ status, outcome, operation: 'me', ...(status !== 304 && { code }) })
   })
 
-  it.each([
+  test.each([
     ['the documented one', { error: 'some_code', error_description: 'Some words.' }],
     ['code and message', { code: 'some_code', message: 'Some words.' }],
     ['an inner error', { error: { code: 'some_code', message: 'Some words.' } }],
@@ -59,7 +59,7 @@ describe('the error of an answer', () => {
     expect(await failure(json(body, 400))).toMatchObject({ code: 'some_code', description: 'Some words.' })
   })
 
-  it.each(['t', 'token', 'scope'])(
+  test.each(['t', 'token', 'scope'])(
     'keeps its code whole where the token is a word of it, as in a test: %s',
     async (accessToken) => {
       expect(await failure(refusal(401, 'invalid_token'), { accessToken })).toMatchObject({ code: 'invalid_token' })
@@ -68,7 +68,7 @@ describe('the error of an answer', () => {
     },
   )
 
-  it.each([
+  test.each([
     ['with a message only', '{"message":"no"}'],
     ['that names another error', '{"error":"unauthorized"}'],
   ])('of the challenge counts over a body %s', async (_, body) => {
@@ -82,12 +82,12 @@ describe('the error of an answer', () => {
     expect((error as ApiError).response?.headers.get('www-authenticate')).toBe(headers['www-authenticate'])
   })
 
-  it('is read from the challenge where the body names none', async () => {
+  test('is read from the challenge where the body names none', async () => {
     const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
     expect(await failure(new Response('', { status: 401, headers }))).toMatchObject({ code: 'invalid_token' })
   })
 
-  it.each([
+  test.each([
     ['is empty', ''],
     ['is HTML', '<html><h1>502 Bad Gateway</h1></html>'],
     ['is a JSON string', '"no"'],
@@ -104,7 +104,7 @@ describe('the error of an answer', () => {
     expect(error).toMatchObject({ code: undefined, description: undefined })
   })
 
-  it('is an ApiError of its status whatever JSON the body is', async () => {
+  test('is an ApiError of its status whatever JSON the body is', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.integer({ min: 400, max: 599 }), async (body, status) => {
         const error = await failure(json(body, status))
@@ -116,21 +116,21 @@ describe('the error of an answer', () => {
     )
   })
 
-  it('names operation, status, code, the words of the service and the next step', async () => {
+  test('names operation, status, code, the words of the service and the next step', async () => {
     const error = await failure(json({ error: 'invalid_request', error_description: 'limit is bad...' }, 400))
     expect(String(error)).toBe(
       'BadRequestError: me failed with 400 invalid_request: limit is bad. Check the arguments of the call.',
     )
   })
 
-  it('cuts the words of the service at 500 characters and drops what would break a log line', async () => {
+  test('cuts the words of the service at 500 characters and drops what would break a log line', async () => {
     const error = (await failure(
       json({ error: 'x', error_description: `a\n\u001b[31m${'b'.repeat(600)}` }, 400),
     )) as ApiError
     expect(error.description).toBe(`a [31m${'b'.repeat(494)}…`)
   })
 
-  it('has the request id and the headers of the answer, whatever their length, without cookies', async () => {
+  test('has the request id and the headers of the answer, whatever their length, without cookies', async () => {
     const policy = `default-src ${'x'.repeat(2_000)}`
     const headers = { 'x-request-id': 'r1', 'content-security-policy': policy, 'set-cookie': 'session=1' }
     const error = (await failure(refusal(404, 'not_found', headers))) as ApiError
@@ -141,7 +141,7 @@ describe('the error of an answer', () => {
 })
 
 describe('insufficient_scope', () => {
-  it('names required, granted and missing scopes and the union to ask for', async () => {
+  test('names required, granted and missing scopes and the union to ask for', async () => {
     const fetch = scripted(refusal(403, 'insufficient_scope'))
     const error = await rejection(
       makeClient({ fetch, scopes: ['contacts:read', 'users:read'] }).messages.create('c1', { body_html: 'x' }),
@@ -155,7 +155,7 @@ describe('insufficient_scope', () => {
     })
   })
 
-  it('stays useful when neither scopes nor operation are known', async () => {
+  test('stays useful when neither scopes nor operation are known', async () => {
     const fetch = scripted(refusal(403, 'insufficient_scope'))
     const error = await rejection(makeClient({ fetch }).request('GET', '/x'))
     expect(error).toMatchObject({ required: [], granted: undefined, missing: [], scopesToRequest: [] })
@@ -163,7 +163,7 @@ describe('insufficient_scope', () => {
 })
 
 describe('actor_self_required', () => {
-  it('is thrown before anything is sent by a client that acts as app', async () => {
+  test('is thrown before anything is sent by a client that acts as app', async () => {
     const fetch = scripted(json({ data: { id: '1' } }))
     const app = makeClient({ fetch, actor: 'app' })
     const error = await rejection(
@@ -174,7 +174,7 @@ describe('actor_self_required', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('comes from the service when the actor is not known', async () => {
+  test('comes from the service when the actor is not known', async () => {
     const fetch = scripted(refusal(422, 'actor_self_required'))
     const client = makeClient({ fetch, actor: undefined })
     expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({
@@ -186,7 +186,7 @@ describe('actor_self_required', () => {
 })
 
 describe('the hint', () => {
-  it.each([
+  test.each([
     ['no body', ''],
     ['a bare code', '{"error":"not_found"}'],
     ['the words of a router', '{"errors":{"detail":"Not Found"}}'],
@@ -196,7 +196,7 @@ describe('the hint', () => {
     expect((error as ApiError).hint).toContain('is inferred')
   })
 
-  it.each([
+  test.each([
     '{"error":"not_found","error_description":"There is no such conversation."}',
     '{"error":{"message":"Conversation not found"}}',
   ])('of a 404 on an inferred operation that names what is missing does not: %s', async (body) => {
@@ -205,19 +205,19 @@ describe('the hint', () => {
     expect((error as ApiError).hint).not.toContain('defineOperation')
   })
 
-  it('is printed once: at the end of the message, and by itself in the JSON form', async () => {
+  test('is printed once: at the end of the message, and by itself in the JSON form', async () => {
     const error = (await rejection(makeClient({ fetch: scripted(refusal(422, 'x')) }).me())) as ApiError
     expect(error.message.endsWith(error.hint)).toBe(true)
     expect(inspect(error).split(error.hint)).toHaveLength(2)
     expect(JSON.stringify(error).split(error.hint)).toHaveLength(2)
   })
 
-  it('of a 404 on a documented one speaks of the id', async () => {
+  test('of a 404 on a documented one speaks of the id', async () => {
     const error = await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).members.get('1'))
     expect((error as ApiError).hint).toContain('Check the id')
   })
 
-  it.each([
+  test.each([
     ['a 500', refusal(500, 'x')],
     ['an answer that is no JSON', new Response('<html>')],
     ['a redirect', new Response(null, { status: 303, headers: { location: '/x' } })],
@@ -229,7 +229,7 @@ describe('the hint', () => {
 })
 
 describe('an operation of your own', () => {
-  it('gives the same errors', async () => {
+  test('gives the same errors', async () => {
     const operation = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/{id}', scope: 'tags:read' })
     const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')) })
     const error = await rejection(client.call(operation, { path: { id: '1' } }))

@@ -1,5 +1,5 @@
 import type { Hooks } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
 
 beforeEach(() => {
@@ -29,7 +29,7 @@ function listen() {
 }
 
 describe('hooks', () => {
-  it('hear of a call from its start to its end, with the fields that they document and no others', async () => {
+  test('hear of a call from its start to its end, with the fields that they document and no others', async () => {
     const { heard, hooks } = listen()
     const fetch = scripted(
       refusal(503, 'down', { 'x-request-id': 'r1' }),
@@ -54,7 +54,7 @@ describe('hooks', () => {
     expect(JSON.stringify(heard)).not.toContain('secret-id')
   })
 
-  it('hear how a call failed, and what is known of its effect', async () => {
+  test('hear how a call failed, and what is known of its effect', async () => {
     const { hooks, of } = listen()
     const fetch = scripted(refusal(422, 'validation_failed', { 'x-request-id': 'r1' }))
     await rejection(makeClient({ fetch, hooks }).messages.create('c1', { body_html: 'x' }))
@@ -69,7 +69,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('hear why a request is sent again', async () => {
+  test('hear why a request is sent again', async () => {
     const { hooks, of } = listen()
     const fetch = scripted(brokenConnection(), refusal(429, 'x', { 'retry-after': '0' }), json({}))
     await makeClient({ fetch, hooks }).me()
@@ -79,7 +79,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('hear the number of each page', async () => {
+  test('hear the number of each page', async () => {
     const { hooks, of } = listen()
     const fetch = scripted(json(page([], 'a')), json(page([], 'b')), json(page([])))
     await makeClient({ fetch, hooks }).conversations.list().toArray()
@@ -87,7 +87,7 @@ describe('hooks', () => {
     expect(of('onOperationEnd')).toMatchObject([{ page: 1 }, { page: 2 }, { page: 3 }])
   })
 
-  it.each([
+  test.each([
     [
       'the caller aborts',
       'AbortError',
@@ -124,7 +124,7 @@ describe('hooks', () => {
     expect(of('onOperationEnd')).toEqual([expect.objectContaining({ error, attempts })])
   })
 
-  it.each([
+  test.each([
     [
       'throws',
       () => {
@@ -153,7 +153,7 @@ describe('hooks', () => {
     expect(unhandled).toEqual([])
   })
 
-  it('are called as methods of the object that holds them', async () => {
+  test('are called as methods of the object that holds them', async () => {
     class Watcher implements Hooks {
       count = 0
       onOperationEnd() {

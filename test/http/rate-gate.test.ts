@@ -1,5 +1,5 @@
 import { RateLimitError, type RequestError, type WaitEvent } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 
 beforeEach(() => {
@@ -24,7 +24,7 @@ async function held(options: Parameters<typeof makeClient>[0] = {}) {
 }
 
 describe('after a 429', () => {
-  it("holds the client's other calls back until the service wants to hear again", async () => {
+  test("holds the client's other calls back until the service wants to hear again", async () => {
     const { client, fetch, first } = await held()
     const others = [client.me(), client.organization.get().catch(() => {}), client.members.list().catch(() => {})]
     await vi.advanceTimersByTimeAsync(9_999)
@@ -34,14 +34,14 @@ describe('after a 429', () => {
     expect(fetch.requests).toHaveLength(5)
   })
 
-  it('holds no other client back', async () => {
+  test('holds no other client back', async () => {
     await held()
     const fetch = scripted(json({}))
     await makeClient({ fetch }).me()
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('holds the others back also when the call itself is not tried again', async () => {
+  test('holds the others back also when the call itself is not tried again', async () => {
     const fetch = scripted(slowDown, () => json({}))
     const client = makeClient({ fetch })
     expect(await rejection(client.me({ maxRetries: 0 }))).toBeInstanceOf(RateLimitError)
@@ -52,7 +52,7 @@ describe('after a 429', () => {
     await second
   })
 
-  it('holds nobody back when the wait is longer than the client obeys', async () => {
+  test('holds nobody back when the wait is longer than the client obeys', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '86400' }), json({}))
     const client = makeClient({ fetch })
     expect(await rejection(client.me())).toMatchObject({ retryAfter: 86_400 })
@@ -60,7 +60,7 @@ describe('after a 429', () => {
     expect(fetch.requests).toHaveLength(2)
   })
 
-  it('fails a call at once that has less time than the gate stays shut: nothing was sent', async () => {
+  test('fails a call at once that has less time than the gate stays shut: nothing was sent', async () => {
     const { client, fetch, first } = await held()
     const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { totalTimeout: 5_000 }))
     expect(error).toBeInstanceOf(RateLimitError)
@@ -70,7 +70,7 @@ describe('after a 429', () => {
     await first
   })
 
-  it('ends a call that waits at once on abort, with the very reason, and leaves no timer', async () => {
+  test('ends a call that waits at once on abort, with the very reason, and leaves no timer', async () => {
     const { client, first, fetch } = await held()
     const controller = new AbortController()
     const waiting = rejection(client.me({ signal: controller.signal }))
@@ -84,7 +84,7 @@ describe('after a 429', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('keeps the longest of several waits', async () => {
+  test('keeps the longest of several waits', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), refusal(429, 'x', { 'retry-after': '3' }), () =>
       json({}),
     )
@@ -96,7 +96,7 @@ describe('after a 429', () => {
     await Promise.all(calls)
   })
 
-  it('tells a call whose time no longer suffices when the gate is shut anew, as soon as it wakes', async () => {
+  test('tells a call whose time no longer suffices when the gate is shut anew, as soon as it wakes', async () => {
     const fetch = scripted(slowDown, refusal(429, 'x', { 'retry-after': '30' }), () => json({}))
     const client = makeClient({ fetch })
     const first = client.me()
@@ -111,7 +111,7 @@ describe('after a 429', () => {
     await first
   })
 
-  it('counts no attempt for a call that was only held back', async () => {
+  test('counts no attempt for a call that was only held back', async () => {
     const fetch = scripted(slowDown, json({}), refusal(404, 'x'))
     const client = makeClient({ fetch })
     const first = client.me()
@@ -124,7 +124,7 @@ describe('after a 429', () => {
 })
 
 describe('a call with maxRetries 0', () => {
-  it('rejects at once instead of waiting, with the time left, and is sent once the wait is over', async () => {
+  test('rejects at once instead of waiting, with the time left, and is sent once the wait is over', async () => {
     const { client, fetch, first } = await held()
     await vi.advanceTimersByTimeAsync(4_000)
     const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
@@ -139,7 +139,7 @@ describe('a call with maxRetries 0', () => {
 })
 
 describe('onWait', () => {
-  it('is called when a call waits, with operation, wait and reason, but not for the retry of the 429 itself', async () => {
+  test('is called when a call waits, with operation, wait and reason, but not for the retry of the 429 itself', async () => {
     const events: WaitEvent[] = []
     const { client, first } = await held({ hooks: { onWait: (event) => void events.push(event) } })
     await vi.advanceTimersByTimeAsync(4_000)
@@ -153,7 +153,7 @@ describe('onWait', () => {
 })
 
 describe('when the wait is over', () => {
-  it('the calls that waited are sent one after another, each after the response of the one before', async () => {
+  test('the calls that waited are sent one after another, each after the response of the one before', async () => {
     let inFlight = 0
     let most = 0
     const slow = async () => {
@@ -181,7 +181,7 @@ describe('when the wait is over', () => {
     expect(most).toBe(2)
   })
 
-  it('one that fails or is aborted while it waits does not hold the others', async () => {
+  test('one that fails or is aborted while it waits does not hold the others', async () => {
     const { client, fetch, first } = await held()
     const controller = new AbortController()
     const aborted = rejection(client.me({ signal: controller.signal }))
@@ -198,7 +198,7 @@ describe('when the wait is over', () => {
 })
 
 describe('a 429 without Retry-After', () => {
-  it('holds the client back for the backoff', async () => {
+  test('holds the client back for the backoff', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     const fetch = scripted(refusal(429, 'x'), () => json({}))
     const client = makeClient({ fetch })

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
 
 const item = { data: { id: '1' } }
 
 describe('the base URL', () => {
-  it.each([
+  test.each([
     ['https://api.test', 'https://api.test/api/oauth/v1/me'],
     ['https://api.test/', 'https://api.test/api/oauth/v1/me'],
     ['https://api.test//', 'https://api.test/api/oauth/v1/me'],
@@ -26,7 +26,7 @@ describe('the base URL', () => {
     expect(fetch.requests.map((request) => request.url)).toEqual([expected])
   })
 
-  it.each([
+  test.each([
     ['no address', 'api.test'],
     ['empty', ''],
     ['another scheme', 'ftp://api.test'],
@@ -47,11 +47,11 @@ describe('the base URL', () => {
     )
   })
 
-  it('never quotes the password of a refused one', () => {
+  test('never quotes the password of a refused one', () => {
     expect(() => makeClient({ baseUrl: 'https://user:hunter2@api.test' })).toThrow(/^(?!.*hunter2)/s)
   })
 
-  it('may be plain http off loopback when that is asked for aloud', async () => {
+  test('may be plain http off loopback when that is asked for aloud', async () => {
     const fetch = scripted(json({}))
     await makeClient({ baseUrl: 'http://api.test', allowInsecureHttp: true, fetch }).me()
     expect(fetch.requests[0]?.url).toBe('http://api.test/api/oauth/v1/me')
@@ -59,20 +59,20 @@ describe('the base URL', () => {
 })
 
 describe('the query', () => {
-  it('leaves out undefined and null, keeps everything else, and repeats a list', async () => {
+  test('leaves out undefined and null, keeps everything else, and repeats a list', async () => {
     const fetch = scripted(json(page([])))
     const query = { limit: 5, after: undefined, before: null, q: '', zero: 0, no: false, tag: ['a', 'b'], none: [] }
     await makeClient({ fetch }).conversations.list(query)
     expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=5&q=&zero=0&no=false&tag=a&tag=b')
   })
 
-  it('has no question mark when there is nothing to ask', async () => {
+  test('has no question mark when there is nothing to ask', async () => {
     const fetch = scripted(json(page([])))
     await makeClient({ fetch }).conversations.list({ limit: undefined })
     expect(fetch.requests[0]?.url).toBe('https://api.test/api/oauth/v1/conversations')
   })
 
-  it('arrives as it was given, whatever characters it holds', async () => {
+  test('arrives as it was given, whatever characters it holds', async () => {
     const fetch = scripted(json(page([])))
     const { conversations } = makeClient({ fetch })
     await fc.assert(
@@ -91,7 +91,7 @@ describe('the query', () => {
     )
   })
 
-  it.each([
+  test.each([
     ['an object', {}],
     ['a date', new Date(0)],
     ['NaN', Number.NaN],
@@ -110,7 +110,7 @@ describe('the query', () => {
 })
 
 describe('a path parameter', () => {
-  it('arrives as one segment, whatever characters it holds', async () => {
+  test('arrives as one segment, whatever characters it holds', async () => {
     const fetch = scripted(json(item))
     const { members } = makeClient({ fetch })
     const ids = fc.oneof(
@@ -133,7 +133,7 @@ describe('a path parameter', () => {
     )
   })
 
-  it.each([
+  test.each([
     ['empty', ''],
     ['"."', '.'],
     ['".."', '..'],
@@ -172,25 +172,25 @@ const escapes = [
 ]
 
 describe('a path that could lead away', () => {
-  it.each(escapes)('is refused by defineOperation: %j', (path) => {
+  test.each(escapes)('is refused by defineOperation: %j', (path) => {
     const define = () => defineOperation({ id: 'x', method: 'GET', path: path as '/' })
     expect(define).toThrow(InvalidArgumentError)
   })
 
-  it.each(escapes)('is refused by request before anything is sent: %j', async (path) => {
+  test.each(escapes)('is refused by request before anything is sent: %j', async (path) => {
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).request('GET', path as '/'))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each(escapes)('is refused by call, also in an operation made by hand: %j', async (path) => {
+  test.each(escapes)('is refused by call, also in an operation made by hand: %j', async (path) => {
     const fetch = scripted(json({}))
     const operation = { id: 'x', method: 'GET', path: path as '/', envelope: 'any' } as const
     expect(await rejection(makeClient({ fetch }).call(operation))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('never reaches another origin, whatever the path', async () => {
+  test('never reaches another origin, whatever the path', async () => {
     const fetch = scripted(json({}))
     const client = makeClient({ baseUrl: 'https://api.test/prefix', fetch })
     const pieces = fc.constantFrom(
@@ -223,7 +223,7 @@ describe('a path that could lead away', () => {
 })
 
 describe('headers', () => {
-  it('carry the token, ask for JSON, and take those of client and call, the call first', async () => {
+  test('carry the token, ask for JSON, and take those of client and call, the call first', async () => {
     const fetch = scripted(json({}))
     await makeClient({ fetch, headers: { 'X-App': 'a', 'x-client': 'c' } }).me({ headers: { 'x-app': 'b' } })
     expect(Object.fromEntries(fetch.requests[0]?.headers ?? [])).toEqual({
@@ -235,7 +235,7 @@ describe('headers', () => {
     })
   })
 
-  it("leave out what is undefined, and keep the caller's own accept and user-agent", async () => {
+  test("leave out what is undefined, and keep the caller's own accept and user-agent", async () => {
     const fetch = scripted(json({}))
     const headers = { accept: 'application/vnd.test+json', 'user-agent': 'mine', 'x-none': undefined }
     await makeClient({ fetch, headers }).me({ headers: { 'x-other': undefined } })
@@ -244,7 +244,7 @@ describe('headers', () => {
     expect([sent?.has('x-none'), sent?.has('x-other')]).toEqual([false, false])
   })
 
-  it('name the application after the package and the runtime', async () => {
+  test('name the application after the package and the runtime', async () => {
     const fetch = scripted(json({}))
     const appInfo = { name: 'my-sync', version: '1.4.2', url: 'https://example.com/sync' }
     await makeClient({ fetch, appInfo }).me()
@@ -253,7 +253,7 @@ describe('headers', () => {
     )
   })
 
-  it('leave the user-agent to a browser', async () => {
+  test('leave the user-agent to a browser', async () => {
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
     onTestFinished(() => void vi.unstubAllGlobals())
     const fetch = scripted(json({}))
@@ -261,7 +261,7 @@ describe('headers', () => {
     expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
   })
 
-  it.each([
+  test.each([
     {},
     { name: 'a b' },
     { name: 'a\r\nx: y' },
@@ -273,7 +273,7 @@ describe('headers', () => {
     expect(() => makeClient({ appInfo: appInfo as never })).toThrow('`appInfo` cannot be written')
   })
 
-  it.each(['authorization', 'Authorization', 'AUTHORIZATION'])('refuse %s', async (name) => {
+  test.each(['authorization', 'Authorization', 'AUTHORIZATION'])('refuse %s', async (name) => {
     const headers = { [name]: 'Bearer other' }
     expect(() => makeClient({ headers })).toThrow('The `authorization` header is set by the client.')
     const fetch = scripted(json({}))
@@ -281,7 +281,7 @@ describe('headers', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each([
+  test.each([
     ['a value with a line break', { 'x-a': 'very\r\nsecret' }],
     ['a value that is not Latin', { 'x-a': 'very secret ✓' }],
     ['a name with a space', { 'x very secret': 'a' }],
@@ -289,7 +289,7 @@ describe('headers', () => {
     expect(() => makeClient({ headers })).toThrow(/^(?!.*secret).*header/s)
   })
 
-  it('may be a Headers object', async () => {
+  test('may be a Headers object', async () => {
     const fetch = scripted(json({}))
     await makeClient({ fetch, headers: new Headers({ 'x-app': 'a' }) as never }).me()
     expect(fetch.requests[0]?.headers.get('x-app')).toBe('a')
@@ -297,7 +297,7 @@ describe('headers', () => {
 })
 
 describe('the body', () => {
-  it('is JSON, with its content type', async () => {
+  test('is JSON, with its content type', async () => {
     const fetch = scripted(json(item))
     await makeClient({ fetch }).messages.create('c1', { body_html: '<p>ä</p>' })
     const [request] = fetch.requests
@@ -308,7 +308,7 @@ describe('the body', () => {
   const cycle: Record<string, unknown> = {}
   cycle.self = cycle
 
-  it.each([
+  test.each([
     ['a cycle', 'POST', cycle, 'body.self'],
     ['a bigint', 'POST', { id: 1n }, 'body.id'],
     ['a function', 'POST', () => 1, 'body'],
@@ -320,7 +320,7 @@ describe('the body', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('is checked by the schema of the operation, whose error names the field and never its value', async () => {
+  test('is checked by the schema of the operation, whose error names the field and never its value', async () => {
     const fetch = scripted(json(item))
     const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
     expect(String(error)).toContain('`body.body_html` of messages.create is invalid: expected string, received number.')
@@ -330,7 +330,7 @@ describe('the body', () => {
 })
 
 describe('options', () => {
-  it.each([
+  test.each([
     ['timeout', 0],
     ['timeout', -1],
     ['timeout', Number.NaN],
@@ -346,11 +346,11 @@ describe('options', () => {
     expect(() => makeClient({ [name]: value })).toThrow(expect.objectContaining({ argument: name }))
   })
 
-  it('must be there', () => {
+  test('must be there', () => {
     expect(() => new SupportWorkspace(undefined as never)).toThrow(InvalidArgumentError)
   })
 
-  it('of a call are checked before anything is sent', async () => {
+  test('of a call are checked before anything is sent', async () => {
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).me({ timeout: -1 }))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)

@@ -7,7 +7,7 @@ import {
   RequestError,
   ServerError,
 } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   brokenConnection,
   json,
@@ -72,31 +72,34 @@ describe('what is sent again', () => {
   ]
 
   describe.each(methods)('%s', (method) => {
-    it.each(always)('after %s', async (_, step) => {
+    test.each(always)('after %s', async (_, step) => {
       const { fetch, result } = call(method, step)
       await settle(result)
       expect(fetch.requests).toHaveLength(2)
     })
 
-    it.each(whereSafe)(`after %s ${method === 'GET' || method === 'DELETE' ? 'too' : 'it is not'}`, async (_, step) => {
-      const { fetch, result } = call(method, step)
-      if (method === 'GET' || method === 'DELETE') {
-        await settle(result)
-        expect(fetch.requests).toHaveLength(2)
-      } else {
-        expect(await settle(rejection(result))).toMatchObject({ outcome: 'unknown' })
-        expect(fetch.requests).toHaveLength(1)
-      }
-    })
+    test.each(whereSafe)(
+      `after %s ${method === 'GET' || method === 'DELETE' ? 'too' : 'it is not'}`,
+      async (_, step) => {
+        const { fetch, result } = call(method, step)
+        if (method === 'GET' || method === 'DELETE') {
+          await settle(result)
+          expect(fetch.requests).toHaveLength(2)
+        } else {
+          expect(await settle(rejection(result))).toMatchObject({ outcome: 'unknown' })
+          expect(fetch.requests).toHaveLength(1)
+        }
+      },
+    )
 
-    it.each(never)('after %s it is not', async (_, step) => {
+    test.each(never)('after %s it is not', async (_, step) => {
       const { fetch, result } = call(method, step)
       expect(await settle(rejection(result))).toBeInstanceOf(RequestError)
       expect(fetch.requests).toHaveLength(1)
     })
   })
 
-  it('is the body too, whole, at each attempt', async () => {
+  test('is the body too, whole, at each attempt', async () => {
     const fetch = scriptedPlatform(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
     await settle(makeClient().messages.create('c1', { body_html: '<p>Hi</p>' }))
     expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual(
@@ -106,7 +109,7 @@ describe('what is sent again', () => {
 })
 
 describe('maxRetries', () => {
-  it.each([
+  test.each([
     [undefined, undefined, 3],
     [0, undefined, 1],
     [1, undefined, 2],
@@ -128,17 +131,17 @@ describe('the wait between attempts', () => {
     return error.attempts.map(({ wait }) => wait)
   }
 
-  it('doubles from half a second to eight seconds at most, times a random number', async () => {
+  test('doubles from half a second to eight seconds at most, times a random number', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     expect(await waitsOf({ maxRetries: 7 })).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, undefined])
   })
 
-  it('may be nothing at all: the jitter is full', async () => {
+  test('may be nothing at all: the jitter is full', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     expect(await waitsOf({ maxRetries: 3 })).toEqual([0, 0, 0, undefined])
   })
 
-  it('is never longer than its bound, and spreads over the whole of it', async () => {
+  test('is never longer than its bound, and spreads over the whole of it', async () => {
     const firsts: number[] = []
     for (let run = 0; run < 300; run += 1) {
       const [first = 0, second = 0] = await waitsOf({})
@@ -150,7 +153,7 @@ describe('the wait between attempts', () => {
     expect(Math.max(...firsts)).toBeGreaterThan(400)
   })
 
-  it.each([
+  test.each([
     ['seconds', '2', 2_000],
     ['a fraction of a second', '1.5', 1_500],
     ['nothing', '0', 0],
@@ -167,13 +170,13 @@ describe('the wait between attempts', () => {
     ])
   })
 
-  it('is the backoff where Retry-After asks for less: six attempts never go out in a burst', async () => {
+  test('is the backoff where Retry-After asks for less: six attempts never go out in a burst', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     const down = refusal(503, 'down', { 'retry-after': '0' })
     expect(await waitsOf({ maxRetries: 5 }, down)).toEqual([250, 500, 1_000, 2_000, 4_000, undefined])
   })
 
-  it.each([
+  test.each([
     ['ratelimit-reset', '3', 3_000],
     ['ratelimit-reset', () => String(Date.now() / 1_000 + 4), 4_000],
     ['x-ratelimit-retry-after', '5', 5_000],
@@ -186,13 +189,13 @@ describe('the wait between attempts', () => {
     expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', { [name]: header }))).toEqual([expected, undefined])
   })
 
-  it('is what Retry-After asks for where a reset header is there too', async () => {
+  test('is what Retry-After asks for where a reset header is there too', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const headers = { 'retry-after': '2', 'x-ratelimit-reset': '50' }
     expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', headers))).toEqual([2_000, undefined])
   })
 
-  it.each(['', 'soon', '-5', '2030', '1e3', '0x10', 'NaN', '5, 7', 'Infinity', '5s', ' '])(
+  test.each(['', 'soon', '-5', '2030', '1e3', '0x10', 'NaN', '5, 7', 'Infinity', '5s', ' '])(
     'is not led astray by a Retry-After of %j',
     async (value) => {
       vi.spyOn(Math, 'random').mockReturnValue(0.5)
@@ -202,12 +205,12 @@ describe('the wait between attempts', () => {
     },
   )
 
-  it('does not depend on maxRetryAfter when the service asks for nothing', async () => {
+  test('does not depend on maxRetryAfter when the service asks for nothing', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     expect(await waitsOf({ maxRetryAfter: 1 })).toEqual([500, 1_000, undefined])
   })
 
-  it('holds for any header the service may send: bounded, or no second attempt', async () => {
+  test('holds for any header the service may send: bounded, or no second attempt', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.double().map(String), fc.date().map(String)), async (value) => {
         const header = value.replace(/[^\x20-\x7e]/g, '')
@@ -220,7 +223,7 @@ describe('the wait between attempts', () => {
 })
 
 describe('a Retry-After that is too long', () => {
-  it.each([
+  test.each([
     ['the cap', { maxRetryAfter: 5_000 }],
     ['the default cap', {}],
     ['the time that is left', { maxRetryAfter: 1e9, totalTimeout: 10_000 }],
@@ -233,7 +236,7 @@ describe('a Retry-After that is too long', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('ends a call that the service failed to serve too', async () => {
+  test('ends a call that the service failed to serve too', async () => {
     const fetch = scripted(refusal(503, 'down', { 'retry-after': '3600' }))
     const error = await rejection(makeClient({ fetch }).me())
     expect(error).toBeInstanceOf(ServerError)
@@ -241,7 +244,7 @@ describe('a Retry-After that is too long', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('is waited for when the caller allows any wait, also beyond what one timer can hold', async () => {
+  test('is waited for when the caller allows any wait, also beyond what one timer can hold', async () => {
     const month = 31 * 24 * 3_600
     const fetch = scripted(refusal(429, 'x', { 'retry-after': String(month) }), json({}))
     const limits = { maxRetryAfter: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY }
@@ -252,14 +255,14 @@ describe('a Retry-After that is too long', () => {
     expect(fetch.requests).toHaveLength(2)
   })
 
-  it('gives the seconds rounded up', async () => {
+  test('gives the seconds rounded up', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '61.2' }))
     expect(await rejection(makeClient({ fetch }).me())).toMatchObject({ retryAfter: 62 })
   })
 })
 
 describe('a Retry-After equal to the cap', () => {
-  it('is waited for', async () => {
+  test('is waited for', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '5' }), json({}))
     await settle(makeClient({ fetch, maxRetryAfter: 5_000 }).me())
     expect(fetch.requests).toHaveLength(2)
@@ -267,7 +270,7 @@ describe('a Retry-After equal to the cap', () => {
 })
 
 describe('a wall clock that jumps', () => {
-  it.each([-3_600_000, 3_600_000])('by %i ms neither holds a retry nor drops it', async (jump) => {
+  test.each([-3_600_000, 3_600_000])('by %i ms neither holds a retry nor drops it', async (jump) => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), () => json({}))
     const client = makeClient({ fetch })
     const first = client.me()
@@ -283,7 +286,7 @@ describe('a wall clock that jumps', () => {
 })
 
 describe('an abort inside onRetry', () => {
-  it.each([429, 503])('after a %i ends the call at once', async (status) => {
+  test.each([429, 503])('after a %i ends the call at once', async (status) => {
     const controller = new AbortController()
     const fetch = scripted(refusal(status, 'x', { 'retry-after': '10' }))
     const client = makeClient({ fetch, hooks: { onRetry: () => controller.abort('enough') } })
@@ -294,7 +297,7 @@ describe('an abort inside onRetry', () => {
 })
 
 describe('attempts', () => {
-  it('say when, how long, what came, and how long the client waited', async () => {
+  test('say when, how long, what came, and how long the client waited', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     const slow = async () => {
       await new Promise((resolve) => setTimeout(resolve, 30))
@@ -310,7 +313,7 @@ describe('attempts', () => {
     ] satisfies Attempt[])
   })
 
-  it('name the status of an answer that broke off', async () => {
+  test('name the status of an answer that broke off', async () => {
     const error = await rejection(makeClient({ fetch: scripted(() => new Response(brokenBody())), maxRetries: 0 }).me())
     expect(error).toBeInstanceOf(NetworkError)
     expect(error).toMatchObject({ attempts: [{ status: 200, error: 'NetworkError' }] })
@@ -318,7 +321,7 @@ describe('attempts', () => {
 })
 
 describe('the outcome over several attempts', () => {
-  it.each([
+  test.each([
     [
       'a DELETE that broke and then is not there is unknown',
       'DELETE',
@@ -358,7 +361,7 @@ describe('the outcome over several attempts', () => {
     expect(error).toMatchObject({ outcome })
   })
 
-  it('says in the hint of a repeated DELETE that it may have been applied', async () => {
+  test('says in the hint of a repeated DELETE that it may have been applied', async () => {
     const fetch = scripted(brokenConnection(), refusal(404, 'not_found'))
     const error = await settle(rejection(makeClient({ fetch }).messages.delete('c1', 'm1')))
     expect(error).toMatchObject({ name: 'NotFoundError', outcome: 'unknown' })

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { defineOperation, InvalidArgumentError, type Operation, type SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 
@@ -27,7 +27,7 @@ class Plain {
 }
 
 describe.each(senders)('a body of %s', (_, send) => {
-  it.each([
+  test.each([
     ['FormData', new FormData()],
     ['URLSearchParams', new URLSearchParams('secret=hunter2')],
     ['Blob', new Blob(['hunter2'])],
@@ -62,14 +62,14 @@ describe.each(senders)('a body of %s', (_, send) => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('with an invalid Date is refused, for JSON has none', async () => {
+  test('with an invalid Date is refused, for JSON has none', async () => {
     const { fetch, workspace } = open()
     const error = await rejection(send(workspace, { due: new Date(Number.NaN) } as never))
     expect(error).toMatchObject({ argument: 'body.due', message: expect.stringContaining('an invalid Date') })
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each([
+  test.each([
     ['a cycle', () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item }))],
     [
       'a getter that throws',
@@ -96,7 +96,7 @@ describe.each(senders)('a body of %s', (_, send) => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each([
+  test.each([
     ['a Date', { due: new Date(0) }, { due: '1970-01-01T00:00:00.000Z' }],
     ['an object with toJSON', { id: { toJSON: () => 'text', other: 1n } }, { id: 'text' }],
     ['a URL, which inherits toJSON', { link: new URL('https://a.test/b') }, { link: 'https://a.test/b' }],
@@ -115,7 +115,7 @@ describe.each(senders)('a body of %s', (_, send) => {
     expect(JSON.parse(JSON.stringify(body))).toEqual(expected)
   })
 
-  it('with a field called __proto__ is sent whole', async () => {
+  test('with a field called __proto__ is sent whole', async () => {
     const { fetch, workspace } = open()
     await send(workspace, JSON.parse('{"__proto__":{"a":1},"b":2}') as never)
     expect(await fetch.requests[0]?.text()).toBe('{"__proto__":{"a":1},"b":2}')
@@ -150,7 +150,7 @@ test("a schema of the caller's own checks a copy, Dates included, and cannot smu
 })
 
 describe('the arguments of a call', () => {
-  it('are read when it is made: body, path, query, headers and the undocumented ones', async () => {
+  test('are read when it is made: body, path, query, headers and the undocumented ones', async () => {
     const { fetch, workspace } = open()
     const input = { path: { id: 'a' }, query: { tag: ['a'] }, body: { deep: { list: ['a'] } } }
     const options = { headers: { 'x-probe': 'a' }, extraQuery: { extra: ['a'] }, extraBody: { extra: { is: 'a' } } }
@@ -168,7 +168,7 @@ describe('the arguments of a call', () => {
     expect(await request?.json()).toEqual({ deep: { list: ['a'] }, extra: { is: 'a' } })
   })
 
-  it('may be one object in a loop, changed from call to call', async () => {
+  test('may be one object in a loop, changed from call to call', async () => {
     const { fetch, workspace } = open()
     const body = { body_html: '' }
     const calls = ['1', '2', '3'].map((text) => {
@@ -183,7 +183,7 @@ describe('the arguments of a call', () => {
     ])
   })
 
-  it('of a list are those of the moment when it was called, on every page', async () => {
+  test('of a list are those of the moment when it was called, on every page', async () => {
     const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
     const query = { limit: 2 }
     const options = { headers: { 'x-probe': 'a' }, extraQuery: { status: ['open'] }, maxItems: 5 }
@@ -205,7 +205,7 @@ describe('the arguments of a call', () => {
 })
 
 describe('extraQuery and extraBody', () => {
-  it('are added to what is documented', async () => {
+  test('are added to what is documented', async () => {
     const { fetch, workspace } = open()
     await workspace.contacts.create({ email: 'a@b.c' }, { extraBody: { vip: true }, extraQuery: { notify: false } })
     await workspace.call(ownOperation, {}, { extraBody: { vip: true } })
@@ -214,7 +214,7 @@ describe('extraQuery and extraBody', () => {
     expect(await fetch.requests[1]?.json()).toEqual({ vip: true })
   })
 
-  it.each([
+  test.each([
     ['extraBody.email', { extraBody: { email: 'x@y.z' } }],
     ['extraBody.file', { extraBody: { file: new Map() } }],
     ['extraBody', { extraBody: new FormData() }],
@@ -229,7 +229,7 @@ describe('extraQuery and extraBody', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('are refused where there is no place for them', async () => {
+  test('are refused where there is no place for them', async () => {
     const { fetch, workspace } = open()
     for (const [call, argument] of [
       [workspace.conversations.list({}, { extraQuery: { after: 'a' } }), 'extraQuery.after'],
@@ -242,7 +242,7 @@ describe('extraQuery and extraBody', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('may stand in for a query parameter that is left out', async () => {
+  test('may stand in for a query parameter that is left out', async () => {
     const { fetch, workspace } = open()
     await workspace.conversations.list({ limit: null }, { extraQuery: { limit: 7 } })
     expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=7')
@@ -282,7 +282,7 @@ describe('a bad argument', () => {
     ),
   ]
 
-  it.each(bad)('rejects, and is never thrown: %s', async (_, call) => {
+  test.each(bad)('rejects, and is never thrown: %s', async (_, call) => {
     const { fetch, workspace } = open()
     let result: PromiseLike<unknown> | undefined
     expect(() => {
@@ -293,7 +293,7 @@ describe('a bad argument', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('of a list rejects wherever the list is used', async () => {
+  test('of a list rejects wherever the list is used', async () => {
     const list = open().workspace.conversations.list({ limit: 0 })
     const uses = [
       list,
@@ -306,12 +306,12 @@ describe('a bad argument', () => {
     for (const use of uses) expect(await rejection(use)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it('that is an option in the query of a list says where it belongs', async () => {
+  test('that is an option in the query of a list says where it belongs', async () => {
     const error = await rejection(open().workspace.conversations.list({ limit: 5, maxItems: 10 } as never))
     expect(error).toMatchObject({ argument: 'maxItems', hint: expect.stringContaining('Pass it in the options') })
   })
 
-  it('is none where an operation of your own documents the parameter', async () => {
+  test('is none where an operation of your own documents the parameter', async () => {
     const { fetch, workspace } = open()
     const sorted = defineOperation({
       id: 'tags.sorted',

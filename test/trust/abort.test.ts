@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
 import { answer, answerJson, startRawServer } from '../helpers/raw-server.ts'
@@ -30,7 +30,7 @@ const stages: [string, () => Options][] = [
 ]
 
 describe('an abort', () => {
-  it.each(stages)('during %s rejects at once with the very reason, and leaves no listener', async (_, options) => {
+  test.each(stages)('during %s rejects at once with the very reason, and leaves no listener', async (_, options) => {
     const counting = countingSignal()
     const result = rejection(makeClient(options()).me({ signal: counting.signal }))
     await settle()
@@ -41,7 +41,7 @@ describe('an abort', () => {
     expect(counting.listeners).toBe(0)
   })
 
-  it.each([
+  test.each([
     ['an error', new Error('mine')],
     ['a string', 'mine'],
     ['null', null],
@@ -53,7 +53,7 @@ describe('an abort', () => {
     await expect(result.then(undefined, (error: unknown) => ({ error }))).resolves.toEqual({ error: reason })
   })
 
-  it('without a reason rejects with the AbortError of the platform', async () => {
+  test('without a reason rejects with the AbortError of the platform', async () => {
     const controller = new AbortController()
     const result = rejection(makeClient({ fetch: scripted(forever) }).me({ signal: controller.signal }))
     controller.abort()
@@ -61,7 +61,7 @@ describe('an abort', () => {
     expect(await result).toMatchObject({ name: 'AbortError' })
   })
 
-  it('that came before the call sends nothing and asks for no token', async () => {
+  test('that came before the call sends nothing and asks for no token', async () => {
     const fetch = scripted(json({}))
     let asked = 0
     const client = makeClient({
@@ -76,7 +76,7 @@ describe('an abort', () => {
     expect([fetch.requests.length, asked]).toEqual([0, 0])
   })
 
-  it('that comes after the call changes nothing', async () => {
+  test('that comes after the call changes nothing', async () => {
     const counting = countingSignal()
     const result = makeClient({ fetch: scripted(json({ id: 1 })) }).me({ signal: counting.signal })
     expect(await result).toEqual({ id: 1 })
@@ -84,7 +84,7 @@ describe('an abort', () => {
     expect(await result).toEqual({ id: 1 })
   })
 
-  it.each([
+  test.each([
     ['the headers', ''],
     ['the body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"data"'],
     ['the body of an error', 'HTTP/1.1 500 Oops\r\ncontent-length: 1000\r\n\r\n{"error"'],
@@ -111,7 +111,7 @@ describe('an abort', () => {
 })
 
 describe('one signal over thousands of calls', () => {
-  it('has no listener left, and never more than there are calls at a time', async () => {
+  test('has no listener left, and never more than there are calls at a time', async () => {
     const counting = countingSignal()
     await using server = await startRawServer({
       onRequest(request) {
@@ -144,7 +144,7 @@ describe('one signal over thousands of calls', () => {
     expect(resources().timers).toBeLessThanOrEqual(before.timers)
   })
 
-  it('has no listener left by lists that were left early', async () => {
+  test('has no listener left by lists that were left early', async () => {
     const counting = countingSignal()
     const fetch = scripted((request) => {
       const after = Number(new URL(request.url).searchParams.get('after') ?? 0)

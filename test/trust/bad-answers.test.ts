@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
 import {
   answer,
@@ -25,7 +25,7 @@ async function serve(
 const html = '<!doctype html><title>Sign in</title>'
 
 describe('an answer with status 200 that is no answer', () => {
-  it.each([
+  test.each([
     ['JSON that is cut short', { body: '{"data":{"id":"1"' }, 'not-json', 'the body is not JSON'],
     ['HTML', { body: html, headers: { 'content-type': 'text/html' } }, 'not-json', 'the body is not JSON'],
     ['nothing', {}, 'not-json', 'the body is empty'],
@@ -50,7 +50,7 @@ describe('an answer with status 200 that is no answer', () => {
     expect(error).toMatchObject({ reason, status: 200, outcome: 'unknown', message: expect.stringContaining(words) })
   })
 
-  it.each([
+  test.each([
     ['data that is an object', '{"data":{}}', '`data` is not an array but object'],
     ['data that is missing', '{"page_metadata":{}}', 'the body has no `data`'],
     ['data that is null', '{"data":null}', '`data` is not an array but null'],
@@ -65,7 +65,7 @@ describe('an answer with status 200 that is no answer', () => {
     expect(error).toMatchObject({ reason: 'envelope', message: expect.stringContaining(words) })
   })
 
-  it.each([
+  test.each([
     ['an error body', '{"error":"invalid_token","error_description":"Revoked."}'],
     ['HTML', html],
     ['a text', '"ok"'],
@@ -76,7 +76,7 @@ describe('an answer with status 200 that is no answer', () => {
     expect(await rejection(client.me())).toBeInstanceOf(UnexpectedResponseError)
   })
 
-  it.each([
+  test.each([
     ['an error body', '{"error":"forbidden"}'],
     ['HTML, as of a login page in between', html],
   ])('is no success of a delete: %s', async (_, body) => {
@@ -89,7 +89,7 @@ describe('an answer with status 200 that is no answer', () => {
 })
 
 describe('an answer that is odd and good', () => {
-  it.each([
+  test.each([
     ['of another content type', { headers: { 'content-type': 'text/plain' } }],
     ['without a content type', { headers: { 'content-type': '' } }],
     ['with an odd charset', { headers: { 'content-type': 'application/json; charset=latin1' } }],
@@ -101,13 +101,13 @@ describe('an answer that is odd and good', () => {
     expect(await client.members.get('1')).toEqual({ id: 'ä' })
   })
 
-  it('is data after a byte order mark', async () => {
+  test('is data after a byte order mark', async () => {
     const { server, client } = await serve({ body: '\ufeff{"data":{"id":"1"}}' })
     await using _server = server
     expect(await client.members.get('1')).toEqual({ id: '1' })
   })
 
-  it('is data however it is split, also in the middle of a letter', async () => {
+  test('is data however it is split, also in the middle of a letter', async () => {
     const { server, client } = await serve(async ({ socket }) => {
       for (const byte of rawAnswer({ body: '{"data":{"id":"ä€😀"}}' })) {
         await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve))
@@ -117,7 +117,7 @@ describe('an answer that is odd and good', () => {
     expect(await client.members.get('1')).toEqual({ id: 'ä€😀' })
   })
 
-  it('is data after answers with status 102 and 103', async () => {
+  test('is data after answers with status 102 and 103', async () => {
     const { server, client } = await serve(({ socket }) => {
       socket.write('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')
       answerJson({ socket }, { data: { id: '1' } })
@@ -126,14 +126,14 @@ describe('an answer that is odd and good', () => {
     expect(await client.members.get('1')).toEqual({ id: '1' })
   })
 
-  it.each([200, 201, 202, 204, 205])('is nothing, with status %i, where nothing was asked for', async (status) => {
+  test.each([200, 201, 202, 204, 205])('is nothing, with status %i, where nothing was asked for', async (status) => {
     const { server, client } = await serve({ status, contentLength: status === 204 ? null : 0 })
     await using _server = server
     expect(await client.messages.delete('c1', 'm1')).toBeUndefined()
     expect(await client.request('DELETE', '/x')).toBeUndefined()
   })
 
-  it('is a success of a delete with any other JSON', async () => {
+  test('is a success of a delete with any other JSON', async () => {
     const { server, client } = await serve({ body: '{"data":{"deleted":true}}' })
     await using _server = server
     expect(await client.messages.delete('c1', 'm1')).toBeUndefined()
@@ -141,7 +141,7 @@ describe('an answer that is odd and good', () => {
 })
 
 describe('an answer that means harm', () => {
-  it('changes no prototype', async () => {
+  test('changes no prototype', async () => {
     const body = '{"data":{"id":"1","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}'
     for (const validation of ['observe', 'strict', 'off'] as const) {
       const { server, client } = await serve({ body }, { validation, onDrift: () => {} })
@@ -153,7 +153,7 @@ describe('an answer that means harm', () => {
     }
   })
 
-  it('with a __proto__ in page_metadata or in an error changes nothing either', async () => {
+  test('with a __proto__ in page_metadata or in an error changes nothing either', async () => {
     const { server, client } = await serve({ body: '{"data":[],"page_metadata":{"__proto__":{"after":"x"}}}' })
     await using _server = server
     expect(await client.conversations.list()).toEqual({ data: [], after: null, before: null })
@@ -162,7 +162,7 @@ describe('an answer that means harm', () => {
     expect(await rejection(failing.client.me())).toMatchObject({ name: 'BadRequestError', code: '__proto__' })
   })
 
-  it.each(['observe', 'strict', 'off'] as const)(
+  test.each(['observe', 'strict', 'off'] as const)(
     'is nested 100,000 deep: data, with validation %s',
     async (validation) => {
       const depth = 100_000
@@ -179,7 +179,7 @@ describe('an answer that means harm', () => {
     },
   )
 
-  it('is too long: the client stops reading at maxResponseBytes', async () => {
+  test('is too long: the client stops reading at maxResponseBytes', async () => {
     const megabyte = Buffer.alloc(1_048_576, ' ')
     let written = 0
     const { server, client } = await serve(
@@ -203,7 +203,7 @@ describe('an answer that means harm', () => {
     expect(written).toBeLessThan(50)
   })
 
-  it('is small and becomes too long when it is decompressed', async () => {
+  test('is small and becomes too long when it is decompressed', async () => {
     const body = gzipSync(Buffer.alloc(50_000_000, ' '))
     expect(body.length).toBeLessThan(60_000)
     const { server, client } = await serve(
@@ -214,21 +214,21 @@ describe('an answer that means harm', () => {
     expect(await rejection(client.members.list())).toMatchObject({ reason: 'too-large' })
   })
 
-  it('is an error of 50 MB: its status is told, and no more of it is read than an error needs', async () => {
+  test('is an error of 50 MB: its status is told, and no more of it is read than an error needs', async () => {
     const { server, client } = await serve({ status: 404, body: Buffer.alloc(50_000_000, ' ') })
     await using _server = server
     expect(await rejection(client.me())).toMatchObject({ name: 'NotFoundError', code: undefined })
     await server.idle()
   })
 
-  it('is as long as it may be: data', async () => {
+  test('is as long as it may be: data', async () => {
     const body = '{"data":{"id":"1"}}'
     const { server, client } = await serve({ body }, { maxResponseBytes: body.length })
     await using _server = server
     expect(await client.members.get('1')).toEqual({ id: '1' })
   })
 
-  it.each([
+  test.each([
     ['more than it promised', 5],
     ['less than it promised', 500],
   ])('has %s: an error, not half the data', async (_, contentLength) => {
@@ -243,7 +243,7 @@ describe('an answer that means harm', () => {
     })
   })
 
-  it.each([
+  test.each([
     ['no HTTP at all', 'hello there\r\n\r\n'],
     ['a broken header', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
     ['an impossible status', 'HTTP/1.1 99999 OK\r\ncontent-length: 0\r\n\r\n'],
@@ -263,7 +263,7 @@ describe('an answer that means harm', () => {
 })
 
 describe('an answer with status 304 or 300', () => {
-  it.each([304, 300])('%i is an error of its own, not a redirect', async (status) => {
+  test.each([304, 300])('%i is an error of its own, not a redirect', async (status) => {
     const { server, client } = await serve({ status, contentLength: status === 304 ? null : 0 })
     await using _server = server
     expect(await rejection(client.me())).toMatchObject({ name: 'ApiError', status, outcome: 'unknown' })

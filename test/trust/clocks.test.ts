@@ -1,5 +1,5 @@
 import { ApiError, type RequestError, TimeoutError } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
 
 beforeEach(() => {
@@ -43,7 +43,7 @@ const stalls: [string, () => Parameters<typeof makeClient>[0], boolean][] = [
 ]
 
 describe('timeout', () => {
-  it.each(stalls)('ends an attempt that waits for %s', async (_, options, sent) => {
+  test.each(stalls)('ends an attempt that waits for %s', async (_, options, sent) => {
     const result = rejection(makeClient({ ...options(), timeout: 1_000, maxRetries: 0 }).me())
     await vi.advanceTimersByTimeAsync(999)
     expect(vi.getTimerCount()).toBeGreaterThan(0)
@@ -58,7 +58,7 @@ describe('timeout', () => {
     })
   })
 
-  it('is that of one attempt: each has its own, and a read is tried again', async () => {
+  test('is that of one attempt: each has its own, and a read is tried again', async () => {
     const fetch = scripted(forever, forever, json({ id: 1 }))
     const result = makeClient({ fetch, timeout: 1_000 }).me()
     // A wait of nothing still takes a timer 1 ms.
@@ -67,7 +67,7 @@ describe('timeout', () => {
     expect(fetch.requests).toHaveLength(3)
   })
 
-  it('does not send a write again that may have arrived', async () => {
+  test('does not send a write again that may have arrived', async () => {
     const fetch = scripted(forever)
     const result = rejection(makeClient({ fetch, timeout: 1_000 }).messages.create('c1', { body_html: 'x' }))
     await vi.advanceTimersByTimeAsync(1_000)
@@ -75,7 +75,7 @@ describe('timeout', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('leaves the status of an error whose body stalls', async () => {
+  test('leaves the status of an error whose body stalls', async () => {
     const slow = drip(10, 404)
     const result = rejection(makeClient({ fetch: scripted(() => slow.response), timeout: 1_000 }).me())
     await vi.advanceTimersByTimeAsync(1_000)
@@ -83,7 +83,7 @@ describe('timeout', () => {
     expect(slow.cancelled).toBe(true)
   })
 
-  it('of the call goes before that of the client', async () => {
+  test('of the call goes before that of the client', async () => {
     const result = rejection(
       makeClient({ fetch: scripted(forever), timeout: 1_000 }).me({ timeout: 10, maxRetries: 0 }),
     )
@@ -91,7 +91,7 @@ describe('timeout', () => {
     expect(await result).toMatchObject({ timeout: 10 })
   })
 
-  it('lets go of a body that drips, and of an answer that comes too late', async () => {
+  test('lets go of a body that drips, and of an answer that comes too late', async () => {
     const slow = drip(10)
     const late = drip(10)
     let answerLate = (_response: Response): void => {}
@@ -112,7 +112,7 @@ describe('timeout', () => {
     expect(late.cancelled).toBe(true)
   })
 
-  it('is 30 seconds by default, and Infinity is none', async () => {
+  test('is 30 seconds by default, and Infinity is none', async () => {
     const byDefault = rejection(makeClient({ fetch: scripted(forever), maxRetries: 0 }).me())
     await vi.advanceTimersByTimeAsync(30_000)
     expect(await byDefault).toMatchObject({ timeout: 30_000, limit: 'attempt' })
@@ -124,7 +124,7 @@ describe('timeout', () => {
 })
 
 describe('totalTimeout', () => {
-  it.each(stalls)('ends a call that waits for %s', async (_, options, sent) => {
+  test.each(stalls)('ends a call that waits for %s', async (_, options, sent) => {
     const result = rejection(makeClient({ ...options(), totalTimeout: 1_000 }).me())
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await result).toMatchObject({
@@ -135,7 +135,7 @@ describe('totalTimeout', () => {
     })
   })
 
-  it('spans all attempts of a call', async () => {
+  test('spans all attempts of a call', async () => {
     const fetch = scripted(forever)
     const client = makeClient({ fetch, timeout: 1_000, totalTimeout: 2_500, maxRetries: 10 })
     const result = rejection(client.me())
@@ -145,20 +145,20 @@ describe('totalTimeout', () => {
     expect(error.attempts.map(({ duration }) => duration)).toEqual([1_000, 1_000, 498])
   })
 
-  it('is no wait for nothing: a retry that would come too late is not waited for', async () => {
+  test('is no wait for nothing: a retry that would come too late is not waited for', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     const fetch = scripted(refusal(503, 'down'))
     expect(await rejection(makeClient({ fetch, totalTimeout: 400 }).me())).toMatchObject({ name: 'ServerError' })
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('leaves the status of an error whose body stalls', async () => {
+  test('leaves the status of an error whose body stalls', async () => {
     const result = rejection(makeClient({ fetch: scripted(() => drip(10, 500).response), totalTimeout: 1_000 }).me())
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await result).toMatchObject({ name: 'ServerError', status: 500, outcome: 'unknown' })
   })
 
-  it('counts for each page of a list', async () => {
+  test('counts for each page of a list', async () => {
     const slow =
       (body: unknown): Step =>
       async () => {
@@ -171,7 +171,7 @@ describe('totalTimeout', () => {
     expect(await result).toHaveLength(3)
   })
 
-  it('ends a schema of your own that never comes to an end', async () => {
+  test('ends a schema of your own that never comes to an end', async () => {
     const never = { '~standard': { version: 1, vendor: 'own', validate: forever } } as const
     const client = makeClient({ fetch: scripted(json({ data: { id: '1' } })), totalTimeout: 1_000, maxRetries: 0 })
     const before = rejection(client.call({ id: 'x', method: 'POST', path: '/x', body: never }, { body: 1 as never }))
@@ -181,7 +181,7 @@ describe('totalTimeout', () => {
     expect(await after).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
   })
 
-  it('ends an onInvalidToken that never comes to an end: the 401 is told', async () => {
+  test('ends an onInvalidToken that never comes to an end: the 401 is told', async () => {
     const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: forever }
     const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken, totalTimeout: 1_000 })
     const result = rejection(client.me())
@@ -189,19 +189,19 @@ describe('totalTimeout', () => {
     expect(await result).toMatchObject({ name: 'AuthenticationError', status: 401 })
   })
 
-  it('may be longer than a timer can hold', async () => {
+  test('may be longer than a timer can hold', async () => {
     const client = makeClient({ fetch: scripted(json({ id: 1 })), timeout: 1e12, totalTimeout: 1e12 })
     expect(await client.me()).toEqual({ id: 1 })
   })
 })
 
 describe('a call that ends well', () => {
-  it('leaves no timer', async () => {
+  test('leaves no timer', async () => {
     await makeClient({ fetch: scripted(refusal(429, 'x', { 'retry-after': '0' }), json({})) }).me()
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('takes an error for what it is, not for a time limit', async () => {
+  test('takes an error for what it is, not for a time limit', async () => {
     expect(await rejection(makeClient({ fetch: scripted(refusal(400, 'x')) }).me())).toBeInstanceOf(ApiError)
   })
 })

@@ -1,5 +1,5 @@
 import { PaginationError, type RequestError, type SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, page, refusal, rejection, type Step, scripted, token } from '../helpers/client.ts'
 import { encodedForms } from '../helpers/encoded-forms.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
@@ -18,7 +18,7 @@ function expectNoToken(value: unknown): void {
 }
 
 describe('the walk that looks for tokens', () => {
-  it.each([
+  test.each([
     ['a field', { field: token }],
     ['a hidden field', Object.defineProperty({}, 'hidden', { value: { deep: token } })],
     ['a symbol', { [Symbol('x')]: token }],
@@ -139,7 +139,7 @@ function waysToFail(
 }
 
 describe.each(tokens)('with the token %s', (secret) => {
-  it.each(waysToFail(secret))('no form of what comes of %s holds it', async (_, steps, call) => {
+  test.each(waysToFail(secret))('no form of what comes of %s holds it', async (_, steps, call) => {
     const events: unknown[] = []
     const keep = (event: unknown) => void events.push(event)
     const printed = (['log', 'info', 'warn', 'error', 'debug'] as const).map((name) => vi.spyOn(console, name))
@@ -169,7 +169,7 @@ describe.each(tokens)('with the token %s', (secret) => {
 })
 
 describe('no form holds the token of', () => {
-  it.each(
+  test.each(
     tokens.flatMap(
       (secret) =>
         [
@@ -197,7 +197,7 @@ describe('no form holds the token of', () => {
     await pages.return()
   })
 
-  it('a client that refuses its options', () => {
+  test('a client that refuses its options', () => {
     for (const secret of [`${token}\r\n`, `${token} `, `${token}ä`]) {
       let thrown: unknown
       try {
@@ -210,11 +210,11 @@ describe('no form holds the token of', () => {
     }
   })
 
-  it('a provider that gives what cannot be sent', async () => {
+  test('a provider that gives what cannot be sent', async () => {
     expectNoToken(await rejection(makeClient({ accessToken: () => `${token}\n`, fetch: scripted(json({})) }).me()))
   })
 
-  it('a list whose cursor comes again', async () => {
+  test('a list whose cursor comes again', async () => {
     const error = await rejection(
       makeClient({ fetch: scripted(json(page([], 'a'))) })
         .conversations.list()
@@ -226,13 +226,13 @@ describe('no form holds the token of', () => {
 })
 
 describe('an error', () => {
-  it('keeps no cookie of the service', async () => {
+  test('keeps no cookie of the service', async () => {
     const fetch = scripted(refusal(401, 'invalid_token', { 'set-cookie': 'session=cookie-secret' }))
     const forms = printedForms(await rejection(makeClient({ fetch }).me()))
     expect(forms.join('\n')).not.toContain('cookie-secret')
   })
 
-  it('keeps neither the query nor the body of the request', async () => {
+  test('keeps neither the query nor the body of the request', async () => {
     const fetch = scripted(() => {
       throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
     })

@@ -1,5 +1,5 @@
 import { RequestError } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeClient, rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { type EffectsServer, type Fault, faults, startEffectsServer } from '../helpers/effects-server.ts'
 import { Random } from '../helpers/random.ts'
@@ -21,7 +21,7 @@ function client({ server, fetch }: EffectsServer) {
 }
 
 describe('a write', () => {
-  it.each([
+  test.each([
     ['refused connection', 'not-sent', 0, 'NetworkError'],
     ['drop before reading', 'unknown', 0, 'NetworkError'],
     ['drop after reading', 'unknown', 0, 'NetworkError'],
@@ -50,7 +50,7 @@ describe('a write', () => {
     },
   )
 
-  it('that meets a reset while it connects is told as not sent or as unknown: either is true', async () => {
+  test('that meets a reset while it connects is told as not sent or as unknown: either is true', async () => {
     await using server = await startEffectsServer()
     server.plan('reset before reading')
     const error = await rejection(client(server).messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
@@ -59,7 +59,7 @@ describe('a write', () => {
   })
 
   const certain = faults.filter((fault) => fault !== 'reset before reading')
-  it.each(certain)('that met a %s is sent again only where it cannot have arrived', async (fault) => {
+  test.each(certain)('that met a %s is sent again only where it cannot have arrived', async (fault) => {
     await using server = await startEffectsServer()
     server.plan(fault)
     const repeats = fault === 'refused connection' || fault === '429'
@@ -72,7 +72,7 @@ describe('a write', () => {
 })
 
 describe('a delete', () => {
-  it('that took effect in an answer that was lost, and then is not there, is told as unknown', async () => {
+  test('that took effect in an answer that was lost, and then is not there, is told as unknown', async () => {
     let there = true
     await using server = await startRawServer({
       onRequest(request) {
@@ -94,7 +94,7 @@ describe('a delete', () => {
 })
 
 describe('over thousands of runs', () => {
-  it.each([
+  test.each([
     ['create', 2_000, 1],
     ['delete', 1_000, 2],
   ] as const)(
@@ -140,7 +140,7 @@ describe('over thousands of runs', () => {
 })
 
 describe('the connections', () => {
-  it('are kept through hundreds of failed answers: no body is left unread', async () => {
+  test('are kept through hundreds of failed answers: no body is left unread', async () => {
     const statuses = [400, 401, 403, 404, 422, 429, 500, 503]
     await using server = await startRawServer({
       onRequest(request) {
@@ -157,7 +157,7 @@ describe('the connections', () => {
     expect(server.connections).toBeLessThanOrEqual(3)
   })
 
-  it('are closed when the response is not read to its end', async () => {
+  test('are closed when the response is not read to its end', async () => {
     let closed = 0
     await using server = await startRawServer({
       onRequest(request) {

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
 import { answer, answerJson, type RawRequest, type RawServer, startRawServer } from '../helpers/raw-server.ts'
@@ -46,7 +46,7 @@ async function manyTurns(): Promise<void> {
 }
 
 describe('the page ahead', () => {
-  it('is asked for while the caller works, from the second page on, and never two ahead', async () => {
+  test('is asked for while the caller works, from the second page on, and never two ahead', async () => {
     const { server, asked, requests } = await startBook()
     await using _ = server
     const expected = [1, 3, 4, 5, 5]
@@ -61,7 +61,7 @@ describe('the page ahead', () => {
     expect(number).toBe(5)
   })
 
-  it('is asked for before the items of this one are used up', async () => {
+  test('is asked for before the items of this one are used up', async () => {
     const { server, requests } = await startBook()
     await using _ = server
     for await (const { id } of client(server).conversations.list()) {
@@ -70,7 +70,7 @@ describe('the page ahead', () => {
     expect(server.requests).toHaveLength(5)
   })
 
-  it('is not asked for with prefetch: false', async () => {
+  test('is not asked for with prefetch: false', async () => {
     const { server, asked } = await startBook()
     await using _ = server
     let number = 0
@@ -82,14 +82,14 @@ describe('the page ahead', () => {
     expect(number).toBe(5)
   })
 
-  it('is not asked for beyond maxItems', async () => {
+  test('is not asked for beyond maxItems', async () => {
     const { server, asked } = await startBook()
     await using _ = server
     for await (const _item of client(server).conversations.list({}, { maxItems: 4 })) await manyTurns()
     expect(asked()).toEqual([1, 2])
   })
 
-  it('is given up when the caller leaves the loop: the server sees its connection close', async () => {
+  test('is given up when the caller leaves the loop: the server sees its connection close', async () => {
     const { server, requests } = await startBook((number) => number === 3)
     await using _ = server
     for await (const { id } of client(server).conversations.list()) {
@@ -102,7 +102,7 @@ describe('the page ahead', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('is given up when the caller throws out of the loop', async () => {
+  test('is given up when the caller throws out of the loop', async () => {
     const { server, requests } = await startBook((number) => number === 3)
     await using _ = server
     const loop = async () => {
@@ -117,7 +117,7 @@ describe('the page ahead', () => {
     if (!request?.socket.closed) await new Promise((resolve) => request?.socket.once('close', resolve))
   })
 
-  it('tells its error only when it is reached, and never as an unhandled rejection', async () => {
+  test('tells its error only when it is reached, and never as an unhandled rejection', async () => {
     const { server, requests } = await startBook(() => false, 3)
     await using _ = server
     const unhandled: unknown[] = []
@@ -150,7 +150,7 @@ describe('the page ahead', () => {
     }
   })
 
-  it('ends with the signal of the caller, whose reason comes out', async () => {
+  test('ends with the signal of the caller, whose reason comes out', async () => {
     const { server, requests } = await startBook((number) => number === 3)
     await using _ = server
     const controller = new AbortController()
@@ -179,7 +179,7 @@ describe('the page ahead', () => {
     })
   }
 
-  it.each([
+  test.each([
     ['a 503', refusal(503, 'busy')],
     ['a 408', refusal(408, 'slow')],
     ['a broken connection', brokenConnection()],
@@ -194,7 +194,7 @@ describe('the page ahead', () => {
     expect(fetch.requests).toHaveLength(6)
   })
 
-  it('is not fetched again after a failure that would come again, nor without prefetch', async () => {
+  test('is not fetched again after a failure that would come again, nor without prefetch', async () => {
     for (const [failure, prefetch] of [
       [refusal(403, 'forbidden'), true],
       [refusal(503, 'busy'), false],
@@ -206,7 +206,7 @@ describe('the page ahead', () => {
     }
   })
 
-  it('leaves no listener on the signal once it has come, also when the loop is never resumed', async () => {
+  test('leaves no listener on the signal once it has come, also when the loop is never resumed', async () => {
     const { server, requests, release } = await startBook((number) => number === 3)
     await using _ = server
     const counting = countingSignal()

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { RateLimitError, RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { type Fault, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CountingSignal, countingSignal } from '../helpers/counting-signal.ts'
 import { Random } from '../helpers/random.ts'
 
@@ -47,7 +47,7 @@ afterEach(() => {
   Math.random = platformRandom
 })
 
-it(
+test(
   `${seconds} s of mixed calls under random faults double, lose and leak nothing`,
   async () => {
     // What is loaded and cached on first use is no leak.

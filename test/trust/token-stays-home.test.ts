@@ -1,5 +1,5 @@
 import { UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { json, makeClient, rejection, scripted, token } from '../helpers/client.ts'
 import { answer, answerJson, closedPort, startRawServer } from '../helpers/raw-server.ts'
 
@@ -23,7 +23,7 @@ async function startPair(location: (home: string, evil: string) => string, statu
 const statuses = [301, 302, 303, 307, 308]
 
 describe('a redirect', () => {
-  it.each(statuses)('with %i to another origin is refused, and that origin hears nothing', async (status) => {
+  test.each(statuses)('with %i to another origin is refused, and that origin hears nothing', async (status) => {
     await using pair = await startPair((_, evil) => `${evil}/api`, status)
     const { evil, home } = pair
     const client = makeClient({ baseUrl: home.url })
@@ -44,13 +44,13 @@ describe('a redirect', () => {
     expect(evil.connections).toBe(0)
   })
 
-  it.each(statuses)('with %i on the same origin is refused too', async (status) => {
+  test.each(statuses)('with %i on the same origin is refused too', async (status) => {
     await using pair = await startPair((home) => `${home}/elsewhere`, status)
     expect(await rejection(makeClient({ baseUrl: pair.home.url }).me())).toMatchObject({ reason: 'redirect' })
     expect(pair.home.requests).toHaveLength(1)
   })
 
-  it.each([
+  test.each([
     ['without a location', {}],
     ['to nowhere', { location: '::::' }],
     ['in a loop', { location: '/api/oauth/v1/me' }],
@@ -60,7 +60,7 @@ describe('a redirect', () => {
     expect(home.requests).toHaveLength(1)
   })
 
-  it('that a browser hides, or that a fetch of your own has followed, is refused', async () => {
+  test('that a browser hides, or that a fetch of your own has followed, is refused', async () => {
     const hidden = Object.defineProperties(new Response(), { type: { value: 'opaqueredirect' }, status: { value: 0 } })
     const followed = Object.defineProperty(json({ data: { id: '1' } }), 'redirected', { value: true })
     for (const response of [hidden, followed]) {
@@ -71,7 +71,7 @@ describe('a redirect', () => {
 })
 
 describe('whatever the service sends', () => {
-  it('never names an address that is asked: cursors that are addresses are only cursors', async () => {
+  test('never names an address that is asked: cursors that are addresses are only cursors', async () => {
     await using evil = await startRawServer({})
     const cursors = [`${evil.url}/x`, '//evil.test', '/../..', `@127.0.0.1:${evil.port}`]
     await using home = await startRawServer({
@@ -92,7 +92,7 @@ describe('whatever the service sends', () => {
 })
 
 describe('ids from outside', () => {
-  it('reach the home server only, below the path of their operation', async () => {
+  test('reach the home server only, below the path of their operation', async () => {
     await using evil = await startRawServer({})
     await using home = await startRawServer({ onRequest: (request) => answerJson(request, { data: { id: '1' } }) })
     const client = makeClient({ baseUrl: `${home.url}/prefix` })
@@ -118,7 +118,7 @@ describe('ids from outside', () => {
 })
 
 describe('the token', () => {
-  it('goes in one header of each request, and nowhere else', async () => {
+  test('goes in one header of each request, and nowhere else', async () => {
     await using home = await startRawServer({ onRequest: (request) => answerJson(request, { data: { id: '1' } }) })
     const client = makeClient({ baseUrl: home.url, headers: { 'x-app': 'mine' } })
     await client.messages.create('c1', { body_html: 'x' })
@@ -128,7 +128,7 @@ describe('the token', () => {
     expect(JSON.stringify([request?.target, request?.body, others])).not.toContain(token)
   })
 
-  it('reaches nobody when the home server is gone', async () => {
+  test('reaches nobody when the home server is gone', async () => {
     const error = await rejection(makeClient({ baseUrl: `http://localhost:${await closedPort()}`, maxRetries: 0 }).me())
     expect(error).toMatchObject({ name: 'NetworkError', outcome: 'not-sent' })
     expect(String(error)).toMatch(/received no response: .*ECONNREFUSED/)
