@@ -23,7 +23,7 @@ import {
   token,
 } from '../helpers/client.ts'
 import { startProxy } from '../helpers/proxy.ts'
-import { closedPort, type RawRequest, rawAnswer, startRawServer } from '../helpers/raw-server.ts'
+import { closedPort, type RawRequest, rawResponse, startRawServer } from '../helpers/raw-server.ts'
 
 const created = { data: { id: 'm1' } }
 
@@ -33,7 +33,7 @@ async function startService() {
   const server = await startRawServer({
     onRequest({ body, socket }: RawRequest) {
       bodies.push(JSON.parse(body))
-      socket.end(rawAnswer({ headers: { connection: 'close' }, body: JSON.stringify(created) }))
+      socket.end(rawResponse({ headers: { connection: 'close' }, body: JSON.stringify(created) }))
     },
   })
   onTestFinished(() => server.close())
@@ -88,7 +88,7 @@ describe('a custom fetch', () => {
     const small = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken(), fetch, maxResponseBytes: 50 })
     expect(await rejection(small.conversations.list())).toMatchObject({ reason: 'too-large' })
     const redirecting = await startRawServer({
-      onRequest: ({ socket }) => socket.end(rawAnswer({ status: 302, headers: { location: '/x' } })),
+      onRequest: ({ socket }) => socket.end(rawResponse({ status: 302, headers: { location: '/x' } })),
     })
     onTestFinished(() => redirecting.close())
     expect(await rejection(makeClient({ baseUrl: redirecting.url, fetch }).me())).toMatchObject({ reason: 'redirect' })

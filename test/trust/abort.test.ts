@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
-import { answer, answerJson, startRawServer } from '../helpers/raw-server.ts'
+import { respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
 
 const forever = () => new Promise<never>(() => {})
 
@@ -115,8 +115,8 @@ describe('one signal over thousands of calls', () => {
     const counting = countingSignal()
     await using server = await startRawServer({
       onRequest(request) {
-        if (request.number % 10 === 0) answer(request, { status: 404, body: '{"error":"not_found"}' })
-        else answerJson(request, page([{ id: '1' }]))
+        if (request.number % 10 === 0) respond(request, { status: 404, body: '{"error":"not_found"}' })
+        else respondJson(request, page([{ id: '1' }]))
       },
     })
     const client = makeClient({ baseUrl: server.url })

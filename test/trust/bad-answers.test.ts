@@ -3,21 +3,21 @@ import { UnexpectedResponseError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
 import {
-  answer,
-  answerJson,
-  type RawAnswer,
   type RawRequest,
-  rawAnswer,
+  type RawResponse,
+  rawResponse,
+  respond,
+  respondJson,
   startRawServer,
 } from '../helpers/raw-server.ts'
 
 /** A client of a server that answers everything the same way. */
 async function serve(
-  reply: RawAnswer | ((request: RawRequest) => void),
+  reply: RawResponse | ((request: RawRequest) => void),
   options: Parameters<typeof makeClient>[0] = {},
 ) {
   const server = await startRawServer({
-    onRequest: (request) => (typeof reply === 'function' ? reply(request) : answer(request, reply)),
+    onRequest: (request) => (typeof reply === 'function' ? reply(request) : respond(request, reply)),
   })
   return { server, client: makeClient({ baseUrl: server.url, maxRetries: 0, ...options }) }
 }
@@ -109,7 +109,7 @@ describe('an answer that is odd and good', () => {
 
   test('is data however it is split, also in the middle of a letter', async () => {
     const { server, client } = await serve(async ({ socket }) => {
-      for (const byte of rawAnswer({ body: '{"data":{"id":"ä€😀"}}' })) {
+      for (const byte of rawResponse({ body: '{"data":{"id":"ä€😀"}}' })) {
         await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve))
       }
     })
@@ -120,7 +120,7 @@ describe('an answer that is odd and good', () => {
   test('is data after answers with status 102 and 103', async () => {
     const { server, client } = await serve(({ socket }) => {
       socket.write('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')
-      answerJson({ socket }, { data: { id: '1' } })
+      respondJson({ socket }, { data: { id: '1' } })
     })
     await using _server = server
     expect(await client.members.get('1')).toEqual({ id: '1' })
@@ -233,7 +233,7 @@ describe('an answer that means harm', () => {
     ['less than it promised', 500],
   ])('has %s: an error, not half the data', async (_, contentLength) => {
     const { server, client } = await serve(({ socket }) =>
-      socket.end(rawAnswer({ body: '{"data":{"id":"1"}}', contentLength })),
+      socket.end(rawResponse({ body: '{"data":{"id":"1"}}', contentLength })),
     )
     await using _server = server
     const error = await rejection(client.members.get('1'))

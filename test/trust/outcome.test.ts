@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeClient, rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { type EffectsServer, type Fault, faults, startEffectsServer } from '../helpers/effects-server.ts'
 import { Random } from '../helpers/random.ts'
-import { answerJson, startRawServer } from '../helpers/raw-server.ts'
+import { respondJson, startRawServer } from '../helpers/raw-server.ts'
 
 // The backoff is jitter times this: no test has to wait.
 beforeEach(() => {
@@ -77,7 +77,7 @@ describe('a delete', () => {
     await using server = await startRawServer({
       onRequest(request) {
         if (there) request.socket.destroy()
-        else answerJson(request, { error: 'not_found' }, { status: 404 })
+        else respondJson(request, { error: 'not_found' }, { status: 404 })
         there = false
       },
     })
@@ -146,7 +146,7 @@ describe('the connections', () => {
       onRequest(request) {
         const status = statuses[request.number % statuses.length] as number
         const headers = { 'retry-after': '0', 'x-large': 'x'.repeat(700) }
-        answerJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
+        respondJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
       },
     })
     const workspace = makeClient({ baseUrl: server.url })
@@ -161,7 +161,7 @@ describe('the connections', () => {
     let closed = 0
     await using server = await startRawServer({
       onRequest(request) {
-        if (request.target === '/probe') return answerJson(request, {})
+        if (request.target === '/probe') return respondJson(request, {})
         // The server closes nothing before the test ends.
         request.socket.once('close', () => {
           closed += 1

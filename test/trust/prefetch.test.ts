@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
-import { answer, answerJson, type RawRequest, type RawServer, startRawServer } from '../helpers/raw-server.ts'
+import { type RawRequest, type RawServer, respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
 
 /** Which page a request asks for, from 1. */
 const numberOf = (request: RawRequest) => Number(new URLSearchParams(request.target.split('?')[1]).get('after') ?? 1)
@@ -16,8 +16,8 @@ async function startBook(hold: (number: number) => boolean = () => false, failin
       const number = numberOf(request)
       const reply = () =>
         number === failing
-          ? answer(request, { status: 403, body: '{"error":"forbidden"}' })
-          : answerJson(
+          ? respond(request, { status: 403, body: '{"error":"forbidden"}' })
+          : respondJson(
               request,
               page([{ id: `${number}a` }, { id: `${number}b` }], number < 5 ? String(number + 1) : null),
             )

@@ -1,14 +1,14 @@
 import { UnexpectedResponseError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, rejection, scripted, token } from '../helpers/client.ts'
-import { answer, answerJson, closedPort, startRawServer } from '../helpers/raw-server.ts'
+import { closedPort, respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
 
 /** A server that would take the token, and one that sends there. */
 async function startPair(location: (home: string, evil: string) => string, status: number) {
-  const evil = await startRawServer({ onRequest: (request) => answerJson(request, { data: [] }) })
+  const evil = await startRawServer({ onRequest: (request) => respondJson(request, { data: [] }) })
   const home = await startRawServer({
     onRequest(request) {
-      answer(request, { status, headers: { location: location(home.url, evil.url) }, body: '{"data":[]}' })
+      respond(request, { status, headers: { location: location(home.url, evil.url) }, body: '{"data":[]}' })
     },
   })
   return {
@@ -55,7 +55,7 @@ describe('a redirect', () => {
     ['to nowhere', { location: '::::' }],
     ['in a loop', { location: '/api/oauth/v1/me' }],
   ])('%s is refused', async (_, headers) => {
-    await using home = await startRawServer({ onRequest: (request) => answer(request, { status: 302, headers }) })
+    await using home = await startRawServer({ onRequest: (request) => respond(request, { status: 302, headers }) })
     expect(await rejection(makeClient({ baseUrl: home.url }).me())).toMatchObject({ reason: 'redirect' })
     expect(home.requests).toHaveLength(1)
   })
@@ -77,7 +77,7 @@ describe('whatever the service sends', () => {
     await using home = await startRawServer({
       onRequest(request) {
         const after = cursors[request.number - 1]
-        answerJson(
+        respondJson(
           request,
           { data: [], page_metadata: { after, next: `${evil.url}/next` } },
           { headers: { link: `<${evil.url}>; rel=next` } },
@@ -94,7 +94,7 @@ describe('whatever the service sends', () => {
 describe('ids from outside', () => {
   test('reach the home server only, below the path of their operation', async () => {
     await using evil = await startRawServer({})
-    await using home = await startRawServer({ onRequest: (request) => answerJson(request, { data: { id: '1' } }) })
+    await using home = await startRawServer({ onRequest: (request) => respondJson(request, { data: { id: '1' } }) })
     const client = makeClient({ baseUrl: `${home.url}/prefix` })
     const host = `127.0.0.1:${evil.port}`
     const ids = [
@@ -119,7 +119,7 @@ describe('ids from outside', () => {
 
 describe('the token', () => {
   test('goes in one header of each request, and nowhere else', async () => {
-    await using home = await startRawServer({ onRequest: (request) => answerJson(request, { data: { id: '1' } }) })
+    await using home = await startRawServer({ onRequest: (request) => respondJson(request, { data: { id: '1' } }) })
     const client = makeClient({ baseUrl: home.url, headers: { 'x-app': 'mine' } })
     await client.messages.create('c1', { body_html: 'x' })
     const [request] = home.requests
