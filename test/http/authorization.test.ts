@@ -20,9 +20,9 @@ describe('accessToken', () => {
   })
 
   test('is read again before each attempt', async () => {
-    let asked = 0
+    let providerCalls = 0
     const fetch = scripted(refusal(503, 'down', { 'retry-after': '0' }), json({}))
-    await makeClient({ fetch, accessToken: () => `swot_${++asked}` }).me()
+    await makeClient({ fetch, accessToken: () => `swot_${++providerCalls}` }).me()
     expect(bearers(fetch)).toEqual(['Bearer swot_1', 'Bearer swot_2'])
   })
 

@@ -20,10 +20,10 @@ describe('a token provider that fails before a retry', () => {
     ['rejects with an InvalidArgumentError', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
     ['rejects with an object that has an outcome', () => Promise.reject({ outcome: 'not-sent' })],
   ])('does not hide that a DELETE may have been applied when it %s', async (_, fail) => {
-    let asked = 0
+    let providerCalls = 0
     const ends: unknown[] = []
     const client = makeClient({
-      accessToken: () => (asked++ === 0 ? token : fail()),
+      accessToken: () => (providerCalls++ === 0 ? token : fail()),
       fetch: scripted(refusal(503, 'down')),
       hooks: { onOperationEnd: ({ attempts, error, outcome }) => void ends.push({ attempts, error, outcome }) },
     })
@@ -40,9 +40,9 @@ describe('a token provider that fails before a retry', () => {
   })
 
   test('keeps the outcome of a refused write', async () => {
-    let asked = 0
+    let providerCalls = 0
     const client = makeClient({
-      accessToken: () => (asked++ === 0 ? token : Promise.reject(new Error('locked'))),
+      accessToken: () => (providerCalls++ === 0 ? token : Promise.reject(new Error('locked'))),
       fetch: scripted(refusal(429, 'slow_down')),
     })
     expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({ outcome: 'refused' })
@@ -52,27 +52,27 @@ describe('a token provider that fails before a retry', () => {
 describe('attempts', () => {
   test('count requests that were sent, not calls of the token provider', async () => {
     const starts: number[] = []
-    let asked = 0
+    let providerCalls = 0
     const client = makeClient({
-      accessToken: () => (asked++ === 0 ? neverSettles() : token),
+      accessToken: () => (providerCalls++ === 0 ? neverSettles() : token),
       fetch: scripted(json({})),
       timeout: 20,
       hooks: { onAttemptStart: ({ attempt }) => void starts.push(attempt) },
     })
     await client.me()
-    expect([asked, starts]).toEqual([2, [1]])
+    expect([providerCalls, starts]).toEqual([2, [1]])
   })
 
   test('without a token end in a TimeoutError after all retries, with nothing sent', async () => {
-    let asked = 0
+    let providerCalls = 0
     const accessToken = () => {
-      asked += 1
+      providerCalls += 1
       return neverSettles()
     }
     const fetch = scripted(json({}))
     const error = await rejection(makeClient({ accessToken, fetch, timeout: 5, maxRetries: 2 }).me())
     expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent', attempts: [] })
-    expect([asked, fetch.requests.length]).toEqual([3, 0])
+    expect([providerCalls, fetch.requests.length]).toEqual([3, 0])
   })
 })
 

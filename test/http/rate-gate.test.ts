@@ -104,7 +104,7 @@ describe('after a 429, the client', () => {
     await vi.advanceTimersByTimeAsync(0)
     const second = rejection(client.members.get('1', { totalTimeout: 20_000 }))
     await vi.advanceTimersByTimeAsync(10_000)
-    // Whichever of the two went first was told to wait for 30 s: more than the second has left.
+    // The call that was sent first got a Retry-After of 30 s, more than the second call has left.
     const error = (await settled(second)) as RequestError
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error.outcome).not.toBe('unknown')

@@ -59,17 +59,17 @@ describe('an abort', () => {
 
   test('before the call sends nothing and does not call the token provider', async () => {
     const fetch = scripted(json({}))
-    let asked = 0
+    let providerCalls = 0
     const client = makeClient({
       fetch,
       accessToken: () => {
-        asked += 1
+        providerCalls += 1
         return 'swot_x'
       },
     })
     const reason = new Error('before')
     expect(await rejection(client.me({ signal: AbortSignal.abort(reason) }))).toBe(reason)
-    expect([fetch.requests.length, asked]).toEqual([0, 0])
+    expect([fetch.requests.length, providerCalls]).toEqual([0, 0])
   })
 
   test('after the call has no effect', async () => {
@@ -86,7 +86,7 @@ describe('an abort', () => {
     ['the body of an error', 'HTTP/1.1 500 Oops\r\ncontent-length: 1000\r\n\r\n{"error"'],
   ])('while a server holds back %s closes the connection', async (_, begun) => {
     let received = (): void => {}
-    const asked = new Promise<void>((resolve) => {
+    const requested = new Promise<void>((resolve) => {
       received = resolve
     })
     await using server = await startRawServer({
@@ -97,7 +97,7 @@ describe('an abort', () => {
     })
     const controller = new AbortController()
     const result = rejection(makeClient({ baseUrl: server.url }).me({ signal: controller.signal }))
-    await asked
+    await requested
     const reason = { why: 'enough' }
     controller.abort(reason)
     expect(await result).toBe(reason)

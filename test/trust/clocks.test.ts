@@ -173,10 +173,12 @@ describe('totalTimeout', () => {
   })
 
   test('applies to a custom schema that never settles', async () => {
-    const never = { '~standard': { version: 1, vendor: 'test', validate: neverSettles } } as const
+    const neverValid = { '~standard': { version: 1, vendor: 'test', validate: neverSettles } } as const
     const client = makeClient({ fetch: scripted(json({ data: { id: '1' } })), totalTimeout: 1_000, maxRetries: 0 })
-    const before = rejection(client.call({ id: 'x', method: 'POST', path: '/x', body: never }, { body: 1 as never }))
-    const after = rejection(client.call({ id: 'x', method: 'POST', path: '/x', response: never }))
+    const before = rejection(
+      client.call({ id: 'x', method: 'POST', path: '/x', body: neverValid }, { body: 1 as never }),
+    )
+    const after = rejection(client.call({ id: 'x', method: 'POST', path: '/x', response: neverValid }))
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await settled(before)).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
     expect(await settled(after)).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
