@@ -1,27 +1,28 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Call } from '../src/call.ts'
 import { json, makeClient, refusal, rejection, scripted } from './helpers/client.ts'
+import { turns } from './helpers/turns.ts'
 
 const unhandled: unknown[] = []
-const hear = (reason: unknown) => unhandled.push(reason)
+const onUnhandled = (reason: unknown) => unhandled.push(reason)
 
 beforeEach(() => {
   unhandled.length = 0
-  process.on('unhandledRejection', hear)
+  process.on('unhandledRejection', onUnhandled)
 })
 
 afterEach(async () => {
-  await new Promise(setImmediate)
-  process.off('unhandledRejection', hear)
+  await turns(1)
+  process.off('unhandledRejection', onUnhandled)
   expect(unhandled).toEqual([])
 })
 
-const good = () => makeClient({ fetch: scripted(json({ data: { id: '1' } }, 200, { 'x-request-id': 'r1' })) })
-const bad = () => makeClient({ fetch: scripted(refusal(404, 'not_found')) })
+const succeeding = () => makeClient({ fetch: scripted(json({ data: { id: '1' } }, 200, { 'x-request-id': 'r1' })) })
+const failing = () => makeClient({ fetch: scripted(refusal(404, 'not_found')) })
 
 describe('a call', () => {
-  it('is a promise of the data', async () => {
-    const call = good().members.get('1')
+  test('is a promise of the data', async () => {
+    const call = succeeding().members.get('1')
     expect(call).toBeInstanceOf(Call)
     expect(await call).toEqual({ id: '1' })
     expect(await Promise.all([call, call])).toEqual([{ id: '1' }, { id: '1' }])
@@ -31,7 +32,7 @@ describe('a call', () => {
     expect(Object.prototype.toString.call(call)).toBe('[object Call]')
   })
 
-  it('gives status, headers and request id beside the data, from the same request', async () => {
+  test('returns status, headers and request id of the same request from withResponse()', async () => {
     const fetch = scripted(json({ data: { id: '1' } }, 201, { 'x-request-id': 'r1' }))
     const call = makeClient({ fetch }).members.get('1')
     const { data, response } = await call.withResponse()
@@ -41,32 +42,32 @@ describe('a call', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('is sent whether or not anybody waits for it', async () => {
+  test('is sent even if it is not awaited', async () => {
     const fetch = scripted(json({ data: { id: '1' } }))
     void makeClient({ fetch }).members.invite({ email: 'a@b.test' })
-    for (let turn = 0; fetch.requests.length === 0 && turn < 100; turn += 1) await new Promise(setImmediate)
+    for (let count = 0; fetch.requests.length === 0 && count < 100; count += 1) await turns(1)
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it.each([
+  test.each([
     ['await', (call: Call<unknown>) => call],
     ['then', (call: Call<unknown>) => call.then(() => {})],
     ['finally', (call: Call<unknown>) => call.finally(() => {})],
     ['withResponse', (call: Call<unknown>) => call.withResponse()],
-  ])('that fails rejects through %s, and nothing is left unhandled', async (_, use) => {
-    expect(await rejection(use(bad().members.get('1')))).toMatchObject({ status: 404 })
+  ])('that fails rejects through %s and leaves no unhandled rejection', async (_, use) => {
+    expect(await rejection(use(failing().members.get('1')))).toMatchObject({ status: 404 })
   })
 
-  it('that fails can be caught', async () => {
+  test('that fails can be caught', async () => {
     expect(
-      await bad()
+      await failing()
         .members.get('1')
         .catch((error: unknown) => (error as Error).name),
     ).toBe('NotFoundError')
   })
 
-  it('rejects with the same error each time', async () => {
-    const call = bad().members.get('1')
+  test('rejects with the same error each time', async () => {
+    const call = failing().members.get('1')
     expect(await rejection(call)).toBe(await rejection(call.withResponse()))
   })
 })

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { InvalidArgumentError, SupportWorkspace, UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, token } from './helpers/client.ts'
 
 const connect = (...steps: Parameters<typeof scripted>) => {
@@ -12,28 +12,25 @@ const connect = (...steps: Parameters<typeof scripted>) => {
 }
 
 describe('connect', () => {
-  it.each(['app', 'self'] as const)(
-    'asks once what the token is, and gives a client that acts as %s',
-    async (actor) => {
-      const { fetch, workspace } = connect(json({ actor, scopes: ['contacts:read'] }))
-      expect((await workspace).actor).toBe(actor)
-      expect(fetch.requests.map(({ url }) => url)).toEqual(['https://api.test/api/oauth/v1/me'])
-    },
-  )
+  test.each(['app', 'self'] as const)('calls /me once and returns a client with actor `%s`', async (actor) => {
+    const { fetch, workspace } = connect(json({ actor, scopes: ['contacts:read'] }))
+    expect((await workspace).actor).toBe(actor)
+    expect(fetch.requests.map(({ url }) => url)).toEqual(['https://api.test/api/oauth/v1/me'])
+  })
 
-  it('gives a client that knows the scopes of the token', async () => {
+  test('returns a client that knows the scopes of the token', async () => {
     const { workspace } = connect(json({ actor: 'app', scopes: ['contacts:read'] }), refusal(403, 'insufficient_scope'))
     const error = await rejection((await workspace).conversations.list())
     expect(error).toMatchObject({ granted: ['contacts:read'], missing: ['conversations:read'] })
   })
 
-  it.each([{}, { actor: null }, { actor: 'robot' }])('fails when the service says %j', async (me) => {
+  test.each([{}, { actor: null }, { actor: 'robot' }])('rejects when /me returns %j', async (me) => {
     const error = await rejection(connect(json(me)).workspace)
     expect(error).toBeInstanceOf(UnexpectedResponseError)
     expect(error).toMatchObject({ operation: 'me', reason: 'envelope', hint: expect.stringContaining('actor') })
   })
 
-  it('keeps what /me returned, so that nobody has to ask twice', async () => {
+  test('keeps what /me returned as the identity of the client', async () => {
     const me = { actor: 'self', user: { id: 'u1', name: 'Ada' }, scopes: [], brand_new: true }
     const { fetch, workspace } = connect(json(me))
     expect((await workspace).identity).toEqual(me)
@@ -42,21 +39,21 @@ describe('connect', () => {
     expect(makeClient().identity).toBeUndefined()
   })
 
-  it.each([undefined, null, 'x', {}])('rejects with options of %j, and never throws', async (options) => {
+  test.each([undefined, null, 'x', {}])('rejects options of %j without throwing', async (options) => {
     const connecting = SupportWorkspace.connect(options as never)
     expect(await rejection(connecting)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it('fails as the call fails', async () => {
+  test('rejects with the error of the /me call', async () => {
     expect(await rejection(connect(refusal(401, 'invalid_token')).workspace)).toMatchObject({
       name: 'AuthenticationError',
     })
   })
 })
 
-test('a client is printed under its name', () => {
+test('a client is printed as SupportWorkspace', () => {
   expect(inspect(makeClient())).toMatch(/^SupportWorkspace \{/)
   expect(String(makeClient())).toBe('[object SupportWorkspace]')
-  // A bundler renames a class that refers to itself, and the client would be printed as `_SupportWorkspace`.
+  // A bundler renames a class that refers to itself, which would print the client as `_SupportWorkspace`.
   expect(String(SupportWorkspace)).not.toContain('new SupportWorkspace(')
 })

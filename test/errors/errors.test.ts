@@ -1,5 +1,5 @@
 import * as sdk from 'support-workspace-sdk'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, scriptedPlatform } from '../helpers/client.ts'
 
 let copy: typeof sdk
@@ -12,7 +12,7 @@ beforeAll(async () => {
 const errorOf = (response: Response) => rejection(makeClient({ fetch: scripted(response), maxRetries: 0 }).me())
 
 describe('instanceof', () => {
-  it('works across copies of the package', async () => {
+  test('works across copies of the package', async () => {
     expect(copy.ApiError).not.toBe(sdk.ApiError)
     const error = await errorOf(refusal(403, 'insufficient_scope'))
     for (const { InsufficientScopeError, PermissionDeniedError, ApiError, RequestError, SupportWorkspaceError } of [
@@ -37,7 +37,7 @@ describe('instanceof', () => {
     expect(copy.isSupportWorkspaceError(error)).toBe(true)
   })
 
-  it.each([undefined, null, 'text', 7, {}, new Error('x'), () => {}, Object.create(null)])(
+  test.each([undefined, null, 'text', 7, {}, new Error('x'), () => {}, Object.create(null)])(
     'is false for %s',
     (value) => {
       expect(value instanceof sdk.SupportWorkspaceError).toBe(false)
@@ -45,10 +45,10 @@ describe('instanceof', () => {
     },
   )
 
-  it('works for a subclass of your own as for any class', async () => {
-    class Mine extends sdk.NotFoundError {}
-    const theirs = await errorOf(refusal(404, 'x'))
-    const mine = new Mine('x', {
+  test('works for a custom subclass', async () => {
+    class CustomNotFoundError extends sdk.NotFoundError {}
+    const builtIn = await errorOf(refusal(404, 'x'))
+    const custom = new CustomNotFoundError('x', {
       operation: 'x',
       outcome: 'refused',
       status: 404,
@@ -56,17 +56,17 @@ describe('instanceof', () => {
       description: undefined,
       hint: 'y',
     })
-    expect([mine instanceof Mine, mine instanceof sdk.NotFoundError, mine instanceof copy.ApiError]).toEqual([
-      true,
-      true,
-      true,
-    ])
-    expect(theirs instanceof Mine).toBe(false)
+    expect([
+      custom instanceof CustomNotFoundError,
+      custom instanceof sdk.NotFoundError,
+      custom instanceof copy.ApiError,
+    ]).toEqual([true, true, true])
+    expect(builtIn instanceof CustomNotFoundError).toBe(false)
   })
 })
 
 describe('an error', () => {
-  it('has its facts in its JSON form, and no headers', async () => {
+  test('has its details in its JSON form, but no headers', async () => {
     const error = await errorOf(
       json({ error: 'slow_down', error_description: 'Slow.' }, 429, {
         'retry-after': '90',
@@ -89,7 +89,7 @@ describe('an error', () => {
     })
   })
 
-  it('has its cause in its JSON form', async () => {
+  test('includes its cause in its JSON form', async () => {
     const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
     const fetch = scripted(() => {
       throw new TypeError('fetch failed', { cause })
@@ -101,7 +101,7 @@ describe('an error', () => {
     expect(error.message).toBe('me received no response: read ECONNRESET. Check the network, then try again.')
   })
 
-  it('names itself, its cause and its next step', async () => {
+  test('states its name, the cause and the next step', async () => {
     const error = (await errorOf(refusal(401, 'invalid_token'))) as sdk.AuthenticationError
     expect(error.name).toBe('AuthenticationError')
     expect(error.message.endsWith(error.hint)).toBe(true)
@@ -109,7 +109,7 @@ describe('an error', () => {
     expect(Object.keys(error)).not.toContain('name')
   })
 
-  it('survives structuredClone with name, message and cause', async () => {
+  test('survives structuredClone with its message and cause', async () => {
     const fetch = scripted(() => {
       throw new TypeError('fetch failed')
     })
@@ -118,7 +118,7 @@ describe('an error', () => {
     expect(clone.cause).toMatchObject({ message: 'fetch failed' })
   })
 
-  it('tells of each address where a host has several', async () => {
+  test('lists every address of a host that has several', async () => {
     const refused = { code: 'ECONNREFUSED', syscall: 'connect' }
     const errors = ['::1:1', '127.0.0.1:1'].map((at) => Object.assign(new Error(`connect ECONNREFUSED ${at}`), refused))
     scriptedPlatform(() => {
@@ -131,7 +131,7 @@ describe('an error', () => {
     expect(String(error)).toContain('connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1')
   })
 
-  it('of another realm is read like one of this', async () => {
+  test('of another realm is recognized', async () => {
     const { runInNewContext } = await import('node:vm')
     scriptedPlatform(() => {
       throw runInNewContext(

@@ -8,7 +8,7 @@ test.each([
   'Bearer realm="api", error="invalid_token", error_description="The access token expired"',
   'Bearer authorization_uri="https://login1.example/authorize"',
   'bearer authentication required',
-])('keeps ordinary words: %s', (text) => {
+])('redact() keeps ordinary words: %s', (text) => {
   expect(redact(text)).toBe(text)
 })
 
@@ -19,12 +19,12 @@ test.each([
   'Bearer abcdef0123456789abcdef',
   '"Bearer abcdef0123456789abcdef=="',
   'bearer\tabc.def0.ghi-jkl_mno.pqr123',
-])('removes what looks like a token: %s', (text) => {
+])('redact() removes what looks like a token: %s', (text) => {
   expect(redact(`x ${text} y`)).toMatch(/\[redacted\]/)
   expect(redact(`x ${text} y`)).not.toMatch(/abc\.?def/)
 })
 
-test('removes a known token wherever it stands, raw and percent-encoded', () => {
+test('redact() removes a known token anywhere in a text, raw and percent-encoded', () => {
   const token = 'a+b/c=d&e f!'
   expect(redact(`${token}, x${token}x, ${encodeURIComponent(token)}`, [token])).toBe(
     '[redacted], x[redacted]x, [redacted]',
@@ -32,19 +32,19 @@ test('removes a known token wherever it stands, raw and percent-encoded', () => 
 })
 
 describe.each(['swot_0123456789abcdefghijklmnopqrstuv', 'f81d4fae-7dec+a765/00a0c91e6bf6=', 'säcret?>~ +/%:&'])(
-  'removes the encoded secret %s',
+  'the encoded secret %s',
   (secret) => {
     const other = Buffer.from('app_abc123:another secret, of another app').toString('base64')
 
-    test.each(encodedForms(secret))('as %s', (form) => {
+    test.each(encodedForms(secret))('is removed as %s', (form) => {
       for (const text of [`${form}, and more`, `Basic ${form}`, `https://api.example/?t=${form}`]) {
-        const safe = redact(text, [secret])
-        expect(safe).toContain('[redacted]')
-        expect(safe).not.toContain(form)
+        const redacted = redact(text, [secret])
+        expect(redacted).toContain('[redacted]')
+        expect(redacted).not.toContain(form)
       }
     })
 
-    test('inside longer base64', () => {
+    test('is removed from longer base64', () => {
       for (const before of ['', '1', '12', '123']) {
         const text = Buffer.from(`${before}${secret}${'more'.repeat(5)}`).toString('base64')
         expect(redact(`<${text}>`, [secret])).toBe('<[redacted]>')
@@ -56,13 +56,13 @@ describe.each(['swot_0123456789abcdefghijklmnopqrstuv', 'f81d4fae-7dec+a765/00a0
       '100% of https://api.example/a%20path%2Fwith-words_and/more%zz',
       'application/x-www-form-urlencoded;charset=UTF-8',
       `${'A'.repeat(400)}==`,
-    ])('and keeps other text: %s', (text) => {
+    ])('does not affect other text: %s', (text) => {
       expect(redact(text, [secret])).toBe(text)
     })
   },
 )
 
-test('removes a very long secret, and looks through a very long text', () => {
+test('redact() removes a very long secret, and cuts a very long text', () => {
   const secret = 'é1'.repeat(4_000)
   const encoded = [encodeURIComponent(secret).toLowerCase(), Buffer.from(secret).toString('base64')]
   expect(redact(encoded.join(' % '), [secret])).toBe('[redacted] % [redacted]')

@@ -2,10 +2,10 @@ import { type Actor, type ClientOptions, SupportWorkspace, type WebFetch } from 
 import { onTestFinished, vi } from 'vitest'
 import { platform } from '../../src/http/connect-error.ts'
 
-/** The token of the clients under test. Long and unlike anything else, so that it can be searched for. */
+/** The token of the clients under test. Long and unique, so that tests can search for it. */
 export const token = 'swot_Zx81mQ7-secret_9rT4vB2nK6'
 
-/** A client that needs only what the test is about. */
+/** Creates a client with defaults for every option that the test does not set. */
 export function makeClient<const A extends Actor = 'self'>(
   options: Partial<ClientOptions<A>> = {},
 ): SupportWorkspace<A> {
@@ -17,15 +17,15 @@ export function makeClient<const A extends Actor = 'self'>(
   })
 }
 
-/** One step of a scripted fetch: an answer, something to throw, or a function of the request. */
+/** One step of a scripted fetch: a response, an error to throw, or a function of the request. */
 export type Step = Response | Error | ((request: Request) => Response | Promise<Response>)
 
-/** A fetch that goes through its steps, repeating the last one, and keeps the requests. */
+/** A fetch that runs its steps in order, repeats the last one, and records the requests. */
 export interface ScriptedFetch extends WebFetch {
   readonly requests: Request[]
 }
 
-/** A `fetch` made of a function of a whole `Request`. */
+/** Creates a `fetch` from a function of a `Request`. */
 export function fromRequest(handle: (request: Request) => Promise<Response>): WebFetch {
   return (url, init) => handle(new Request(url, init as RequestInit))
 }
@@ -42,50 +42,55 @@ export function scripted(...steps: Step[]): ScriptedFetch {
   return Object.assign(fetch, { requests })
 }
 
-/** Puts a fetch in place of the platform's own, as if the platform had come with it. Undone after the test. */
+/** Replaces the platform's fetch, as if the runtime shipped with the replacement. Restored after the test. */
 export function stubPlatformFetch(fetch: unknown): void {
   vi.stubGlobal('fetch', fetch)
-  const own = platform.fetch
+  const original = platform.fetch
   Object.assign(platform, { fetch })
   onTestFinished(() => {
     vi.unstubAllGlobals()
-    Object.assign(platform, { fetch: own })
+    Object.assign(platform, { fetch: original })
   })
 }
 
-/** The same in place of the platform's own `fetch`, whose errors prove whether a connection opened. Undone after the test. */
+/** Returns a promise that never settles. */
+export function neverSettles(): Promise<never> {
+  return new Promise(() => {})
+}
+
+/** A scripted fetch that replaces the platform's, whose errors prove whether a connection opened. Restored after the test. */
 export function scriptedPlatform(...steps: Step[]): ScriptedFetch {
   const fetch = scripted(...steps)
   stubPlatformFetch(fetch)
   return fetch
 }
 
-/** A response with a JSON body. */
+/** Returns a response with a JSON body. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return Response.json(value, { status, headers })
 }
 
-/** An error in the documented shape. */
+/** Returns an error response in the documented shape. */
 export function refusal(status: number, error: string, headers: Record<string, string> = {}): Response {
   return json({ error, error_description: `It was ${error}.` }, status, headers)
 }
 
-/** A page in the documented shape. */
+/** Returns the body of a page in the documented shape. */
 export function page(data: unknown[], after?: string | null, before?: string | null): unknown {
   return { data, page_metadata: { after: after ?? null, before: before ?? null } }
 }
 
-/** What a promise rejects with. */
+/** Returns the reason a promise rejects with. Throws when it resolves. */
 export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
   try {
     await promise
   } catch (error) {
     return error
   }
-  throw new Error('It did not reject.')
+  throw new Error('The promise did not reject.')
 }
 
-/** The error of a connection that was refused, as Node's fetch gives it. */
+/** The error that Node's fetch throws for a refused connection. */
 export function refusedConnection(): TypeError {
   const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), {
     code: 'ECONNREFUSED',
@@ -94,7 +99,7 @@ export function refusedConnection(): TypeError {
   return new TypeError('fetch failed', { cause })
 }
 
-/** The error of a connection that broke after the request was sent, as Node's fetch gives it. */
+/** The error that Node's fetch throws when the connection breaks after the request was sent. */
 export function brokenConnection(): TypeError {
   return new TypeError('fetch failed', {
     cause: Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),

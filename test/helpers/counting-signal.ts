@@ -1,10 +1,10 @@
-/** An abort signal that counts who listens to it. */
+/** An abort signal that counts its listeners. */
 export interface CountingSignal {
   readonly signal: AbortSignal
   readonly listeners: number
-  /** The most listeners at one time. */
+  /** The highest number of listeners at one time. */
   readonly most: number
-  /** How many were added in all. */
+  /** The number of listeners added in total. */
   readonly added: number
   abort(reason?: unknown): void
 }

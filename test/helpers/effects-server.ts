@@ -1,6 +1,6 @@
-import { closedPort, type RawRequest, type RawServer, rawAnswer, startRawServer } from './raw-server.ts'
+import { closedPort, type RawRequest, type RawServer, rawResponse, startRawServer } from './raw-server.ts'
 
-/** Where one attempt goes wrong, in the order of an exchange. */
+/** The points at which an attempt can fail, in the order of an exchange. */
 export const faults = [
   'refused connection',
   'drop before reading',
@@ -22,16 +22,16 @@ export const faults = [
 
 export type Fault = (typeof faults)[number] | 'none'
 
-/** A server that counts what took effect, and spoils each attempt as its plan says. */
+/** A server that counts the writes it applies and injects a planned fault into each attempt. */
 export interface EffectsServer extends AsyncDisposable {
   readonly server: RawServer
-  /** The platform's fetch, except that it meets a closed port where the plan says so. */
+  /** The platform's fetch, which connects to a closed port when the plan says so. */
   readonly fetch: typeof globalThis.fetch
-  /** How many effects there were since the plan was set. */
+  /** Number of writes applied since the plan was set. */
   readonly effects: number
-  /** How many attempts there were since the plan was set. */
+  /** Number of attempts since the plan was set. */
   readonly attempts: number
-  /** What becomes of the attempts to come; after the last one, all is well. */
+  /** Sets the faults of the next attempts. Attempts after those succeed. */
   plan(...faults: Fault[]): void
 }
 
@@ -40,7 +40,7 @@ const created = { data: { id: 'm1', body_html: '<p>Hello, this is a message of s
 const platformFetch = globalThis.fetch
 
 export async function startEffectsServer(): Promise<EffectsServer> {
-  const nowhere = `http://127.0.0.1:${await closedPort()}`
+  const closedUrl = `http://127.0.0.1:${await closedPort()}`
   const counts = { effects: 0, attempts: 0 }
   let planned: Fault[] = []
   let fault: Fault = 'none'
@@ -50,7 +50,7 @@ export async function startEffectsServer(): Promise<EffectsServer> {
       if (fault === 'reset before reading') socket.resetAndDestroy()
       return !socket.destroyed
     },
-    onRequest: (request) => spoil(request, fault, counts),
+    onRequest: (request) => applyFault(request, fault, counts),
   })
   return {
     server,
@@ -58,8 +58,8 @@ export async function startEffectsServer(): Promise<EffectsServer> {
       counts.attempts += 1
       fault = planned.shift() ?? 'none'
       if (fault !== 'refused connection') return platformFetch(url, init)
-      return platformFetch(String(url).replace(server.url, nowhere), init).catch((error: Error) => {
-        // As if the server's own port had been closed.
+      return platformFetch(String(url).replace(server.url, closedUrl), init).catch((error: Error) => {
+        // The error names the port of the server, as if that port were closed.
         throw new TypeError(error.message, { cause: Object.assign(error.cause as Error, { port: server.port }) })
       })
     },
@@ -78,33 +78,33 @@ export async function startEffectsServer(): Promise<EffectsServer> {
   }
 }
 
-/** Each attempt has a connection of its own, so that a fault befalls the attempt that it is meant for. */
-function spoil({ socket, method }: RawRequest, fault: Fault, counts: { effects: number }): void {
+/** Responds to an attempt with its fault. Each attempt uses a new connection, so that a fault cannot affect another attempt. */
+function applyFault({ socket, method }: RawRequest, fault: Fault, counts: { effects: number }): void {
   const headers = { connection: 'close' }
   const error = (status: number, more = {}) =>
-    socket.end(rawAnswer({ status, headers: { ...headers, ...more }, body: '{"error":"some_code"}' }))
+    socket.end(rawResponse({ status, headers: { ...headers, ...more }, body: '{"error":"some_code"}' }))
   if (fault === 'drop after reading') return void socket.destroy()
   if (fault === 'reset after reading') return void socket.resetAndDestroy()
   if (fault === '429') return void error(429, { 'retry-after': '0' })
   if (fault === '422') return void error(422)
   if (fault === '500 without effect') return void error(500)
-  if (fault === 'HTML without effect') return void socket.end(rawAnswer({ headers, body: '<html></html>' }))
+  if (fault === 'HTML without effect') return void socket.end(rawResponse({ headers, body: '<html></html>' }))
   if (method !== 'GET') counts.effects += 1
   if (fault === 'drop after effect') return void socket.destroy()
   if (fault === 'reset after effect') return void socket.resetAndDestroy()
   if (fault === '500 after effect') return void error(500)
   if (fault === 'redirect after effect') return void error(303, { location: '/elsewhere' })
-  const bytes = rawAnswer({ headers, body: method === 'DELETE' ? '' : JSON.stringify(created) })
+  const bytes = rawResponse({ headers, body: method === 'DELETE' ? '' : JSON.stringify(created) })
   const headEnd = bytes.indexOf('\r\n\r\n') + 4
   if (fault === 'drop in the headers') return void socket.write(bytes.subarray(0, 30), () => socket.destroy())
   if (fault === 'drop in the body') {
-    // An answer without a body is whole once its headers are there.
+    // A response without a body is complete once its headers are there.
     const end = method === 'DELETE' ? headEnd - 2 : headEnd + 20
     return void socket.write(bytes.subarray(0, end), () => socket.destroy())
   }
   if (fault === 'body cut short') {
     const body = JSON.stringify(created).slice(0, 20)
-    return void socket.end(rawAnswer({ headers, body: method === 'DELETE' ? '{"data"' : body }))
+    return void socket.end(rawResponse({ headers, body: method === 'DELETE' ? '{"data"' : body }))
   }
   socket.end(bytes)
 }

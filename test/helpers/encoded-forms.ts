@@ -1,4 +1,4 @@
-/** A secret in the encodings in which a service may give it back, alone and after other text. */
+/** Returns a secret in the encodings a service may echo it in, alone and after other text. */
 export function encodedForms(secret: string): string[] {
   const base64 = ['', 'id:', 'app:', 'app_abc123:', 'Bearer '].map((before) => Buffer.from(before + secret))
   const hex = [...Buffer.from(secret)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`)

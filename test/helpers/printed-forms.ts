@@ -1,8 +1,8 @@
 import { format, inspect } from 'node:util'
 
 /**
- * Every form in which a value can end up in a log, a store or another thread, and all that can be reached from it: own
- * properties with and without a name to list them by, accessors, prototypes, causes, entries of headers and maps.
+ * Returns every form in which a value can reach a log, a store or another thread, together with the forms of everything
+ * reachable from it: properties (also non-enumerable ones and symbols), accessors, prototypes, causes, headers and maps.
  */
 export function printedForms(value: unknown): string[] {
   const forms: string[] = []
@@ -13,10 +13,10 @@ export function printedForms(value: unknown): string[] {
 function walk(value: unknown, forms: string[], seen: Set<unknown>): void {
   if (typeof value === 'string') return void forms.push(value)
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return
-  // What the platform has is nobody's secret.
+  // Objects of the platform hold no secrets.
   if (value === globalThis || Object.values(platform).includes(value)) return
   seen.add(value)
-  forms.push(...direct(value))
+  forms.push(...formsOf(value))
   for (
     let object = value;
     object !== null && !Object.values(platform).includes(object);
@@ -27,7 +27,7 @@ function walk(value: unknown, forms: string[], seen: Set<unknown>): void {
         continue
       forms.push(String(key))
       walk(
-        attempt(() => Reflect.get(object, key, value)),
+        tryTo(() => Reflect.get(object, key, value)),
         forms,
         seen,
       )
@@ -45,7 +45,7 @@ const platform = {
   headers: Headers.prototype,
 }
 
-function direct(value: object): string[] {
+function formsOf(value: object): string[] {
   const forms = [
     () => String(value),
     () => `${(value as Error).stack}`,
@@ -57,10 +57,10 @@ function direct(value: object): string[] {
     () => inspect(structuredClone(value), { depth: null, showHidden: true }),
     () => inspect(Object.assign({}, value), { depth: null }),
   ]
-  return forms.map((form) => String(attempt(form)))
+  return forms.map((form) => String(tryTo(form)))
 }
 
-function attempt(read: () => unknown): unknown {
+function tryTo(read: () => unknown): unknown {
   try {
     return read()
   } catch (error) {

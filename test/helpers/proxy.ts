@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 
-/** A proxy on loopback that keeps the hosts it was asked for: in a tunnel (CONNECT), or with a whole URL as the target. */
+/** A proxy on loopback that records the requested hosts, both of tunnels (CONNECT) and of requests with an absolute URL. */
 export interface LoopbackProxy {
   readonly url: string
   readonly hosts: string[]
@@ -13,9 +13,9 @@ export async function startProxy(): Promise<LoopbackProxy> {
   const server = createServer((request, response) => {
     hosts.push(new URL(request.url ?? '').host)
     const { method, headers } = request
-    const upstream = httpRequest(request.url ?? '', { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
+    const upstream = httpRequest(request.url ?? '', { method, headers }, (upstreamResponse) => {
+      response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers)
+      upstreamResponse.pipe(response)
     })
     request.pipe(upstream.on('error', () => response.destroy()))
   })

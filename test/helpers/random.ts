@@ -1,4 +1,4 @@
-/** A seeded source of random numbers (mulberry32), so that a run that fails can be run again. */
+/** A seeded random number generator (mulberry32), so that a failing run can be repeated. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed
   }
 
-  /** From 0 up to 1, without it. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)

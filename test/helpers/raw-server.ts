@@ -1,24 +1,24 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 
-/** A request as it came over the wire. */
+/** A request as received over the wire. */
 export interface RawRequest {
   readonly method: string
-  /** Path and query, not decoded. */
+  /** Path and query, still percent-encoded. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly socket: Socket
-  /** Counted over all connections, from 1. */
+  /** Its number over all connections, from 1. */
   readonly number: number
 }
 
-/** A server that does with each connection exactly what it is told to. */
+/** A TCP server whose callbacks decide what happens on each connection. */
 export interface RawServer {
   readonly url: string
   readonly port: number
   readonly requests: RawRequest[]
-  /** How many connections were opened so far. */
+  /** Number of connections opened so far. */
   readonly connections: number
   readonly openConnections: number
   /** Resolves once no connection is open. */
@@ -28,13 +28,13 @@ export interface RawServer {
 }
 
 export interface RawServerOptions {
-  /** Called for each whole request. */
+  /** Called for each complete request. */
   readonly onRequest?: (request: RawRequest) => void
   /** Called for each new connection, before anything is read. Return false to read nothing from it. */
   readonly onConnection?: (socket: Socket) => boolean | undefined
 }
 
-/** Starts a server on a free loopback port that speaks only what its callbacks write. */
+/** Starts a server on a free loopback port that writes nothing but what its callbacks write. */
 export async function startRawServer({ onRequest, onConnection }: RawServerOptions): Promise<RawServer> {
   const sockets = new Set<Socket>()
   const requests: RawRequest[] = []
@@ -80,23 +80,23 @@ export async function startRawServer({ onRequest, onConnection }: RawServerOptio
   }
 }
 
-/** A port on which nothing listens. */
+/** Returns a port that nothing listens on. */
 export async function closedPort(): Promise<number> {
   const server = await startRawServer({})
   await server.close()
   return server.port
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string | Uint8Array
-  /** Default: the length of the body; null for no such header. */
+  /** Defaults to the length of the body. `null` omits the header. */
   readonly contentLength?: number | null
 }
 
-/** The bytes of an answer. */
-export function rawAnswer({ status = 200, headers = {}, body = '', contentLength }: RawAnswer): Buffer {
+/** Returns the bytes of an HTTP response. */
+export function rawResponse({ status = 200, headers = {}, body = '', contentLength }: RawResponse): Buffer {
   const bytes = Buffer.from(body as string)
   const length = contentLength === undefined ? bytes.length : contentLength
   const lines = [`HTTP/1.1 ${status} Status`]
@@ -107,14 +107,14 @@ export function rawAnswer({ status = 200, headers = {}, body = '', contentLength
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), bytes])
 }
 
-/** Answers a request whole and leaves the connection open. */
-export function answer({ socket }: Pick<RawRequest, 'socket'>, reply: RawAnswer): void {
-  socket.write(rawAnswer(reply))
+/** Writes a complete response and leaves the connection open. */
+export function respond({ socket }: Pick<RawRequest, 'socket'>, response: RawResponse): void {
+  socket.write(rawResponse(response))
 }
 
-/** Answers with JSON. */
-export function answerJson(request: Pick<RawRequest, 'socket'>, value: unknown, reply: RawAnswer = {}): void {
-  answer(request, { ...reply, body: JSON.stringify(value) })
+/** Writes a JSON response. */
+export function respondJson(request: Pick<RawRequest, 'socket'>, value: unknown, response: RawResponse = {}): void {
+  respond(request, { ...response, body: JSON.stringify(value) })
 }
 
 function readRequests(socket: Socket, onRequest: (request: Omit<RawRequest, 'socket' | 'number'>) => void): void {

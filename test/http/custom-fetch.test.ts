@@ -23,17 +23,17 @@ import {
   token,
 } from '../helpers/client.ts'
 import { startProxy } from '../helpers/proxy.ts'
-import { closedPort, type RawRequest, rawAnswer, startRawServer } from '../helpers/raw-server.ts'
+import { closedPort, type RawRequest, rawResponse, startRawServer } from '../helpers/raw-server.ts'
 
 const created = { data: { id: 'm1' } }
 
-/** A server that creates a message for each request and keeps the bodies. */
+/** Starts a server that creates a message for each request and records the bodies. */
 async function startService() {
   const bodies: unknown[] = []
   const server = await startRawServer({
     onRequest({ body, socket }: RawRequest) {
       bodies.push(JSON.parse(body))
-      socket.end(rawAnswer({ headers: { connection: 'close' }, body: JSON.stringify(created) }))
+      socket.end(rawResponse({ headers: { connection: 'close' }, body: JSON.stringify(created) }))
     },
   })
   onTestFinished(() => server.close())
@@ -41,7 +41,7 @@ async function startService() {
 }
 
 describe('a custom fetch', () => {
-  test('is called with a URL string and plain data, and never as a method', async () => {
+  test('is called with a URL string and a plain init object, and without a `this`', async () => {
     const calls: [unknown, string, FetchInit][] = []
     const client = makeClient({
       async fetch(this: unknown, url, init) {
@@ -71,7 +71,7 @@ describe('a custom fetch', () => {
   test.each<[string, WebFetch]>([
     ['undici', undiciFetch],
     ['node-fetch', nodeFetch],
-  ])('may be that of %s: reads, writes, errors, redirects, limits and aborts work', async (_, fetch) => {
+  ])('can be the fetch of %s: reads, writes, errors, redirects, limits and aborts work', async (_, fetch) => {
     const sandbox = await startSandbox({ conversations: 120 })
     onTestFinished(() => sandbox.close())
     const client = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }), fetch })
@@ -88,7 +88,7 @@ describe('a custom fetch', () => {
     const small = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken(), fetch, maxResponseBytes: 50 })
     expect(await rejection(small.conversations.list())).toMatchObject({ reason: 'too-large' })
     const redirecting = await startRawServer({
-      onRequest: ({ socket }) => socket.end(rawAnswer({ status: 302, headers: { location: '/x' } })),
+      onRequest: ({ socket }) => socket.end(rawResponse({ status: 302, headers: { location: '/x' } })),
     })
     onTestFinished(() => redirecting.close())
     expect(await rejection(makeClient({ baseUrl: redirecting.url, fetch }).me())).toMatchObject({ reason: 'redirect' })
@@ -100,7 +100,7 @@ describe('a custom fetch', () => {
     expect(await hanging).toBe('enough')
   })
 
-  test('may go through a ProxyAgent of undici', async () => {
+  test('can use a ProxyAgent of undici', async () => {
     const sandbox = await startSandbox()
     const proxy = await startProxy()
     const dispatcher = new ProxyAgent(proxy.url)
@@ -125,13 +125,13 @@ describe('a custom fetch that fails', () => {
     ['a broken connection', brokenConnection],
     ['a host that is not found', () => Object.assign(new Error('getaddrinfo ENOTFOUND audit'), { code: 'ENOTFOUND' })],
     ['every address refused', () => new AggregateError([refusedConnection(), refusedConnection()])],
-    ['its own error', () => new Error('the audit log is down')],
-    ['a mistake', () => new TypeError('undefined is not a function')],
-    ['an AbortError of its own', () => new DOMException('aborted', 'AbortError')],
-    ['no error at all', () => undefined],
+    ['a custom error', () => new Error('the audit log is down')],
+    ['a TypeError from a bug', () => new TypeError('undefined is not a function')],
+    ['an AbortError', () => new DOMException('aborted', 'AbortError')],
+    ['undefined', () => undefined],
   ]
 
-  test.each(failures)('after it has sent a write, with %s, never makes it look unsent', async (_, failure) => {
+  test.each(failures)('with %s after sending a write makes the outcome unknown', async (_, failure) => {
     const { url, bodies } = await startService()
     const client = makeClient({
       baseUrl: url,
@@ -151,21 +151,21 @@ describe('a custom fetch that fails', () => {
     ['a ReferenceError', () => Promise.reject(new ReferenceError('x is not defined'))],
     ['no Response', () => Promise.resolve(undefined as never)],
     [
-      'a body that it has read itself',
+      'a body that was already read',
       async () => {
         const response = json({})
         await response.text()
         return response
       },
     ],
-  ])('because of a bug (%s) is not retried, also for a GET', async (_, fetch: WebFetch) => {
+  ])('because of a bug (%s) is not retried, even for a GET', async (_, fetch: WebFetch) => {
     const spy = vi.fn(fetch)
     const error = await rejection(makeClient({ fetch: spy }).me())
     expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     expect(spy).toHaveBeenCalledTimes(1)
   })
 
-  test('over random failures, the service applies a write at most once and the outcome told is true', async () => {
+  test('at random applies no write twice and reports a true outcome', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const { url, bodies } = await startService()
     const step = fc.record({
@@ -210,14 +210,14 @@ describe('a custom fetch that fails', () => {
   })
 })
 
-describe("the platform's own fetch", () => {
-  test('that finds no open port proves that nothing was sent, and the write is retried', async () => {
+describe("the platform's fetch", () => {
+  test('proves that nothing was sent when the port is closed, and the write is retried', async () => {
     const client = makeClient({ baseUrl: `http://127.0.0.1:${await closedPort()}`, maxRetries: 1 })
     const error = await rejection(client.messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'not-sent', attempts: [{}, {}] })
   })
 
-  test('that tried every address of a host proves it too', async () => {
+  test('proves that nothing was sent when every address of a host refused the connection', async () => {
     const errors = [1, 2].map(() => refusedConnection().cause)
     const cause = Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' })
     stubPlatformFetch(() => Promise.reject(new TypeError('fetch failed', { cause })))
@@ -226,17 +226,17 @@ describe("the platform's own fetch", () => {
   })
 
   test.each([
-    ['one address that broke later', [refusedConnection().cause, brokenConnection().cause]],
+    ['an address whose connection broke later', [refusedConnection().cause, brokenConnection().cause]],
     ['another port', [Object.assign(refusedConnection().cause as Error, { port: 9_200 })]],
     ['another host', [Object.assign(new Error('x'), { code: 'ENOTFOUND', hostname: 'audit.internal' })]],
-  ])('proves nothing with an error of %s', async (_, errors) => {
+  ])('proves nothing when the error is from %s', async (_, errors) => {
     const cause = new AggregateError(errors)
     stubPlatformFetch(() => Promise.reject(new TypeError('fetch failed', { cause })))
     const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'unknown', attempts: [{}] })
   })
 
-  test('proves nothing once it was wrapped: a wrapper may have retried', async () => {
+  test('proves nothing when it is wrapped, because the wrapper may have retried', async () => {
     vi.stubGlobal('fetch', () => Promise.reject(refusedConnection()))
     onTestFinished(() => void vi.unstubAllGlobals())
     const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
@@ -246,7 +246,7 @@ describe("the platform's own fetch", () => {
   test.each([
     ['a RetryAgent', () => new RetryAgent(new Agent())],
     ['an agent with a retry interceptor', () => new Agent().compose(interceptors.retry())],
-  ])('proves nothing above %s of undici, which retries by itself', async (_, makeAgent) => {
+  ])('proves nothing when undici uses %s, which retries internally', async (_, makeAgent) => {
     const before = getGlobalDispatcher()
     setGlobalDispatcher(makeAgent())
     onTestFinished(() => setGlobalDispatcher(before))
@@ -255,7 +255,7 @@ describe("the platform's own fetch", () => {
     expect(error).toMatchObject({ outcome: 'unknown' })
   })
 
-  test('proves nothing when the body of a response breaks, whatever the error says', async () => {
+  test('proves nothing when reading the response body fails, even with a connection error', async () => {
     const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
     stubPlatformFetch(async () => new Response(body))
     const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
@@ -264,7 +264,7 @@ describe("the platform's own fetch", () => {
 })
 
 describe('a redirect', () => {
-  test('is refused and its body cancelled', async () => {
+  test('is rejected and its body cancelled', async () => {
     const cancel = vi.fn()
     const body = new ReadableStream({ cancel })
     const fetch: WebFetch = async () => new Response(body, { status: 302, headers: { location: '/x' } })

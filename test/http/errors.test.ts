@@ -13,14 +13,14 @@ import {
   ServerError,
   UnprocessableError,
 } from 'support-workspace-sdk'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 
 const failure = (response: Response, options: Parameters<typeof makeClient>[0] = {}) =>
   rejection(makeClient({ ...options, fetch: scripted(response), maxRetries: 0 }).me())
 
-describe('the error of an answer', () => {
-  it.each([
+describe('the error of a response', () => {
+  const classes = [
     [400, 'invalid_request', BadRequestError, 'refused'],
     [401, 'invalid_token', AuthenticationError, 'refused'],
     [403, 'forbidden', PermissionDeniedError, 'refused'],
@@ -38,7 +38,10 @@ describe('the error of an answer', () => {
     [599, 'odd', ServerError, 'unknown'],
     [304, 'odd', ApiError, 'unknown'],
     [300, 'odd', ApiError, 'unknown'],
-  ])('%i %s is %o', async (status, code, ErrorClass, outcome) => {
+  ] as const
+  const titled = classes.map((row) => [row[2].name, ...row] as const)
+
+  test.each(titled)('has the class %s for %i %s', async (_, status, code, ErrorClass, outcome) => {
     const response = status === 304 ? new Response(null, { status }) : refusal(status, code)
     const error = await failure(response)
     expect(error).toBeInstanceOf(ErrorClass)
@@ -46,21 +49,21 @@ describe('the error of an answer', () => {
     expect(error).toMatchObject({ status, outcome, operation: 'me', ...(status !== 304 && { code }) })
   })
 
-  it.each([
-    ['the documented one', { error: 'some_code', error_description: 'Some words.' }],
-    ['code and message', { code: 'some_code', message: 'Some words.' }],
-    ['an inner error', { error: { code: 'some_code', message: 'Some words.' } }],
-    ['a code beside an error in words', { code: 'some_code', error: 'Bad Request', message: 'Some words.' }],
-    ['an error with a message', { error: 'some_code', message: 'Some words.' }],
+  test.each([
+    ['the documented shape', { error: 'some_code', error_description: 'Some words.' }],
+    ['a code and a message', { code: 'some_code', message: 'Some words.' }],
+    ['an error object', { error: { code: 'some_code', message: 'Some words.' } }],
+    ['a code next to an error text', { code: 'some_code', error: 'Bad Request', message: 'Some words.' }],
+    ['an error code and a message', { error: 'some_code', message: 'Some words.' }],
     ['a list of errors', { errors: [{ code: 'some_code', detail: 'Some words.' }, { code: 'second' }] }],
-    ['problem+json', { type: 'some_code', title: 'Some words.', status: 400 }],
-    ['problem+json with a detail', { type: 'some_code', title: 'Title', detail: 'Some words.' }],
-  ])('is read from a body of this shape: %s', async (_, body) => {
+    ['the fields of problem+json', { type: 'some_code', title: 'Some words.', status: 400 }],
+    ['the fields of problem+json and a detail', { type: 'some_code', title: 'Title', detail: 'Some words.' }],
+  ])('takes its code and description from a body with %s', async (_, body) => {
     expect(await failure(json(body, 400))).toMatchObject({ code: 'some_code', description: 'Some words.' })
   })
 
-  it.each(['t', 'token', 'scope'])(
-    'keeps its code whole where the token is a word of it, as in a test: %s',
+  test.each(['t', 'token', 'scope'])(
+    'keeps its code when a short test token is part of it: %s',
     async (accessToken) => {
       expect(await failure(refusal(401, 'invalid_token'), { accessToken })).toMatchObject({ code: 'invalid_token' })
       const error = await failure(refusal(403, 'insufficient_scope'), { accessToken })
@@ -68,10 +71,10 @@ describe('the error of an answer', () => {
     },
   )
 
-  it.each([
+  test.each([
     ['with a message only', '{"message":"no"}'],
-    ['that names another error', '{"error":"unauthorized"}'],
-  ])('of the challenge counts over a body %s', async (_, body) => {
+    ['with another error code', '{"error":"unauthorized"}'],
+  ])('prefers the code of the challenge to a body %s', async (_, body) => {
     const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
     const onInvalidToken = vi.fn()
     const accessToken = { getAccessToken: () => 'swot_abcdefgh', onInvalidToken }
@@ -82,29 +85,29 @@ describe('the error of an answer', () => {
     expect((error as ApiError).response?.headers.get('www-authenticate')).toBe(headers['www-authenticate'])
   })
 
-  it('is read from the challenge where the body names none', async () => {
+  test('takes its code from the challenge when the body has none', async () => {
     const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
     expect(await failure(new Response('', { status: 401, headers }))).toMatchObject({ code: 'invalid_token' })
   })
 
-  it.each([
+  test.each([
     ['is empty', ''],
     ['is HTML', '<html><h1>502 Bad Gateway</h1></html>'],
     ['is a JSON string', '"no"'],
     ['is null', 'null'],
-    ['is a list', '[{"error":"x"}]'],
-    ['has empty words', '{"error":"","error_description":""}'],
-    ['has words of another kind', '{"error":1,"error_description":{},"errors":[null]}'],
-    ['is cut short', '{"error":"inva'],
+    ['is an array', '[{"error":"x"}]'],
+    ['has empty strings', '{"error":"","error_description":""}'],
+    ['has fields of the wrong type', '{"error":1,"error_description":{},"errors":[null]}'],
+    ['is cut off', '{"error":"inva'],
     ['is not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
-    ['is longer than an error can be', JSON.stringify({ error: 'x'.repeat(70_000) })],
+    ['is longer than the limit for an error', JSON.stringify({ error: 'x'.repeat(70_000) })],
   ])('keeps its status when the body %s', async (_, body) => {
     const error = await failure(new Response(body, { status: 400 }))
     expect(error).toBeInstanceOf(BadRequestError)
     expect(error).toMatchObject({ code: undefined, description: undefined })
   })
 
-  it('is an ApiError of its status whatever JSON the body is', async () => {
+  test('is an ApiError with the status for any JSON body', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.integer({ min: 400, max: 599 }), async (body, status) => {
         const error = await failure(json(body, status))
@@ -116,21 +119,21 @@ describe('the error of an answer', () => {
     )
   })
 
-  it('names operation, status, code, the words of the service and the next step', async () => {
+  test('states the operation, status, code, description and next step', async () => {
     const error = await failure(json({ error: 'invalid_request', error_description: 'limit is bad...' }, 400))
     expect(String(error)).toBe(
       'BadRequestError: me failed with 400 invalid_request: limit is bad. Check the arguments of the call.',
     )
   })
 
-  it('cuts the words of the service at 500 characters and drops what would break a log line', async () => {
+  test('cuts the description at 500 characters and removes control characters', async () => {
     const error = (await failure(
       json({ error: 'x', error_description: `a\n\u001b[31m${'b'.repeat(600)}` }, 400),
     )) as ApiError
     expect(error.description).toBe(`a [31m${'b'.repeat(494)}…`)
   })
 
-  it('has the request id and the headers of the answer, whatever their length, without cookies', async () => {
+  test('has the request id and all headers of the response, however long, except cookies', async () => {
     const policy = `default-src ${'x'.repeat(2_000)}`
     const headers = { 'x-request-id': 'r1', 'content-security-policy': policy, 'set-cookie': 'session=1' }
     const error = (await failure(refusal(404, 'not_found', headers))) as ApiError
@@ -140,8 +143,8 @@ describe('the error of an answer', () => {
   })
 })
 
-describe('insufficient_scope', () => {
-  it('names required, granted and missing scopes and the union to ask for', async () => {
+describe('an insufficient_scope error', () => {
+  test('lists the required, granted and missing scopes and the scopes to request', async () => {
     const fetch = scripted(refusal(403, 'insufficient_scope'))
     const error = await rejection(
       makeClient({ fetch, scopes: ['contacts:read', 'users:read'] }).messages.create('c1', { body_html: 'x' }),
@@ -155,15 +158,15 @@ describe('insufficient_scope', () => {
     })
   })
 
-  it('stays useful when neither scopes nor operation are known', async () => {
+  test('has empty lists when neither the scopes nor the operation are known', async () => {
     const fetch = scripted(refusal(403, 'insufficient_scope'))
     const error = await rejection(makeClient({ fetch }).request('GET', '/x'))
     expect(error).toMatchObject({ required: [], granted: undefined, missing: [], scopesToRequest: [] })
   })
 })
 
-describe('actor_self_required', () => {
-  it('is thrown before anything is sent by a client that acts as app', async () => {
+describe('an actor_self_required error', () => {
+  test('comes from a client with actor `app` before it sends a request', async () => {
     const fetch = scripted(json({ data: { id: '1' } }))
     const app = makeClient({ fetch, actor: 'app' })
     const error = await rejection(
@@ -174,7 +177,7 @@ describe('actor_self_required', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('comes from the service when the actor is not known', async () => {
+  test('comes from the service when the actor is unknown', async () => {
     const fetch = scripted(refusal(422, 'actor_self_required'))
     const client = makeClient({ fetch, actor: undefined })
     expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({
@@ -186,50 +189,50 @@ describe('actor_self_required', () => {
 })
 
 describe('the hint', () => {
-  it.each([
+  test.each([
     ['no body', ''],
-    ['a bare code', '{"error":"not_found"}'],
-    ['the words of a router', '{"errors":{"detail":"Not Found"}}'],
-    ['the words of another router', '{"error":"not_found","error_description":"404: Page not found."}'],
+    ['only a code', '{"error":"not_found"}'],
+    ["a router's message", '{"errors":{"detail":"Not Found"}}'],
+    ["another router's message", '{"error":"not_found","error_description":"404: Page not found."}'],
   ])('of a 404 with %s on an inferred operation says that the path is inferred', async (_, body) => {
     const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
     expect((error as ApiError).hint).toContain('is inferred')
   })
 
-  it.each([
+  test.each([
     '{"error":"not_found","error_description":"There is no such conversation."}',
     '{"error":{"message":"Conversation not found"}}',
-  ])('of a 404 on an inferred operation that names what is missing does not: %s', async (body) => {
+  ])('of a 404 that names the missing resource says to check the id instead: %s', async (body) => {
     const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
     expect((error as ApiError).hint).toContain('Check the id')
     expect((error as ApiError).hint).not.toContain('defineOperation')
   })
 
-  it('is printed once: at the end of the message, and by itself in the JSON form', async () => {
+  test('appears once in the printed error and once in its JSON form', async () => {
     const error = (await rejection(makeClient({ fetch: scripted(refusal(422, 'x')) }).me())) as ApiError
     expect(error.message.endsWith(error.hint)).toBe(true)
     expect(inspect(error).split(error.hint)).toHaveLength(2)
     expect(JSON.stringify(error).split(error.hint)).toHaveLength(2)
   })
 
-  it('of a 404 on a documented one speaks of the id', async () => {
+  test('of a 404 on a documented operation says to check the id', async () => {
     const error = await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).members.get('1'))
     expect((error as ApiError).hint).toContain('Check the id')
   })
 
-  it.each([
+  test.each([
     ['a 500', refusal(500, 'x')],
-    ['an answer that is no JSON', new Response('<html>')],
+    ['a response that is not JSON', new Response('<html>')],
     ['a redirect', new Response(null, { status: 303, headers: { location: '/x' } })],
     ['a broken connection', new TypeError('fetch failed')],
-  ])('of a write whose outcome is unknown says so after %s', async (_, step) => {
+  ])('of a write says that it may have been applied after %s', async (_, step) => {
     const error = await rejection(makeClient({ fetch: scripted(step) }).messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringContaining('may have been applied') })
   })
 })
 
-describe('an operation of your own', () => {
-  it('gives the same errors', async () => {
+describe('a custom operation', () => {
+  test('rejects with the same errors as a built-in one', async () => {
     const operation = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/{id}', scope: 'tags:read' })
     const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')) })
     const error = await rejection(client.call(operation, { path: { id: '1' } }))

@@ -6,7 +6,7 @@ import {
   SupportWorkspace,
 } from 'support-workspace-sdk'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { json, makeClient, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
 
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
@@ -14,16 +14,16 @@ beforeEach(() => {
 
 describe('a token provider that fails before a retry', () => {
   test.each([
-    ['throws an error', () => Promise.reject(new Error('the vault is shut'))],
+    ['rejects with an error', () => Promise.reject(new Error('the vault is locked'))],
     ['rejects with undefined', () => Promise.reject(undefined)],
     ['returns no token', () => undefined as never],
-    ['throws what says that nothing was sent', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
-    ['throws an object with an outcome', () => Promise.reject({ outcome: 'not-sent' })],
-  ])('(it %s) does not hide that a DELETE may have been applied', async (_, fail) => {
-    let asked = 0
+    ['rejects with an InvalidArgumentError', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
+    ['rejects with an object that has an outcome', () => Promise.reject({ outcome: 'not-sent' })],
+  ])('does not hide that a DELETE may have been applied when it %s', async (_, fail) => {
+    let providerCalls = 0
     const ends: unknown[] = []
     const client = makeClient({
-      accessToken: () => (asked++ === 0 ? token : fail()),
+      accessToken: () => (providerCalls++ === 0 ? token : fail()),
       fetch: scripted(refusal(503, 'down')),
       hooks: { onOperationEnd: ({ attempts, error, outcome }) => void ends.push({ attempts, error, outcome }) },
     })
@@ -39,10 +39,10 @@ describe('a token provider that fails before a retry', () => {
     expect(ends).toEqual([{ attempts: 1, error: 'RequestError', outcome: 'unknown' }])
   })
 
-  test('tells a write that was refused as refused', async () => {
-    let asked = 0
+  test('keeps the outcome of a refused write', async () => {
+    let providerCalls = 0
     const client = makeClient({
-      accessToken: () => (asked++ === 0 ? token : Promise.reject(new Error('shut'))),
+      accessToken: () => (providerCalls++ === 0 ? token : Promise.reject(new Error('locked'))),
       fetch: scripted(refusal(429, 'slow_down')),
     })
     expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({ outcome: 'refused' })
@@ -50,33 +50,33 @@ describe('a token provider that fails before a retry', () => {
 })
 
 describe('attempts', () => {
-  test('count requests that were sent, not tries to get a token', async () => {
+  test('count requests that were sent, not calls of the token provider', async () => {
     const starts: number[] = []
-    let asked = 0
+    let providerCalls = 0
     const client = makeClient({
-      accessToken: () => (asked++ === 0 ? new Promise<string>(() => {}) : token),
+      accessToken: () => (providerCalls++ === 0 ? neverSettles() : token),
       fetch: scripted(json({})),
       timeout: 20,
       hooks: { onAttemptStart: ({ attempt }) => void starts.push(attempt) },
     })
     await client.me()
-    expect([asked, starts]).toEqual([2, [1]])
+    expect([providerCalls, starts]).toEqual([2, [1]])
   })
 
-  test('that never get a token end after the retries, with none sent', async () => {
-    let asked = 0
+  test('without a token end in a TimeoutError after all retries, with nothing sent', async () => {
+    let providerCalls = 0
     const accessToken = () => {
-      asked += 1
-      return new Promise<string>(() => {})
+      providerCalls += 1
+      return neverSettles()
     }
     const fetch = scripted(json({}))
     const error = await rejection(makeClient({ accessToken, fetch, timeout: 5, maxRetries: 2 }).me())
     expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent', attempts: [] })
-    expect([asked, fetch.requests.length]).toEqual([3, 0])
+    expect([providerCalls, fetch.requests.length]).toEqual([3, 0])
   })
 })
 
-describe('the options of a client', () => {
+describe('the constructor', () => {
   test.each([
     ['maxRetry', { maxRetry: 5 }],
     ['fetch', { fetch: 'fetch' }],
@@ -92,12 +92,12 @@ describe('the options of a client', () => {
     ['content-length', { headers: { 'content-length': '3' } }],
     ['transfer-encoding', { headers: { 'Transfer-Encoding': 'chunked' } }],
     ['host', { headers: { host: 'evil.example' } }],
-  ])('are refused by name: %s', (argument, options) => {
+  ])('throws for an invalid option and names it: %s', (argument, options) => {
     expect(() => makeClient(options as never)).toThrow(InvalidArgumentError)
     expect(() => makeClient(options as never)).toThrow(`\`${argument}\``)
   })
 
-  test('are copied: scopes that change later do not change what an error says', async () => {
+  test('copies its options, so that later changes to them have no effect', async () => {
     const scopes = ['contacts:read']
     const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')), scopes })
     scopes.push('contacts:write')
@@ -105,13 +105,13 @@ describe('the options of a client', () => {
   })
 })
 
-describe('the options of a call', () => {
+describe('a call', () => {
   test.each([
     ['timeuot', { timeuot: 5 }],
     ['signal', { signal: new AbortController() }],
     ['timeout', { timeout: 0 }],
     ['headers', { headers: new Map() }],
-  ])('are refused by name, by a rejection: %s', async (argument, options) => {
+  ])('rejects for an invalid option and names it: %s', async (argument, options) => {
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).me(options as never))).toMatchObject({
       name: 'InvalidArgumentError',
@@ -122,8 +122,8 @@ describe('the options of a call', () => {
   })
 })
 
-describe('an error of the caller that cannot be read', () => {
-  const odd = Object.defineProperty(new Error('x'), 'message', {
+describe('an error with unreadable properties', () => {
+  const unreadable = Object.defineProperty(new Error('x'), 'message', {
     get() {
       throw new Error('broken getter')
     },
@@ -132,8 +132,8 @@ describe('an error of the caller that cannot be read', () => {
   test.each([
     ['a message that is an object', Object.assign(new Error('x'), { message: { deep: 1 } })],
     ['a name that is a symbol', Object.assign(new Error('x'), { name: Symbol('x') })],
-    ['a getter that throws', odd],
-  ])('(%s) does not hide the 401 that it followed', async (_, failure) => {
+    ['a getter that throws', unreadable],
+  ])('does not hide the 401 when onInvalidToken throws it: %s', async (_, failure) => {
     const onInvalidToken = () => Promise.reject(failure)
     const client = makeClient({
       accessToken: { getAccessToken: () => token, onInvalidToken },
@@ -145,13 +145,13 @@ describe('an error of the caller that cannot be read', () => {
     })
   })
 
-  test('thrown by a fetch is a network error like another', async () => {
-    const client = makeClient({ fetch: () => Promise.reject(odd), maxRetries: 0 })
+  test('becomes a NetworkError when a custom fetch throws it', async () => {
+    const client = makeClient({ fetch: () => Promise.reject(unreadable), maxRetries: 0 })
     expect(await rejection(client.me())).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
   })
 })
 
-test('an abort inside onAttemptStart sends nothing, whatever the fetch makes of its signal', async () => {
+test('an abort inside onAttemptStart prevents the request, even if the fetch ignores its signal', async () => {
   const controller = new AbortController()
   const fetch = scripted(json({}))
   const client = makeClient({ fetch, hooks: { onAttemptStart: () => controller.abort('enough') } })
@@ -165,8 +165,8 @@ describe('an operation', () => {
     ['actor', { actor: 'Self' }],
     ['response', { response: { type: 'object' } }],
     ['body', { body: () => true }],
-  ])('with a bad %s is refused before anything is sent', async (argument, bad) => {
-    const operation = { id: 'x', method: 'POST', path: '/x', ...bad }
+  ])('with an invalid %s is rejected before a request is sent', async (argument, invalid) => {
+    const operation = { id: 'x', method: 'POST', path: '/x', ...invalid }
     expect(() => defineOperation(operation as never)).toThrow(expect.objectContaining({ argument }))
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).call(operation as unknown as Operation))).toMatchObject({
@@ -176,7 +176,7 @@ describe('an operation', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  test('is what it was when it was called', async () => {
+  test('is read when the call is made, so that later changes have no effect', async () => {
     const operation = {
       id: 'x',
       method: 'GET' as 'GET' | 'DELETE',
@@ -191,7 +191,7 @@ describe('an operation', () => {
   })
 })
 
-test('connect uses the options that it was called with', async () => {
+test('connect copies its options, so that later changes have no effect', async () => {
   const urls: string[] = []
   const fetch = async (url: string) => {
     urls.push(url)

@@ -7,7 +7,7 @@ import { startProxy } from '../helpers/proxy.ts'
 
 const program = fileURLToPath(new URL('../helpers/print-actor.ts', import.meta.url))
 
-test("goes through the proxy that Node's environment names, without a line of code", async () => {
+test("the client uses the proxy from Node's environment variables without any configuration", async () => {
   const sandbox = await startSandbox()
   const proxy = await startProxy()
   onTestFinished(async () => {

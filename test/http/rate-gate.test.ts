@@ -1,6 +1,7 @@
 import { RateLimitError, type RequestError, type WaitEvent } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+import { settled } from '../helpers/settled.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
@@ -12,8 +13,8 @@ afterEach(() => {
 
 const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
 
-/** A client whose first request was answered with 429, with its call waiting. */
-async function held(options: Parameters<typeof makeClient>[0] = {}) {
+/** Returns a client whose first call got a 429 and waits for its retry. */
+async function rateLimited(options: Parameters<typeof makeClient>[0] = {}) {
   const fetch = scripted(slowDown, () => json({}))
   const client = makeClient({ fetch, ...options })
   const first = client.me()
@@ -23,68 +24,68 @@ async function held(options: Parameters<typeof makeClient>[0] = {}) {
   return { client, fetch, first }
 }
 
-describe('after a 429', () => {
-  it("holds the client's other calls back until the service wants to hear again", async () => {
-    const { client, fetch, first } = await held()
+describe('after a 429, the client', () => {
+  test('holds back its other calls until Retry-After has passed', async () => {
+    const { client, fetch, first } = await rateLimited()
     const others = [client.me(), client.organization.get().catch(() => {}), client.members.list().catch(() => {})]
     await vi.advanceTimersByTimeAsync(9_999)
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
-    await Promise.all([first, ...others])
+    await settled(Promise.all([first, ...others]))
     expect(fetch.requests).toHaveLength(5)
   })
 
-  it('holds no other client back', async () => {
-    await held()
+  test('does not hold back the calls of other clients', async () => {
+    await rateLimited()
     const fetch = scripted(json({}))
-    await makeClient({ fetch }).me()
+    await settled(makeClient({ fetch }).me())
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('holds the others back also when the call itself is not tried again', async () => {
+  test('holds back its other calls even if the first one is not retried', async () => {
     const fetch = scripted(slowDown, () => json({}))
     const client = makeClient({ fetch })
-    expect(await rejection(client.me({ maxRetries: 0 }))).toBeInstanceOf(RateLimitError)
+    expect(await settled(rejection(client.me({ maxRetries: 0 })))).toBeInstanceOf(RateLimitError)
     const second = client.me()
     await vi.advanceTimersByTimeAsync(9_999)
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
-    await second
+    await settled(second)
   })
 
-  it('holds nobody back when the wait is longer than the client obeys', async () => {
+  test('does not hold back its other calls when Retry-After exceeds the maximum', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '86400' }), json({}))
     const client = makeClient({ fetch })
-    expect(await rejection(client.me())).toMatchObject({ retryAfter: 86_400 })
-    await client.me()
+    expect(await settled(rejection(client.me()))).toMatchObject({ retryAfter: 86_400 })
+    await settled(client.me())
     expect(fetch.requests).toHaveLength(2)
   })
 
-  it('fails a call at once that has less time than the gate stays shut: nothing was sent', async () => {
-    const { client, fetch, first } = await held()
-    const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { totalTimeout: 5_000 }))
+  test('rejects a call at once, not sent, when the wait exceeds its total timeout', async () => {
+    const { client, fetch, first } = await rateLimited()
+    const error = await settled(rejection(client.messages.create('c1', { body_html: 'x' }, { totalTimeout: 5_000 })))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 10, status: 429, attempts: [], response: undefined })
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(10_000)
-    await first
+    await settled(first)
   })
 
-  it('ends a call that waits at once on abort, with the very reason, and leaves no timer', async () => {
-    const { client, first, fetch } = await held()
+  test('rejects a waiting call with its abort reason at once, and leaves no timer', async () => {
+    const { client, first, fetch } = await rateLimited()
     const controller = new AbortController()
     const waiting = rejection(client.me({ signal: controller.signal }))
     await vi.advanceTimersByTimeAsync(5_000)
     const reason = { why: 'gone' }
     controller.abort(reason)
-    expect(await waiting).toBe(reason)
+    expect(await settled(waiting)).toBe(reason)
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(5_000)
-    await first
+    await settled(first)
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('keeps the longest of several waits', async () => {
+  test('waits for the longest of several Retry-After headers', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), refusal(429, 'x', { 'retry-after': '3' }), () =>
       json({}),
     )
@@ -93,67 +94,67 @@ describe('after a 429', () => {
     await vi.advanceTimersByTimeAsync(9_999)
     expect(fetch.requests).toHaveLength(2)
     await vi.advanceTimersByTimeAsync(1)
-    await Promise.all(calls)
+    await settled(Promise.all(calls))
   })
 
-  it('tells a call whose time no longer suffices when the gate is shut anew, as soon as it wakes', async () => {
+  test('rejects a waiting call when the next 429 asks for more time than the call has left', async () => {
     const fetch = scripted(slowDown, refusal(429, 'x', { 'retry-after': '30' }), () => json({}))
     const client = makeClient({ fetch })
     const first = client.me()
     await vi.advanceTimersByTimeAsync(0)
     const second = rejection(client.members.get('1', { totalTimeout: 20_000 }))
     await vi.advanceTimersByTimeAsync(10_000)
-    // Whichever of the two went first was told to wait for 30 s: more than the second has left.
-    const error = (await second) as RequestError
+    // The call that was sent first got a Retry-After of 30 s, more than the second call has left.
+    const error = (await settled(second)) as RequestError
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error.outcome).not.toBe('unknown')
     await vi.advanceTimersByTimeAsync(30_000)
-    await first
+    await settled(first)
   })
 
-  it('counts no attempt for a call that was only held back', async () => {
+  test('counts no attempt for the time that a call was held back', async () => {
     const fetch = scripted(slowDown, json({}), refusal(404, 'x'))
     const client = makeClient({ fetch })
     const first = client.me()
     await vi.advanceTimersByTimeAsync(0)
     const waiting = rejection(client.members.get('1'))
     await vi.advanceTimersByTimeAsync(10_000)
-    await first
-    expect(await waiting).toMatchObject({ attempts: [{ status: 404 }] })
+    await settled(first)
+    expect(await settled(waiting)).toMatchObject({ attempts: [{ status: 404 }] })
   })
 })
 
 describe('a call with maxRetries 0', () => {
-  it('rejects at once instead of waiting, with the time left, and is sent once the wait is over', async () => {
-    const { client, fetch, first } = await held()
+  test('rejects at once with the remaining wait, and is sent once the wait is over', async () => {
+    const { client, fetch, first } = await rateLimited()
     await vi.advanceTimersByTimeAsync(4_000)
-    const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
+    const error = await settled(rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 0 })))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, attempts: [] })
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(6_000)
-    await first
-    await client.me({ maxRetries: 0 })
+    await settled(first)
+    await settled(client.me({ maxRetries: 0 }))
     expect(fetch.requests).toHaveLength(3)
   })
 })
 
 describe('onWait', () => {
-  it('is called when a call waits, with operation, wait and reason, but not for the retry of the 429 itself', async () => {
+  test('is called when a call waits, with operation, wait and reason, but not for the retry of the 429 itself', async () => {
     const events: WaitEvent[] = []
-    const { client, first } = await held({ hooks: { onWait: (event) => void events.push(event) } })
+    const { client, first } = await rateLimited({ hooks: { onWait: (event) => void events.push(event) } })
     await vi.advanceTimersByTimeAsync(4_000)
     const second = client.members.get('1').catch(() => {})
     await vi.advanceTimersByTimeAsync(6_000)
-    await Promise.all([first, second])
+    await settled(Promise.all([first, second]))
     expect(events).toEqual([
       { operation: 'members.get', actor: 'self', page: undefined, wait: 6_000, reason: 'rate_limit' },
     ])
   })
 })
 
-describe('when the wait is over', () => {
-  it('the calls that waited are sent one after another, each after the response of the one before', async () => {
+describe('calls that were held back', () => {
+  test('are sent one after another, each after the previous response', async () => {
     let inFlight = 0
     let most = 0
     const slow = async () => {
@@ -171,34 +172,34 @@ describe('when the wait is over', () => {
     await vi.advanceTimersByTimeAsync(10_000)
     expect(fetch.requests).toHaveLength(2)
     await vi.advanceTimersByTimeAsync(100 * 21)
-    await Promise.all(calls)
+    await settled(Promise.all(calls))
     expect(most).toBe(1)
     expect(fetch.requests).toHaveLength(22)
-    // The queue is gone: calls are free again.
+    // The queue is empty, so that calls run in parallel again.
     const more = [client.me(), client.me()]
     await vi.advanceTimersByTimeAsync(100)
-    await Promise.all(more)
+    await settled(Promise.all(more))
     expect(most).toBe(2)
   })
 
-  it('one that fails or is aborted while it waits does not hold the others', async () => {
-    const { client, fetch, first } = await held()
+  test('are not delayed by one that is aborted or runs out of time', async () => {
+    const { client, fetch, first } = await rateLimited()
     const controller = new AbortController()
     const aborted = rejection(client.me({ signal: controller.signal }))
     const patient = client.me({ totalTimeout: 10_050 })
     const last = client.me()
     await vi.advanceTimersByTimeAsync(1_000)
     controller.abort('enough')
-    expect(await aborted).toBe('enough')
+    expect(await settled(aborted)).toBe('enough')
     await vi.advanceTimersByTimeAsync(9_000)
-    await Promise.all([first, patient, last])
+    await settled(Promise.all([first, patient, last]))
     expect(fetch.requests).toHaveLength(4)
     expect(vi.getTimerCount()).toBe(0)
   })
 })
 
 describe('a 429 without Retry-After', () => {
-  it('holds the client back for the backoff', async () => {
+  test('holds back other calls for the backoff', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     const fetch = scripted(refusal(429, 'x'), () => json({}))
     const client = makeClient({ fetch })
@@ -208,7 +209,7 @@ describe('a 429 without Retry-After', () => {
     await vi.advanceTimersByTimeAsync(249)
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
-    await Promise.all(calls)
+    await settled(Promise.all(calls))
     vi.restoreAllMocks()
   })
 })

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
 
 const item = { data: { id: '1' } }
 
-describe('the base URL', () => {
-  it.each([
+describe('baseUrl', () => {
+  test.each([
     ['https://api.test', 'https://api.test/api/oauth/v1/me'],
     ['https://api.test/', 'https://api.test/api/oauth/v1/me'],
     ['https://api.test//', 'https://api.test/api/oauth/v1/me'],
@@ -20,38 +20,38 @@ describe('the base URL', () => {
     ['http://127.0.0.1', 'http://127.0.0.1/api/oauth/v1/me'],
     ['http://[::1]:80', 'http://[::1]/api/oauth/v1/me'],
     ['http://workspace.localhost', 'http://workspace.localhost/api/oauth/v1/me'],
-  ])('%s leads to %s', async (baseUrl, expected) => {
+  ])('%s sends requests to %s', async (baseUrl, expected) => {
     const fetch = scripted(json({}))
     await makeClient({ baseUrl, fetch }).me()
     expect(fetch.requests.map((request) => request.url)).toEqual([expected])
   })
 
-  it.each([
-    ['no address', 'api.test'],
-    ['empty', ''],
+  test.each([
+    ['text that is not a URL', 'api.test'],
+    ['an empty string', ''],
     ['another scheme', 'ftp://api.test'],
-    ['a script', 'javascript:alert(1)'],
-    ['a user', 'https://user@api.test'],
+    ['a javascript: URL', 'javascript:alert(1)'],
+    ['a user name', 'https://user@api.test'],
     ['a password', 'https://:secret@api.test'],
     ['a query', 'https://api.test?x=1'],
     ['a fragment', 'https://api.test#x'],
     ['plain http', 'http://api.test'],
     ['plain http on a host that looks like loopback', 'http://127.0.0.1.evil.test'],
-    ['plain http on a host that begins like loopback', 'http://localhost.evil.test'],
+    ['plain http on a host that starts like loopback', 'http://localhost.evil.test'],
     ['plain http on the unspecified address', 'http://0.0.0.0'],
-    ['nothing', undefined],
+    ['undefined', undefined],
     ['a number', 1],
-  ])('is refused with %s', (_, baseUrl) => {
+  ])('does not accept %s', (_, baseUrl) => {
     expect(() => makeClient({ baseUrl: baseUrl as string })).toThrow(
       expect.objectContaining({ name: 'InvalidArgumentError', argument: 'baseUrl' }),
     )
   })
 
-  it('never quotes the password of a refused one', () => {
+  test('with a password throws an error that does not quote it', () => {
     expect(() => makeClient({ baseUrl: 'https://user:hunter2@api.test' })).toThrow(/^(?!.*hunter2)/s)
   })
 
-  it('may be plain http off loopback when that is asked for aloud', async () => {
+  test('can be plain http on any host with allowInsecureHttp', async () => {
     const fetch = scripted(json({}))
     await makeClient({ baseUrl: 'http://api.test', allowInsecureHttp: true, fetch }).me()
     expect(fetch.requests[0]?.url).toBe('http://api.test/api/oauth/v1/me')
@@ -59,20 +59,20 @@ describe('the base URL', () => {
 })
 
 describe('the query', () => {
-  it('leaves out undefined and null, keeps everything else, and repeats a list', async () => {
+  test('omits undefined and null, keeps all other values, and repeats the name for an array', async () => {
     const fetch = scripted(json(page([])))
     const query = { limit: 5, after: undefined, before: null, q: '', zero: 0, no: false, tag: ['a', 'b'], none: [] }
     await makeClient({ fetch }).conversations.list(query)
     expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=5&q=&zero=0&no=false&tag=a&tag=b')
   })
 
-  it('has no question mark when there is nothing to ask', async () => {
+  test('adds no question mark when it is empty', async () => {
     const fetch = scripted(json(page([])))
     await makeClient({ fetch }).conversations.list({ limit: undefined })
     expect(fetch.requests[0]?.url).toBe('https://api.test/api/oauth/v1/conversations')
   })
 
-  it('arrives as it was given, whatever characters it holds', async () => {
+  test('arrives unchanged with any characters', async () => {
     const fetch = scripted(json(page([])))
     const { conversations } = makeClient({ fetch })
     await fc.assert(
@@ -91,15 +91,15 @@ describe('the query', () => {
     )
   })
 
-  it.each([
+  test.each([
     ['an object', {}],
     ['a date', new Date(0)],
     ['NaN', Number.NaN],
     ['infinity', Number.POSITIVE_INFINITY],
     ['half a surrogate pair', '\ud800'],
-    ['a list of lists', [['a']]],
+    ['a nested array', [['a']]],
     ['a bigint', 1n],
-  ])('with %s is refused before anything is sent', async (_, value) => {
+  ])('with %s is rejected before a request is sent', async (_, value) => {
     const fetch = scripted(json(page([])))
     const error = await rejection(
       makeClient({ fetch }).conversations.list({}, { extraQuery: { field: value as string } }),
@@ -110,7 +110,7 @@ describe('the query', () => {
 })
 
 describe('a path parameter', () => {
-  it('arrives as one segment, whatever characters it holds', async () => {
+  test('arrives as one segment with any characters', async () => {
     const fetch = scripted(json(item))
     const { members } = makeClient({ fetch })
     const ids = fc.oneof(
@@ -133,15 +133,15 @@ describe('a path parameter', () => {
     )
   })
 
-  it.each([
-    ['empty', ''],
+  test.each([
+    ['an empty string', ''],
     ['"."', '.'],
     ['".."', '..'],
     ['half a surrogate pair', 'a\udc00'],
-    ['not given', undefined],
+    ['undefined', undefined],
     ['a number', 7],
     ['null', null],
-  ])('is refused before anything is sent when it is %s', async (_, id) => {
+  ])('is rejected before a request is sent when it is %s', async (_, id) => {
     const fetch = scripted(json(item))
     const error = await rejection(makeClient({ fetch }).members.get(id as string))
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'id' })
@@ -171,26 +171,26 @@ const escapes = [
   '',
 ]
 
-describe('a path that could lead away', () => {
-  it.each(escapes)('is refused by defineOperation: %j', (path) => {
+describe('a path that could leave the base URL', () => {
+  test.each(escapes)('is rejected by defineOperation: %j', (path) => {
     const define = () => defineOperation({ id: 'x', method: 'GET', path: path as '/' })
     expect(define).toThrow(InvalidArgumentError)
   })
 
-  it.each(escapes)('is refused by request before anything is sent: %j', async (path) => {
+  test.each(escapes)('is rejected by request() before a request is sent: %j', async (path) => {
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).request('GET', path as '/'))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each(escapes)('is refused by call, also in an operation made by hand: %j', async (path) => {
+  test.each(escapes)('is rejected by call() in a handwritten operation: %j', async (path) => {
     const fetch = scripted(json({}))
     const operation = { id: 'x', method: 'GET', path: path as '/', envelope: 'any' } as const
     expect(await rejection(makeClient({ fetch }).call(operation))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('never reaches another origin, whatever the path', async () => {
+  test('never reaches another origin, for any mix of special characters', async () => {
     const fetch = scripted(json({}))
     const client = makeClient({ baseUrl: 'https://api.test/prefix', fetch })
     const pieces = fc.constantFrom(
@@ -223,7 +223,7 @@ describe('a path that could lead away', () => {
 })
 
 describe('headers', () => {
-  it('carry the token, ask for JSON, and take those of client and call, the call first', async () => {
+  test('include the token, ask for JSON, and let the call override the client', async () => {
     const fetch = scripted(json({}))
     await makeClient({ fetch, headers: { 'X-App': 'a', 'x-client': 'c' } }).me({ headers: { 'x-app': 'b' } })
     expect(Object.fromEntries(fetch.requests[0]?.headers ?? [])).toEqual({
@@ -235,7 +235,7 @@ describe('headers', () => {
     })
   })
 
-  it("leave out what is undefined, and keep the caller's own accept and user-agent", async () => {
+  test("omit undefined values and keep the caller's accept and user-agent", async () => {
     const fetch = scripted(json({}))
     const headers = { accept: 'application/vnd.test+json', 'user-agent': 'mine', 'x-none': undefined }
     await makeClient({ fetch, headers }).me({ headers: { 'x-other': undefined } })
@@ -244,7 +244,7 @@ describe('headers', () => {
     expect([sent?.has('x-none'), sent?.has('x-other')]).toEqual([false, false])
   })
 
-  it('name the application after the package and the runtime', async () => {
+  test('include the appInfo at the end of the user-agent', async () => {
     const fetch = scripted(json({}))
     const appInfo = { name: 'my-sync', version: '1.4.2', url: 'https://example.com/sync' }
     await makeClient({ fetch, appInfo }).me()
@@ -253,7 +253,7 @@ describe('headers', () => {
     )
   })
 
-  it('leave the user-agent to a browser', async () => {
+  test('leave the user-agent to the browser', async () => {
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
     onTestFinished(() => void vi.unstubAllGlobals())
     const fetch = scripted(json({}))
@@ -261,7 +261,7 @@ describe('headers', () => {
     expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
   })
 
-  it.each([
+  test.each([
     {},
     { name: 'a b' },
     { name: 'a\r\nx: y' },
@@ -269,11 +269,11 @@ describe('headers', () => {
     { name: 'a', version: 'ö' },
     null,
     7,
-  ])('refuse an appInfo of %j', (appInfo) => {
+  ])('do not accept an appInfo of %j', (appInfo) => {
     expect(() => makeClient({ appInfo: appInfo as never })).toThrow('`appInfo` cannot be written')
   })
 
-  it.each(['authorization', 'Authorization', 'AUTHORIZATION'])('refuse %s', async (name) => {
+  test.each(['authorization', 'Authorization', 'AUTHORIZATION'])('do not accept %s', async (name) => {
     const headers = { [name]: 'Bearer other' }
     expect(() => makeClient({ headers })).toThrow('The `authorization` header is set by the client.')
     const fetch = scripted(json({}))
@@ -281,15 +281,15 @@ describe('headers', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each([
+  test.each([
     ['a value with a line break', { 'x-a': 'very\r\nsecret' }],
-    ['a value that is not Latin', { 'x-a': 'very secret ✓' }],
+    ['a value with a non-Latin character', { 'x-a': 'very secret ✓' }],
     ['a name with a space', { 'x very secret': 'a' }],
-  ])('refuse %s without quoting it', (_, headers) => {
+  ])('do not accept %s, and the error does not quote it', (_, headers) => {
     expect(() => makeClient({ headers })).toThrow(/^(?!.*secret).*header/s)
   })
 
-  it('may be a Headers object', async () => {
+  test('can be a Headers object', async () => {
     const fetch = scripted(json({}))
     await makeClient({ fetch, headers: new Headers({ 'x-app': 'a' }) as never }).me()
     expect(fetch.requests[0]?.headers.get('x-app')).toBe('a')
@@ -297,7 +297,7 @@ describe('headers', () => {
 })
 
 describe('the body', () => {
-  it('is JSON, with its content type', async () => {
+  test('is sent as JSON with its content type', async () => {
     const fetch = scripted(json(item))
     await makeClient({ fetch }).messages.create('c1', { body_html: '<p>ä</p>' })
     const [request] = fetch.requests
@@ -308,19 +308,19 @@ describe('the body', () => {
   const cycle: Record<string, unknown> = {}
   cycle.self = cycle
 
-  it.each([
-    ['a cycle', 'POST', cycle, 'body.self'],
-    ['a bigint', 'POST', { id: 1n }, 'body.id'],
+  test.each([
+    ['an object with a cycle', 'POST', cycle, 'body.self'],
+    ['an object with a bigint', 'POST', { id: 1n }, 'body.id'],
     ['a function', 'POST', () => 1, 'body'],
-    ['anything at all with GET', 'GET', {}, 'body'],
-  ] as const)('is refused before anything is sent when it is %s', async (_, method, body, argument) => {
+    ['the body of a GET', 'GET', {}, 'body'],
+  ] as const)('is rejected before a request is sent when it is %s', async (_, method, body, argument) => {
     const fetch = scripted(json({}))
     const error = await rejection(makeClient({ fetch }).request(method, '/x', { body }))
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument })
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('is checked by the schema of the operation, whose error names the field and never its value', async () => {
+  test('is checked by the schema of the operation, and the error names the field but not its value', async () => {
     const fetch = scripted(json(item))
     const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
     expect(String(error)).toContain('`body.body_html` of messages.create is invalid: expected string, received number.')
@@ -330,7 +330,7 @@ describe('the body', () => {
 })
 
 describe('options', () => {
-  it.each([
+  test.each([
     ['timeout', 0],
     ['timeout', -1],
     ['timeout', Number.NaN],
@@ -342,15 +342,15 @@ describe('options', () => {
     ['maxResponseBytes', 0],
     ['validation', 'loose'],
     ['actor', 'admin'],
-  ])('refuse %s: %j', (name, value) => {
+  ])('do not accept %s: %o', (name, value) => {
     expect(() => makeClient({ [name]: value })).toThrow(expect.objectContaining({ argument: name }))
   })
 
-  it('must be there', () => {
+  test('are required by the constructor', () => {
     expect(() => new SupportWorkspace(undefined as never)).toThrow(InvalidArgumentError)
   })
 
-  it('of a call are checked before anything is sent', async () => {
+  test('of a call are checked before a request is sent', async () => {
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).me({ timeout: -1 }))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)

@@ -7,7 +7,7 @@ import {
   RequestError,
   ServerError,
 } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   brokenConnection,
   json,
@@ -19,6 +19,7 @@ import {
   scripted,
   scriptedPlatform,
 } from '../helpers/client.ts'
+import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], now: 1_700_000_000_000 })
@@ -29,20 +30,6 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Lets the waits of a call pass. */
-async function settle<Value>(promise: PromiseLike<Value>): Promise<Value> {
-  let done = false
-  const finish = () => {
-    done = true
-  }
-  promise.then(finish, finish)
-  while (!done) {
-    await vi.advanceTimersByTimeAsync(0)
-    if (!done) await vi.advanceTimersToNextTimerAsync()
-  }
-  return promise
-}
-
 const ok = json({ data: { id: '1' } })
 const methods: Method[] = ['GET', 'DELETE', 'POST', 'PATCH', 'PUT']
 
@@ -52,53 +39,55 @@ function call(method: Method, step: Step, options: Parameters<typeof makeClient>
   return { fetch, result: client.request(method, '/x') }
 }
 
-describe('what is sent again', () => {
+describe('the retry policy', () => {
   const always: [string, Step][] = [
-    ['429', refusal(429, 'slow_down')],
+    ['a 429', refusal(429, 'slow_down')],
     ['a refused connection', refusedConnection()],
   ]
   const whereSafe: [string, Step][] = [
-    ['408', refusal(408, 'x')],
-    ['500', refusal(500, 'x')],
-    ['502', new Response('<html>', { status: 502 })],
-    ['503', refusal(503, 'x')],
+    ['a 408', refusal(408, 'x')],
+    ['a 500', refusal(500, 'x')],
+    ['a 502', new Response('<html>', { status: 502 })],
+    ['a 503', refusal(503, 'x')],
     ['a broken connection', brokenConnection()],
-    ['an answer that breaks off', () => new Response(brokenBody())],
+    ['a response that is cut off', () => new Response(brokenBody())],
   ]
   const never: [string, Step][] = [
-    ...[400, 401, 403, 404, 405, 409, 422].map((status): [string, Step] => [String(status), refusal(status, 'x')]),
+    ...[400, 401, 403, 404, 405, 409, 422].map((status): [string, Step] => [`a ${status}`, refusal(status, 'x')]),
     ['a redirect', new Response(null, { status: 302, headers: { location: '/y' } })],
-    ['an answer that is no JSON', new Response('<html>')],
+    ['a response that is not JSON', new Response('<html>')],
   ]
 
-  describe.each(methods)('%s', (method) => {
-    it.each(always)('after %s', async (_, step) => {
+  describe.each(methods)('for %s', (method) => {
+    const isSafe = method === 'GET' || method === 'DELETE'
+
+    test.each(always)('retries after %s', async (_, step) => {
       const { fetch, result } = call(method, step)
-      await settle(result)
+      await settledAfterTimers(result)
       expect(fetch.requests).toHaveLength(2)
     })
 
-    it.each(whereSafe)(`after %s ${method === 'GET' || method === 'DELETE' ? 'too' : 'it is not'}`, async (_, step) => {
+    test.each(whereSafe)(`${isSafe ? 'retries' : 'does not retry'} after %s`, async (_, step) => {
       const { fetch, result } = call(method, step)
-      if (method === 'GET' || method === 'DELETE') {
-        await settle(result)
+      if (isSafe) {
+        await settledAfterTimers(result)
         expect(fetch.requests).toHaveLength(2)
       } else {
-        expect(await settle(rejection(result))).toMatchObject({ outcome: 'unknown' })
+        expect(await settledAfterTimers(rejection(result))).toMatchObject({ outcome: 'unknown' })
         expect(fetch.requests).toHaveLength(1)
       }
     })
 
-    it.each(never)('after %s it is not', async (_, step) => {
+    test.each(never)('does not retry after %s', async (_, step) => {
       const { fetch, result } = call(method, step)
-      expect(await settle(rejection(result))).toBeInstanceOf(RequestError)
+      expect(await settledAfterTimers(rejection(result))).toBeInstanceOf(RequestError)
       expect(fetch.requests).toHaveLength(1)
     })
   })
 
-  it('is the body too, whole, at each attempt', async () => {
+  test('sends the whole body with each attempt', async () => {
     const fetch = scriptedPlatform(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
-    await settle(makeClient().messages.create('c1', { body_html: '<p>Hi</p>' }))
+    await settledAfterTimers(makeClient().messages.create('c1', { body_html: '<p>Hi</p>' }))
     expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual(
       Array.from({ length: 3 }, () => ({ body_html: '<p>Hi</p>' })),
     )
@@ -106,17 +95,17 @@ describe('what is sent again', () => {
 })
 
 describe('maxRetries', () => {
-  it.each([
+  test.each([
     [undefined, undefined, 3],
     [0, undefined, 1],
     [1, undefined, 2],
     [5, undefined, 6],
     [5, 0, 1],
     [0, 3, 4],
-  ])('%s on the client and %s on the call make %i attempts', async (client, perCall, attempts) => {
+  ])('of %s on the client and %s on the call makes %i attempt(s)', async (client, perCall, attempts) => {
     const fetch = scripted(refusal(503, 'down'))
     const result = makeClient({ fetch, maxRetries: client }).me({ maxRetries: perCall })
-    const error = (await settle(rejection(result))) as RequestError
+    const error = (await settledAfterTimers(rejection(result))) as RequestError
     expect(fetch.requests).toHaveLength(attempts)
     expect(error.attempts).toHaveLength(attempts)
   })
@@ -124,21 +113,23 @@ describe('maxRetries', () => {
 
 describe('the wait between attempts', () => {
   const waitsOf = async (options: Parameters<typeof makeClient>[0], step: Step = refusal(503, 'down')) => {
-    const error = (await settle(rejection(makeClient({ fetch: scripted(step), ...options }).me()))) as RequestError
+    const error = (await settledAfterTimers(
+      rejection(makeClient({ fetch: scripted(step), ...options }).me()),
+    )) as RequestError
     return error.attempts.map(({ wait }) => wait)
   }
 
-  it('doubles from half a second to eight seconds at most, times a random number', async () => {
+  test('doubles from 500 ms up to 8 s, times a random factor', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     expect(await waitsOf({ maxRetries: 7 })).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, undefined])
   })
 
-  it('may be nothing at all: the jitter is full', async () => {
+  test('can be zero, because the jitter is full', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     expect(await waitsOf({ maxRetries: 3 })).toEqual([0, 0, 0, undefined])
   })
 
-  it('is never longer than its bound, and spreads over the whole of it', async () => {
+  test('never exceeds its bound, and spreads over the whole range', async () => {
     const firsts: number[] = []
     for (let run = 0; run < 300; run += 1) {
       const [first = 0, second = 0] = await waitsOf({})
@@ -150,15 +141,15 @@ describe('the wait between attempts', () => {
     expect(Math.max(...firsts)).toBeGreaterThan(400)
   })
 
-  it.each([
+  test.each([
     ['seconds', '2', 2_000],
     ['a fraction of a second', '1.5', 1_500],
-    ['nothing', '0', 0],
+    ['zero seconds', '0', 0],
     ['a date', () => new Date(Date.now() + 7_000).toUTCString(), 7_000],
-    ['a date that has passed', 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
-    ['a date in the older form', () => rfc850(Date.now() + 5_000), 5_000],
-    ['a date in the oldest form', () => asctime(Date.now() + 6_000), 6_000],
-  ])('is what Retry-After asks for as %s', async (_, value, expected) => {
+    ['a date in the past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    ['a date in RFC 850 format', () => rfc850(Date.now() + 5_000), 5_000],
+    ['a date in asctime format', () => asctime(Date.now() + 6_000), 6_000],
+  ])('follows a Retry-After with %s', async (_, value, expected) => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const header = typeof value === 'string' ? value : value()
     expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))).toEqual([
@@ -167,33 +158,33 @@ describe('the wait between attempts', () => {
     ])
   })
 
-  it('is the backoff where Retry-After asks for less: six attempts never go out in a burst', async () => {
+  test('is the backoff when Retry-After is shorter, so that attempts never come in a burst', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     const down = refusal(503, 'down', { 'retry-after': '0' })
     expect(await waitsOf({ maxRetries: 5 }, down)).toEqual([250, 500, 1_000, 2_000, 4_000, undefined])
   })
 
-  it.each([
-    ['ratelimit-reset', '3', 3_000],
-    ['ratelimit-reset', () => String(Date.now() / 1_000 + 4), 4_000],
-    ['x-ratelimit-retry-after', '5', 5_000],
-    ['x-ratelimit-reset', () => String(Date.now() / 1_000 + 6), 6_000],
-    ['x-rate-limit-reset', '7', 7_000],
-  ])('is what %s asks for as %s', async (name, value, expected) => {
+  test.each([
+    ['ratelimit-reset', 'seconds', '3', 3_000],
+    ['ratelimit-reset', 'a timestamp', () => String(Date.now() / 1_000 + 4), 4_000],
+    ['x-ratelimit-retry-after', 'seconds', '5', 5_000],
+    ['x-ratelimit-reset', 'a timestamp', () => String(Date.now() / 1_000 + 6), 6_000],
+    ['x-rate-limit-reset', 'seconds', '7', 7_000],
+  ])('follows %s with %s', async (name, _, value, expected) => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     vi.setSystemTime(1_760_000_000_000)
     const header = typeof value === 'string' ? value : value()
     expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', { [name]: header }))).toEqual([expected, undefined])
   })
 
-  it('is what Retry-After asks for where a reset header is there too', async () => {
+  test('follows Retry-After rather than a reset header', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const headers = { 'retry-after': '2', 'x-ratelimit-reset': '50' }
     expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', headers))).toEqual([2_000, undefined])
   })
 
-  it.each(['', 'soon', '-5', '2030', '1e3', '0x10', 'NaN', '5, 7', 'Infinity', '5s', ' '])(
-    'is not led astray by a Retry-After of %j',
+  test.each(['', 'soon', '-5', '2030', '1e3', '0x10', 'NaN', '5, 7', 'Infinity', '5s', ' '])(
+    'handles an unusual Retry-After: %j',
     async (value) => {
       vi.spyOn(Math, 'random').mockReturnValue(0.5)
       const expected = value === '2030' ? undefined : 250
@@ -202,12 +193,12 @@ describe('the wait between attempts', () => {
     },
   )
 
-  it('does not depend on maxRetryAfter when the service asks for nothing', async () => {
+  test('does not depend on maxRetryAfter when there is no Retry-After', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     expect(await waitsOf({ maxRetryAfter: 1 })).toEqual([500, 1_000, undefined])
   })
 
-  it('holds for any header the service may send: bounded, or no second attempt', async () => {
+  test('is bounded for any Retry-After', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.double().map(String), fc.date().map(String)), async (value) => {
         const header = value.replace(/[^\x20-\x7e]/g, '')
@@ -220,54 +211,54 @@ describe('the wait between attempts', () => {
 })
 
 describe('a Retry-After that is too long', () => {
-  it.each([
-    ['the cap', { maxRetryAfter: 5_000 }],
-    ['the default cap', {}],
-    ['the time that is left', { maxRetryAfter: 1e9, totalTimeout: 10_000 }],
-  ])('for %s ends the call at once, with the wait on the error', async (_, options) => {
+  test.each([
+    ['maxRetryAfter', { maxRetryAfter: 5_000 }],
+    ['the default maxRetryAfter', {}],
+    ['the total timeout', { maxRetryAfter: 1e9, totalTimeout: 10_000 }],
+  ])('for %s makes the call reject at once, with the wait on the error', async (_, options) => {
     const fetch = scripted(refusal(429, 'slow_down', { 'retry-after': '90' }))
-    const error = await rejection(makeClient({ fetch, ...options }).me())
+    const error = await settled(rejection(makeClient({ fetch, ...options }).me()))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ retryAfter: 90, outcome: 'refused', status: 429 })
     expect(fetch.requests).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('ends a call that the service failed to serve too', async () => {
+  test('makes the call reject at once after a 503 too', async () => {
     const fetch = scripted(refusal(503, 'down', { 'retry-after': '3600' }))
-    const error = await rejection(makeClient({ fetch }).me())
+    const error = await settled(rejection(makeClient({ fetch }).me()))
     expect(error).toBeInstanceOf(ServerError)
     expect(error).toMatchObject({ retryAfter: 3_600 })
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('is waited for when the caller allows any wait, also beyond what one timer can hold', async () => {
+  test('is obeyed when the caller allows any wait, even beyond the longest timer', async () => {
     const month = 31 * 24 * 3_600
     const fetch = scripted(refusal(429, 'x', { 'retry-after': String(month) }), json({}))
     const limits = { maxRetryAfter: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY }
     const result = makeClient({ fetch, ...limits }).me()
     await vi.advanceTimersByTimeAsync((month - 1) * 1_000)
     expect(fetch.requests).toHaveLength(1)
-    await settle(result)
+    await settledAfterTimers(result)
     expect(fetch.requests).toHaveLength(2)
   })
 
-  it('gives the seconds rounded up', async () => {
+  test('is rounded up to whole seconds on the error', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '61.2' }))
-    expect(await rejection(makeClient({ fetch }).me())).toMatchObject({ retryAfter: 62 })
+    expect(await settled(rejection(makeClient({ fetch }).me()))).toMatchObject({ retryAfter: 62 })
   })
 })
 
-describe('a Retry-After equal to the cap', () => {
-  it('is waited for', async () => {
+describe('a Retry-After equal to maxRetryAfter', () => {
+  test('is obeyed', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '5' }), json({}))
-    await settle(makeClient({ fetch, maxRetryAfter: 5_000 }).me())
+    await settledAfterTimers(makeClient({ fetch, maxRetryAfter: 5_000 }).me())
     expect(fetch.requests).toHaveLength(2)
   })
 })
 
 describe('a wall clock that jumps', () => {
-  it.each([-3_600_000, 3_600_000])('by %i ms neither holds a retry nor drops it', async (jump) => {
+  test.each([-3_600_000, 3_600_000])('by %i ms neither delays a retry nor shortens the wait', async (jump) => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), () => json({}))
     const client = makeClient({ fetch })
     const first = client.me()
@@ -277,31 +268,31 @@ describe('a wall clock that jumps', () => {
     await vi.advanceTimersByTimeAsync(8_999)
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
-    await Promise.all([first, second])
+    await settled(Promise.all([first, second]))
     expect(fetch.requests).toHaveLength(3)
   })
 })
 
 describe('an abort inside onRetry', () => {
-  it.each([429, 503])('after a %i ends the call at once', async (status) => {
+  test.each([429, 503])('after a %i makes the call reject at once', async (status) => {
     const controller = new AbortController()
     const fetch = scripted(refusal(status, 'x', { 'retry-after': '10' }))
     const client = makeClient({ fetch, hooks: { onRetry: () => controller.abort('enough') } })
-    expect(await rejection(client.me({ signal: controller.signal }))).toBe('enough')
+    expect(await settled(rejection(client.me({ signal: controller.signal })))).toBe('enough')
     expect(fetch.requests).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
   })
 })
 
 describe('attempts', () => {
-  it('say when, how long, what came, and how long the client waited', async () => {
+  test('record their start, duration, result and the wait after them', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     const slow = async () => {
       await new Promise((resolve) => setTimeout(resolve, 30))
       return refusal(500, 'x')
     }
     const fetch = scripted(slow, brokenConnection(), refusal(404, 'x'))
-    const error = (await settle(rejection(makeClient({ fetch }).members.get('1')))) as RequestError
+    const error = (await settledAfterTimers(rejection(makeClient({ fetch }).members.get('1')))) as RequestError
     const startedAt = 1_700_000_000_000
     expect(error.attempts).toEqual([
       { startedAt, duration: 30, status: 500, error: 'ServerError', wait: 250 },
@@ -310,57 +301,59 @@ describe('attempts', () => {
     ] satisfies Attempt[])
   })
 
-  it('name the status of an answer that broke off', async () => {
-    const error = await rejection(makeClient({ fetch: scripted(() => new Response(brokenBody())), maxRetries: 0 }).me())
+  test('record the status of a response that was cut off', async () => {
+    const error = await settled(
+      rejection(makeClient({ fetch: scripted(() => new Response(brokenBody())), maxRetries: 0 }).me()),
+    )
     expect(error).toBeInstanceOf(NetworkError)
     expect(error).toMatchObject({ attempts: [{ status: 200, error: 'NetworkError' }] })
   })
 })
 
 describe('the outcome over several attempts', () => {
-  it.each([
+  test.each([
     [
-      'a DELETE that broke and then is not there is unknown',
+      'is unknown for a DELETE with a broken connection, then a 404',
       'DELETE',
       [brokenConnection(), refusal(404, 'x')],
       'unknown',
     ],
+    ['is unknown for a DELETE with a 500, then a 403', 'DELETE', [refusal(500, 'x'), refusal(403, 'x')], 'unknown'],
     [
-      'a DELETE that failed and then is forbidden is unknown',
-      'DELETE',
-      [refusal(500, 'x'), refusal(403, 'x')],
-      'unknown',
-    ],
-    [
-      'a DELETE that never arrived and then is not there is refused',
+      'is refused for a DELETE with a refused connection, then a 404',
       'DELETE',
       [refusedConnection(), refusal(404, 'x')],
       'refused',
     ],
     [
-      'a POST that was held back and then never arrived is refused',
+      'is refused for a POST with a 429, then a refused connection',
       'POST',
       [refusal(429, 'x'), refusedConnection()],
       'refused',
     ],
-    ['a POST that never arrived is not sent', 'POST', [refusedConnection()], 'not-sent'],
+    ['is not-sent for a POST with refused connections only', 'POST', [refusedConnection()], 'not-sent'],
     [
-      'a POST that never arrived and then broke is unknown',
+      'is unknown for a POST with a refused connection, then a broken one',
       'POST',
       [refusedConnection(), brokenConnection()],
       'unknown',
     ],
-    ['a GET that failed and then is not there is refused', 'GET', [refusal(500, 'x'), refusal(404, 'x')], 'refused'],
-    ['a GET that failed and then never arrived is unknown', 'GET', [refusal(500, 'x'), refusedConnection()], 'unknown'],
+    ['is refused for a GET with a 500, then a 404', 'GET', [refusal(500, 'x'), refusal(404, 'x')], 'refused'],
+    [
+      'is unknown for a GET with a 500, then a refused connection',
+      'GET',
+      [refusal(500, 'x'), refusedConnection()],
+      'unknown',
+    ],
   ] as [string, Method, Step[], string][])('%s', async (_, method, steps, outcome) => {
     scriptedPlatform(...steps)
-    const error = await settle(rejection(makeClient().request(method, '/x')))
+    const error = await settledAfterTimers(rejection(makeClient().request(method, '/x')))
     expect(error).toMatchObject({ outcome })
   })
 
-  it('says in the hint of a repeated DELETE that it may have been applied', async () => {
+  test('adds to the hint of a retried DELETE that it may have been applied', async () => {
     const fetch = scripted(brokenConnection(), refusal(404, 'not_found'))
-    const error = await settle(rejection(makeClient({ fetch }).messages.delete('c1', 'm1')))
+    const error = await settledAfterTimers(rejection(makeClient({ fetch }).messages.delete('c1', 'm1')))
     expect(error).toMatchObject({ name: 'NotFoundError', outcome: 'unknown' })
     expect((error as RequestError).hint).toContain('may have been applied')
   })

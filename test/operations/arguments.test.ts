@@ -1,20 +1,21 @@
 import { runInNewContext } from 'node:vm'
 import { defineOperation, InvalidArgumentError, type Operation, type SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 
-function open() {
+/** Returns a client that gets an empty page for each GET and an item for every other request. */
+function setUp() {
   const fetch = scripted(({ method }) => json(method === 'GET' ? page([]) : { data: { id: '1' } }))
   return { fetch, workspace: makeClient({ fetch }) }
 }
 
-const ownOperation = defineOperation({ id: 'tags.create', method: 'POST', path: '/api/tags' })
+const createTag = defineOperation({ id: 'tags.create', method: 'POST', path: '/api/tags' })
 
-/** Each way to send a body. */
+/** Every way to send a body. */
 const senders: [string, (workspace: SupportWorkspace<'self'>, body: never) => PromiseLike<unknown>][] = [
   ['a built-in operation', (workspace, body) => workspace.tasks.create(body)],
-  ['an operation of your own', (workspace, body) => workspace.call(ownOperation, { body })],
+  ['a custom operation', (workspace, body) => workspace.call(createTag, { body })],
   ['workspace.request', (workspace, body) => workspace.request('POST', '/api/tags', { body })],
 ]
 
@@ -22,12 +23,12 @@ async function* generate() {
   yield 1
 }
 
-class Plain {
+class CustomClass {
   secret = 'hunter2'
 }
 
-describe.each(senders)('a body of %s', (_, send) => {
-  it.each([
+describe.each(senders)('a body sent through %s', (_, send) => {
+  test.each<[string, unknown, string?]>([
     ['FormData', new FormData()],
     ['URLSearchParams', new URLSearchParams('secret=hunter2')],
     ['Blob', new Blob(['hunter2'])],
@@ -41,14 +42,14 @@ describe.each(senders)('a body of %s', (_, send) => {
     ['AsyncGenerator', generate()],
     ['RegExp', /hunter2/],
     ['Error', new Error('hunter2')],
-    ['Plain', new Plain()],
+    ['CustomClass', new CustomClass()],
     ['function', () => 'hunter2'],
     ['symbol', Symbol('hunter2')],
     ['bigint', 7n],
-    ['finite number', Number.NaN],
-    ['finite number', Number.POSITIVE_INFINITY],
-  ])('with a %s in it is refused by its kind, wherever it stands', async (kind, value) => {
-    const { fetch, workspace } = open()
+    ['NaN', Number.NaN, 'finite number'],
+    ['Infinity', Number.POSITIVE_INFINITY, 'finite number'],
+  ])('with %s at any depth is rejected with its type', async (name, value, type = name) => {
+    const { fetch, workspace } = setUp()
     for (const [body, argument] of [
       [{ files: value }, 'body.files'],
       [{ deep: [{ files: value }] }, 'body.deep.0.files'],
@@ -56,20 +57,20 @@ describe.each(senders)('a body of %s', (_, send) => {
     ]) {
       const error = await rejection(send(workspace, body as never))
       expect(error).toBeInstanceOf(InvalidArgumentError)
-      expect(error).toMatchObject({ argument, message: expect.stringContaining(`${kind}, which cannot be sent`) })
+      expect(error).toMatchObject({ argument, message: expect.stringContaining(`${type}, which cannot be sent`) })
       expect(String((error as Error).stack)).not.toContain('hunter2')
     }
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('with an invalid Date is refused, for JSON has none', async () => {
-    const { fetch, workspace } = open()
+  test('with an invalid Date is rejected, because JSON has no form for it', async () => {
+    const { fetch, workspace } = setUp()
     const error = await rejection(send(workspace, { due: new Date(Number.NaN) } as never))
     expect(error).toMatchObject({ argument: 'body.due', message: expect.stringContaining('an invalid Date') })
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each([
+  test.each([
     ['a cycle', () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item }))],
     [
       'a getter that throws',
@@ -87,43 +88,47 @@ describe.each(senders)('a body of %s', (_, send) => {
         },
       }),
     ],
-    ['no end of nesting', () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null)],
-  ])('with %s is refused without quoting anything', async (_kind, make) => {
-    const { fetch, workspace } = open()
+    ['100,000 levels of nesting', () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null)],
+  ])('with %s is rejected without being quoted', async (_, make) => {
+    const { fetch, workspace } = setUp()
     const error = await rejection(send(workspace, { field: make() } as never))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(`${(error as Error).stack} ${(error as Error).cause}`).not.toContain('hunter2')
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it.each([
+  test.each([
     ['a Date', { due: new Date(0) }, { due: '1970-01-01T00:00:00.000Z' }],
     ['an object with toJSON', { id: { toJSON: () => 'text', other: 1n } }, { id: 'text' }],
-    ['a URL, which inherits toJSON', { link: new URL('https://a.test/b') }, { link: 'https://a.test/b' }],
+    ['a URL (inherited toJSON)', { link: new URL('https://a.test/b') }, { link: 'https://a.test/b' }],
     ['a Buffer', { file: Buffer.from('a') }, { file: { type: 'Buffer', data: [97] } }],
     ['undefined', { a: undefined, list: [undefined, 1] }, { list: [null, 1] }],
     ['inherited properties', Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true } }), { own: 2 }],
     ['no prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
     ['a field called constructor', { constructor: { name: 'x' } }, { constructor: { name: 'x' } }],
-    ['a symbol and a hidden field', Object.defineProperty({ [Symbol('s')]: 1, a: 1 }, 'b', { value: 2 }), { a: 1 }],
-    ['another realm', runInNewContext('({ list: [1, { deep: null }] })'), { list: [1, { deep: null }] }],
+    [
+      'a symbol and a non-enumerable field',
+      Object.defineProperty({ [Symbol('s')]: 1, a: 1 }, 'b', { value: 2 }),
+      { a: 1 },
+    ],
+    ['an object of another realm', runInNewContext('({ list: [1, { deep: null }] })'), { list: [1, { deep: null }] }],
     ['one object twice', ((shared) => ({ a: shared, b: [shared] }))({ id: 1 }), { a: { id: 1 }, b: [{ id: 1 }] }],
-  ])('with %s is sent as JSON has it', async (_kind, body, expected) => {
-    const { fetch, workspace } = open()
+  ])('with %s is sent as JSON.stringify writes it', async (_, body, expected) => {
+    const { fetch, workspace } = setUp()
     await send(workspace, body as never)
     expect(await fetch.requests[0]?.json()).toEqual(expected)
     expect(JSON.parse(JSON.stringify(body))).toEqual(expected)
   })
 
-  it('with a field called __proto__ is sent whole', async () => {
-    const { fetch, workspace } = open()
+  test('with a field called __proto__ is sent unchanged', async () => {
+    const { fetch, workspace } = setUp()
     await send(workspace, JSON.parse('{"__proto__":{"a":1},"b":2}') as never)
     expect(await fetch.requests[0]?.text()).toBe('{"__proto__":{"a":1},"b":2}')
   })
 })
 
-test("a schema of the caller's own checks a copy, Dates included, and cannot smuggle in what is no JSON", async () => {
-  const { fetch, workspace } = open()
+test('a custom body schema receives a copy, Dates included, and its output must be JSON', async () => {
+  const { fetch, workspace } = setUp()
   const create = (transform: (due: Date) => unknown) =>
     defineOperation({
       id: 'tags.create',
@@ -150,8 +155,8 @@ test("a schema of the caller's own checks a copy, Dates included, and cannot smu
 })
 
 describe('the arguments of a call', () => {
-  it('are read when it is made: body, path, query, headers and the undocumented ones', async () => {
-    const { fetch, workspace } = open()
+  test('are copied when it is made: body, path, query, headers, extraQuery and extraBody', async () => {
+    const { fetch, workspace } = setUp()
     const input = { path: { id: 'a' }, query: { tag: ['a'] }, body: { deep: { list: ['a'] } } }
     const options = { headers: { 'x-probe': 'a' }, extraQuery: { extra: ['a'] }, extraBody: { extra: { is: 'a' } } }
     const call = workspace.request('POST', '/x/{id}', input, options)
@@ -168,8 +173,8 @@ describe('the arguments of a call', () => {
     expect(await request?.json()).toEqual({ deep: { list: ['a'] }, extra: { is: 'a' } })
   })
 
-  it('may be one object in a loop, changed from call to call', async () => {
-    const { fetch, workspace } = open()
+  test('can be one object that changes between calls', async () => {
+    const { fetch, workspace } = setUp()
     const body = { body_html: '' }
     const calls = ['1', '2', '3'].map((text) => {
       body.body_html = text
@@ -183,7 +188,7 @@ describe('the arguments of a call', () => {
     ])
   })
 
-  it('of a list are those of the moment when it was called, on every page', async () => {
+  test('stay the same on every page of a list', async () => {
     const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
     const query = { limit: 2 }
     const options = { headers: { 'x-probe': 'a' }, extraQuery: { status: ['open'] }, maxItems: 5 }
@@ -205,32 +210,32 @@ describe('the arguments of a call', () => {
 })
 
 describe('extraQuery and extraBody', () => {
-  it('are added to what is documented', async () => {
-    const { fetch, workspace } = open()
+  test('are added to the documented parameters', async () => {
+    const { fetch, workspace } = setUp()
     await workspace.contacts.create({ email: 'a@b.c' }, { extraBody: { vip: true }, extraQuery: { notify: false } })
-    await workspace.call(ownOperation, {}, { extraBody: { vip: true } })
+    await workspace.call(createTag, {}, { extraBody: { vip: true } })
     expect(fetch.requests[0]?.url).toBe('https://api.test/api/oauth/v1/contacts?notify=false')
     expect(await fetch.requests[0]?.json()).toEqual({ email: 'a@b.c', vip: true })
     expect(await fetch.requests[1]?.json()).toEqual({ vip: true })
   })
 
-  it.each([
+  test.each([
     ['extraBody.email', { extraBody: { email: 'x@y.z' } }],
     ['extraBody.file', { extraBody: { file: new Map() } }],
     ['extraBody', { extraBody: new FormData() }],
     ['extraBody', { extraBody: [1] }],
     ['extraQuery', { extraQuery: new URLSearchParams('a=1') }],
     ['a', { extraQuery: { a: {} } }],
-  ])('are refused where they override, or cannot be sent: %s', async (argument, options) => {
-    const { fetch, workspace } = open()
+  ])('are rejected when they override a field or cannot be sent: %s', async (argument, options) => {
+    const { fetch, workspace } = setUp()
     const error = await rejection(workspace.contacts.create({ email: 'a@b.c' }, options as never))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error).toMatchObject({ argument })
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('are refused where there is no place for them', async () => {
-    const { fetch, workspace } = open()
+  test('are rejected where they do not apply', async () => {
+    const { fetch, workspace } = setUp()
     for (const [call, argument] of [
       [workspace.conversations.list({}, { extraQuery: { after: 'a' } }), 'extraQuery.after'],
       [workspace.conversations.list({ limit: 1 }, { extraQuery: { limit: 2 } }), 'extraQuery.limit'],
@@ -242,48 +247,51 @@ describe('extraQuery and extraBody', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('may stand in for a query parameter that is left out', async () => {
-    const { fetch, workspace } = open()
+  test('can set a query parameter that is left out', async () => {
+    const { fetch, workspace } = setUp()
     await workspace.conversations.list({ limit: null }, { extraQuery: { limit: 7 } })
     expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=7')
   })
 })
 
-describe('a bad argument', () => {
-  const bad: [string, (workspace: SupportWorkspace<'self'>) => PromiseLike<unknown>][] = [
+describe('an invalid argument', () => {
+  const invalidCalls: [string, (workspace: SupportWorkspace<'self'>) => PromiseLike<unknown>][] = [
     ['no operation', (workspace) => workspace.call(undefined as unknown as Operation)],
     ['an operation without a path', (workspace) => workspace.call({ id: 'x', method: 'GET' } as Operation)],
     [
-      'an operation of no such method',
+      'an operation with an unknown method',
       (workspace) => workspace.call({ id: 'x', method: 'get', path: '/x' } as unknown as Operation),
     ],
     ['a list without a path', (workspace) => workspace.call({ id: 'x', method: 'GET', envelope: 'list' } as Operation)],
-    ['a foreign path', (workspace) => workspace.request('GET', '//evil.test')],
-    ['a path that is none', (workspace) => workspace.request('GET', Symbol('x') as never)],
-    ['an input that is text', (workspace) => workspace.call(ownOperation, 'x' as never)],
-    ['options that are text', (workspace) => workspace.me('x' as never)],
+    ['a path to another host', (workspace) => workspace.request('GET', '//evil.test')],
+    ['a path that is a symbol', (workspace) => workspace.request('GET', Symbol('x') as never)],
+    ['an input that is a string', (workspace) => workspace.call(createTag, 'x' as never)],
+    ['options that are a string', (workspace) => workspace.me('x' as never)],
     ['a timeout of 0', (workspace) => workspace.me({ timeout: 0 })],
-    ['a controller for a signal', (workspace) => workspace.me({ signal: new AbortController() as never })],
-    ['a query that is text', (workspace) => workspace.conversations.list('limit=5' as never)],
-    ['URLSearchParams', (workspace) => workspace.conversations.list(new URLSearchParams('limit=5') as never)],
-    ['options of a list that are text', (workspace) => workspace.conversations.list({}, 'x' as never)],
+    ['an AbortController as the signal', (workspace) => workspace.me({ signal: new AbortController() as never })],
+    ['a query that is a string', (workspace) => workspace.conversations.list('limit=5' as never)],
     [
-      'a controller for the signal of a list',
+      'a query that is URLSearchParams',
+      (workspace) => workspace.conversations.list(new URLSearchParams('limit=5') as never),
+    ],
+    ['list options that are a string', (workspace) => workspace.conversations.list({}, 'x' as never)],
+    [
+      'an AbortController as the signal of a list',
       (workspace) => workspace.conversations.list({}, { signal: new AbortController() as never }),
     ],
-    ['a direction of down', (workspace) => workspace.conversations.list({}, { direction: 'down' as never })],
-    ['a prefetch of 1', (workspace) => workspace.conversations.list({}, { prefetch: 1 as never })],
+    ['an unknown direction', (workspace) => workspace.conversations.list({}, { direction: 'down' as never })],
+    ['a prefetch that is a number', (workspace) => workspace.conversations.list({}, { prefetch: 1 as never })],
     ['two cursors', (workspace) => workspace.conversations.list({ after: 'a', before: 'b' })],
     ...(['maxItems', 'direction', 'prefetch', 'signal', 'timeout', 'headers', 'extraQuery'] as const).map(
-      (name): (typeof bad)[number] => [
+      (name): (typeof invalidCalls)[number] => [
         `${name} in a query`,
         (workspace) => workspace.conversations.list({ limit: 5, [name]: 10 } as never),
       ],
     ),
   ]
 
-  it.each(bad)('rejects, and is never thrown: %s', async (_, call) => {
-    const { fetch, workspace } = open()
+  test.each(invalidCalls)('makes the call reject and never throw: %s', async (_, call) => {
+    const { fetch, workspace } = setUp()
     let result: PromiseLike<unknown> | undefined
     expect(() => {
       result = call(workspace)
@@ -293,26 +301,26 @@ describe('a bad argument', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  it('of a list rejects wherever the list is used', async () => {
-    const list = open().workspace.conversations.list({ limit: 0 })
+  test('of a list makes every use of the list reject', async () => {
+    const list = setUp().workspace.conversations.list({ limit: 0 })
     const uses = [
       list,
       list.withResponse(),
       list.toArray(),
       list.pages().next(),
       list[Symbol.asyncIterator]().next(),
-      open().workspace.conversations.list().toArray({ maxItems: -1 }),
+      setUp().workspace.conversations.list().toArray({ maxItems: -1 }),
     ]
     for (const use of uses) expect(await rejection(use)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  it('that is an option in the query of a list says where it belongs', async () => {
-    const error = await rejection(open().workspace.conversations.list({ limit: 5, maxItems: 10 } as never))
+  test('has a hint when it is an option in the query of a list', async () => {
+    const error = await rejection(setUp().workspace.conversations.list({ limit: 5, maxItems: 10 } as never))
     expect(error).toMatchObject({ argument: 'maxItems', hint: expect.stringContaining('Pass it in the options') })
   })
 
-  it('is none where an operation of your own documents the parameter', async () => {
-    const { fetch, workspace } = open()
+  test('is valid where a custom operation documents the parameter', async () => {
+    const { fetch, workspace } = setUp()
     const sorted = defineOperation({
       id: 'tags.sorted',
       method: 'GET',
@@ -325,8 +333,8 @@ describe('a bad argument', () => {
   })
 })
 
-test('null and undefined in a query are left out', async () => {
-  const { fetch, workspace } = open()
+test('null and undefined are left out of a query', async () => {
+  const { fetch, workspace } = setUp()
   await workspace.conversations.list({ limit: null, after: null, before: undefined })
   expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('')
 })

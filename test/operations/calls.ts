@@ -1,25 +1,24 @@
-import type { SupportWorkspace } from 'support-workspace-sdk'
-import type { OperationId } from '../../src/resources/operations.ts'
+import type { OperationId, SupportWorkspace } from 'support-workspace-sdk'
 
-/** Ids of things that exist. */
+/** Ids of existing resources. */
 export interface Ids {
   readonly conversation: string
-  /** A message in the conversation that the token's person wrote. */
+  /** A message in the conversation, written by the user of the token. */
   readonly message: string
   readonly contact: string
-  /** The membership id of somebody who may be removed. */
+  /** The id of a member who can be removed. */
   readonly member: string
   readonly task: string
   readonly segment: string
 }
 
 export interface ExampleCall {
-  /** The body, for an operation that has one. */
+  /** The body, if the operation has one. */
   readonly body?: Readonly<Record<string, unknown>>
   readonly run: (workspace: SupportWorkspace, ids: Ids, body: never) => PromiseLike<unknown>
 }
 
-/** One call of each built-in operation. An operation without one does not compile. */
+/** One call of each built-in operation. A missing operation is a compile error. */
 export const calls: Readonly<Record<OperationId, ExampleCall>> = {
   me: { run: (workspace) => workspace.me() },
 
@@ -93,11 +92,11 @@ export const calls: Readonly<Record<OperationId, ExampleCall>> = {
   'tasks.list': { run: (workspace) => workspace.tasks.list() },
   'tasks.get': { run: (workspace, ids) => workspace.tasks.get(ids.task) },
   'tasks.create': withBody(
-    () => ({ whatever: 'the service takes' }),
+    () => ({ any_field: 'of any name' }),
     (workspace, _, body) => workspace.tasks.create(body),
   ),
   'tasks.update': withBody(
-    () => ({ whatever: 'the service takes' }),
+    () => ({ any_field: 'of any name' }),
     (workspace, ids, body) => workspace.tasks.update(ids.task, body),
   ),
   'tasks.delete': { run: (workspace, ids) => workspace.tasks.delete(ids.task) },
@@ -105,17 +104,17 @@ export const calls: Readonly<Record<OperationId, ExampleCall>> = {
   'segments.list': { run: (workspace) => workspace.segments.list() },
   'segments.get': { run: (workspace, ids) => workspace.segments.get(ids.segment) },
   'segments.create': withBody(
-    () => ({ whatever: 'the service takes' }),
+    () => ({ any_field: 'of any name' }),
     (workspace, _, body) => workspace.segments.create(body),
   ),
   'segments.update': withBody(
-    () => ({ whatever: 'the service takes' }),
+    () => ({ any_field: 'of any name' }),
     (workspace, ids, body) => workspace.segments.update(ids.segment, body),
   ),
   'segments.delete': { run: (workspace, ids) => workspace.segments.delete(ids.segment) },
 }
 
-/** Runs the call of an operation, with its body and further fields. */
+/** Makes the call of an operation, with extra fields added to its body. */
 export function run(id: OperationId, workspace: SupportWorkspace, ids: Ids, extra: object = {}): PromiseLike<unknown> {
   const { body, run } = calls[id]
   return run(workspace, ids, { ...body, ...extra } as never)

@@ -1,6 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import {
   ActorSelfRequiredError,
   ApiError,
@@ -14,7 +12,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operations } from '../../src/resources/operations.ts'
 import { Resource } from '../../src/resources/resource.ts'
 import { knownScopes } from '../../src/scopes.ts'
+import { rejection } from '../helpers/client.ts'
 import { calls, type Ids, run } from './calls.ts'
+import { useJsonServers } from './json-server.ts'
 import { documentedOperations } from './service-documents.ts'
 
 const rows = operations.map((operation) => [operation.id, operation] as const)
@@ -31,14 +31,14 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close())
 
-/** Things that exist, with a message of the owner's own. */
+/** Returns the ids of existing resources and of a new message by the user of the token. */
 async function existing(): Promise<Ids> {
   const { state } = sandbox
   const owner = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }) })
   const [conversation, contact, task, segment] = [state.conversations, state.contacts, state.tasks, state.segments].map(
-    (things) => things[0]?.id ?? '',
+    (resources) => resources[0]?.id ?? '',
   ) as [string, string, string, string]
-  const { id } = await owner.messages.create(conversation, { body_html: '<p>Mine</p>' })
+  const { id } = await owner.messages.create(conversation, { body_html: '<p>My message</p>' })
   return { conversation, message: id, contact, member: state.members.at(-1)?.id ?? '', task, segment }
 }
 
@@ -46,30 +46,23 @@ function clientFor(accessToken: string, options: { actor?: 'app' | 'self'; scope
   return new SupportWorkspace({ baseUrl: sandbox.url, accessToken, maxRetries: 0, ...options }) as SupportWorkspace
 }
 
-async function failureOf(call: PromiseLike<unknown>): Promise<unknown> {
-  return call.then(
-    () => expect.unreachable('the call succeeded'),
-    (error: unknown) => error,
-  )
-}
-
-describe('the table', () => {
-  test('has exactly the operations that the service documents, and those that follow from its documents', () => {
-    const table = operations.map(({ method, path, scope, actor, evidence }) => [
+describe('the operations table', () => {
+  test('has exactly the operations that are documented or inferred from the documents', () => {
+    const rows = operations.map(({ method, path, scope, actor, evidence }) => [
       method,
       path,
       scope ?? 'none',
       actor ?? 'any',
       evidence,
     ])
-    expect(table.map(String).sort()).toEqual(documentedOperations.map(String).sort())
+    expect(rows.map(String).sort()).toEqual(documentedOperations.map(String).sort())
   })
 
-  test('names each operation once', () => {
+  test('has unique ids', () => {
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length)
   })
 
-  test('has a row for every method of the client, and a method for every row', () => {
+  test('has a row for every client method, and every row has a method', () => {
     const workspace = clientFor(sandbox.issueToken())
     const methods = Object.entries(workspace).flatMap(([name, resource]) =>
       resource instanceof Resource
@@ -81,12 +74,12 @@ describe('the table', () => {
     expect(['me', ...methods].sort()).toEqual(operations.map(({ id }) => id).sort())
   })
 
-  test('has a row for every scope of the service', () => {
+  test('uses every scope of the service', () => {
     const used = new Set(operations.map(({ scope }) => scope))
     expect(knownScopes.filter((scope) => !used.has(scope))).toEqual([])
   })
 
-  test('has each row in the README and in api.md', async () => {
+  test('has every row in the README and in api.md', async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
     const api = await readFile(new URL('../../api.md', import.meta.url), 'utf8')
     for (const { id, method, path, evidence } of operations) {
@@ -98,8 +91,8 @@ describe('the table', () => {
   })
 })
 
-describe('over HTTP, with a token that may do it', () => {
-  test.each(rows)('%s succeeds at its path', async (id, { method, path, envelope }) => {
+describe('with a sufficient token', () => {
+  test.each(rows)('%s sends its method to its path and succeeds', async (id, { method, path, envelope }) => {
     const workspace = clientFor(sandbox.issueToken({ actor: 'self' }))
     const ids = await existing()
     const result = await run(id, workspace, ids)
@@ -112,78 +105,84 @@ describe('over HTTP, with a token that may do it', () => {
     else expect(result).toBeTypeOf('object')
   })
 
-  test.each(rows)('%s fits its schema', async (id) => {
+  test.each(rows)('%s returns data that matches its schema', async (id) => {
     const accessToken = sandbox.issueToken({ actor: 'self' })
     const strict = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, validation: 'strict' })
     await run(id, strict, await existing())
   })
 })
 
-describe('the actor wall', () => {
-  test.each(selfOnly)('%s with an app token is refused by the service', async (id) => {
-    const error = await failureOf(run(id, clientFor(sandbox.issueToken({ actor: 'app' })), await existing()))
+describe('with an app token', () => {
+  test.each(selfOnly)('%s is rejected by the service', async (id) => {
+    const error = await rejection(run(id, clientFor(sandbox.issueToken({ actor: 'app' })), await existing()))
     expect(error).toBeInstanceOf(ActorSelfRequiredError)
     expect(error).toMatchObject({ operation: id, status: 422, code: 'actor_self_required', outcome: 'refused' })
   })
 
-  test.each(selfOnly)('%s on an app client leaves no request', async (id) => {
+  test.each(selfOnly)('%s on an app client sends no request', async (id) => {
     const ids = await existing()
     const before = sandbox.requests.length
-    const error = await failureOf(run(id, clientFor(sandbox.issueToken(), { actor: 'app' }), ids))
+    const error = await rejection(run(id, clientFor(sandbox.issueToken(), { actor: 'app' }), ids))
     expect(error).toBeInstanceOf(ActorSelfRequiredError)
     expect(error).toMatchObject({ operation: id, outcome: 'not-sent', response: undefined, attempts: [] })
     expect(sandbox.requests.length).toBe(before)
   })
 
-  // Nobody's token but the author's may change a message, so that an app's is refused there for another reason; and of
-  // removing a member the documents say both that an app does "admin operations on members" and that "managing members"
-  // takes a person: the client lets it out, and this sandbox refuses it.
-  const refusedOtherwise = ['messages.update', 'members.remove']
+  // Only its author may change a message, so that an app is refused for another reason. For removing a member, the
+  // documents say both that an app performs "admin operations on members" and that "managing members" needs a person: the
+  // client sends the request, and the sandbox refuses it.
+  const refusedByService = ['messages.update', 'members.remove']
 
-  test.each(forAnyActor.filter(([id]) => !refusedOtherwise.includes(id)))('%s works on an app client', async (id) => {
+  test.each(forAnyActor.filter(([id]) => !refusedByService.includes(id)))('%s works on an app client', async (id) => {
     await run(id, clientFor(sandbox.issueToken({ actor: 'app' }), { actor: 'app' }), await existing())
   })
 
-  test.each(refusedOtherwise.map((id) => [id as (typeof rows)[number][0]]))('%s goes out all the same', async (id) => {
-    const error = await failureOf(run(id, clientFor(sandbox.issueToken(), { actor: 'app' }), await existing()))
-    expect(error).toMatchObject({ operation: id, outcome: 'refused' })
-  })
+  test.each(refusedByService.map((id) => [id as (typeof rows)[number][0]]))(
+    '%s on an app client is sent, and the service refuses it',
+    async (id) => {
+      const error = await rejection(run(id, clientFor(sandbox.issueToken(), { actor: 'app' }), await existing()))
+      expect(error).toMatchObject({ operation: id, outcome: 'refused' })
+    },
+  )
 })
 
-describe('scopes', () => {
+describe('without its scope', () => {
   const withScope = operations.flatMap(({ id, scope }) => (scope === undefined ? [] : [[id, scope] as const]))
 
-  test.each(withScope)('%s without %s is an InsufficientScopeError that says what to ask for', async (id, scope) => {
-    const granted = knownScopes.filter((known) => known !== scope)
-    const accessToken = sandbox.issueToken({ actor: 'self', scopes: granted })
-    const error = await failureOf(run(id, clientFor(accessToken, { scopes: granted }), await existing()))
-    expect(error).toBeInstanceOf(InsufficientScopeError)
-    expect(error).toMatchObject({
-      operation: id,
-      outcome: 'refused',
-      required: [scope],
-      granted,
-      missing: [scope],
-      scopesToRequest: [...granted, scope],
-    })
-  })
+  test.each(withScope)(
+    '%s (%s) rejects with an InsufficientScopeError that lists the scopes to request',
+    async (id, scope) => {
+      const granted = knownScopes.filter((known) => known !== scope)
+      const accessToken = sandbox.issueToken({ actor: 'self', scopes: granted })
+      const error = await rejection(run(id, clientFor(accessToken, { scopes: granted }), await existing()))
+      expect(error).toBeInstanceOf(InsufficientScopeError)
+      expect(error).toMatchObject({
+        operation: id,
+        outcome: 'refused',
+        required: [scope],
+        granted,
+        missing: [scope],
+        scopesToRequest: [...granted, scope],
+      })
+    },
+  )
 })
 
-describe('bodies', () => {
+describe('a request body', () => {
   const withBody = rows.filter(([, { method }]) => method === 'POST' || method === 'PATCH')
 
-  test('every write but a delete has one', () => {
+  test('is part of every write except deletes', () => {
     expect(withBody.filter(([id]) => calls[id].body === undefined)).toEqual([])
     expect(withBody.filter(([, { body }]) => body === undefined)).toEqual([])
   })
 
-  test.each(withBody)('%s sends fields that this package does not know, as they are', async (id) => {
+  test.each(withBody)('of %s can have unknown fields, which are sent unchanged', async (id) => {
     const extra = { brand_new: { nested: [1, null, 'é'] }, also_new: null }
     await run(id, clientFor(sandbox.issueToken({ actor: 'self' })), await existing(), extra)
     expect(sandbox.requests.at(-1)?.body).toMatchObject(extra)
   })
 
-  test.each(withBody)('%s leaves out what is undefined', async (id) => {
+  test.each(withBody)('of %s omits undefined fields', async (id) => {
     const names = Object.keys(calls[id].body ?? {})
     const optional = ['name', 'role', 'archived', 'blocked', 'status', 'is_spam', 'pinned', 'display_name', 'locale']
     const extra = Object.fromEntries(names.filter((name) => optional.includes(name)).map((name) => [name, undefined]))
@@ -192,45 +191,38 @@ describe('bodies', () => {
   })
 })
 
-describe('a path that the service does not have', () => {
-  let server: Server
-  let status: number
+describe('the hint of a 404 or 405', () => {
+  const serve = useJsonServers()
 
-  beforeAll(async () => {
-    server = createServer((_, response) => response.writeHead(status).end())
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  })
+  const ids = { conversation: 'c', message: 'm', contact: 'k', member: 'u', task: 't', segment: 's' }
 
-  afterAll(() => new Promise((closed) => server.close(closed)))
-
-  const nobody = { conversation: 'c', message: 'm', contact: 'k', member: 'u', task: 't', segment: 's' }
-
-  function elsewhere() {
-    const { port } = server.address() as AddressInfo
-    return new SupportWorkspace({ baseUrl: `http://127.0.0.1:${port}`, accessToken: 'token' })
+  async function clientThatGets(status: number) {
+    const { url } = await serve(() => ({ status }))
+    return new SupportWorkspace({ baseUrl: url, accessToken: 'token' })
   }
 
-  test.each(inferred)('%s says that it is inferred, and how to call another', async (id, { method, path }) => {
-    for (status of [404, 405]) {
-      const error = await failureOf(run(id, elsewhere(), nobody))
-      expect(error).toBeInstanceOf(status === 404 ? NotFoundError : ApiError)
-      const { hint } = error as ApiError
-      expect(hint).toContain(`${method} ${path}`)
-      expect(hint).toContain('inferred')
-      expect(hint).toContain('defineOperation')
-    }
-  })
+  test.each(inferred)(
+    'for %s says that its path is inferred and how to define another',
+    async (id, { method, path }) => {
+      for (const status of [404, 405]) {
+        const error = await rejection(run(id, await clientThatGets(status), ids))
+        expect(error).toBeInstanceOf(status === 404 ? NotFoundError : ApiError)
+        const { hint } = error as ApiError
+        expect(hint).toContain(`${method} ${path}`)
+        expect(hint).toContain('inferred')
+        expect(hint).toContain('defineOperation')
+      }
+    },
+  )
 
-  test.each(documented)('%s does not', async (id) => {
-    status = 404
-    const error = await failureOf(run(id, elsewhere(), nobody))
+  test.each(documented)('for %s does not call its path inferred', async (id) => {
+    const error = await rejection(run(id, await clientThatGets(404), ids))
     expect((error as ApiError).hint).not.toContain('inferred')
   })
 
-  test('an operation of your own does not', async () => {
-    status = 404
+  test('for a custom operation does not call its path inferred', async () => {
     const operation = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags' })
-    const error = await failureOf(elsewhere().call(operation))
+    const error = await rejection((await clientThatGets(404)).call(operation))
     expect((error as ApiError).hint).not.toContain('inferred')
   })
 })

@@ -17,6 +17,7 @@ import { startSandbox } from 'support-workspace-sdk/sandbox'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { rejection } from '../helpers/client.ts'
 import { useJsonServers } from './json-server.ts'
 
 const serve = useJsonServers()
@@ -25,7 +26,7 @@ function clientOf({ url }: { url: string }, options: Partial<ClientOptions> = {}
   return new SupportWorkspace({ baseUrl: url, accessToken: 'swot_abc123def456', ...options })
 }
 
-/** The same operation, described with two schema libraries: seconds become a date, a query is given a default. */
+/** The same operations, described with two schema libraries: seconds become a date, and a query has a default. */
 const withZod = {
   create: defineOperation({
     id: 'tags.create',
@@ -74,11 +75,11 @@ describe.each([
   ['zod', withZod],
   ['valibot', withValibot],
 ])('an operation described with %s', (_, operations) => {
-  // The two have the same input and output, which a test over both cannot show the compiler.
+  // Both have the same input and output types, but the compiler cannot infer that from the table.
   const { create, list } = operations as typeof withZod
   const path = { conversation_id: 'a/b ü' }
 
-  test('sends what its schemas give, to its path, and gives what its response schema gives', async () => {
+  test('sends the output of its query and body schemas, and returns the output of its response schema', async () => {
     const server = await serve(() => ({ status: 201, body: { data: { id: 't', made_at: 1_700_000_000 } } }))
     const tag = await clientOf(server).call(create, { path, query: {}, body: { name: ' urgent ' } })
     expect(tag).toEqual({ id: 't', made_at: new Date('2023-11-14T22:13:20Z') })
@@ -89,7 +90,7 @@ describe.each([
     expect(request?.headers.authorization).toBe('Bearer swot_abc123def456')
   })
 
-  test('takes a query that needs nothing as given, with its defaults', async () => {
+  test('applies the defaults of a query that is left out', async () => {
     const server = await serve(() => ({ status: 201, body: { data: { id: 't', made_at: 1_700_000_000 } } }))
     await clientOf(server).call(create, { path, body: { name: 'urgent' } })
     expect(server.received[0]?.url).toMatch(/\?notify=true$/)
@@ -99,25 +100,21 @@ describe.each([
     ['body.name', { path, query: {}, body: { name: 7 } }],
     ['query.notify', { path, query: { notify: 'yes' }, body: { name: 'x' } }],
     ['conversation_id', { path: { conversation_id: '..' }, query: {}, body: { name: 'x' } }],
-  ])('refuses a bad %s before anything is sent', async (argument, input) => {
+  ])('rejects an invalid %s before a request is sent', async (argument, input) => {
     const server = await serve(() => ({ body: {} }))
-    const error = await clientOf(server)
-      .call(create, input as never)
-      .catch((reason: unknown) => reason)
+    const error = await rejection(clientOf(server).call(create, input as never))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error).toMatchObject({ argument })
     expect(server.received).toEqual([])
   })
 
   test.each(['observe', 'strict', 'off'] as const)(
-    'rejects a response that does not match its schema, in %s mode too, without quoting it',
+    'rejects a response that does not match its schema in %s mode, without quoting it',
     async (validation) => {
       const drifts: Drift[] = []
       const server = await serve(() => ({ body: { data: { id: 't', made_at: 'yesterday' } } }))
       const client = clientOf(server, { validation, onDrift: (drift) => drifts.push(drift) })
-      const error = await client
-        .call(create, { path, query: {}, body: { name: 'x' } })
-        .catch((reason: unknown) => reason)
+      const error = await rejection(client.call(create, { path, query: {}, body: { name: 'x' } }))
       expect(error).toBeInstanceOf(UnexpectedResponseError)
       expect(error).toMatchObject({ reason: 'schema', operation: 'tags.create' })
       expect(JSON.stringify(error)).not.toContain('yesterday')
@@ -125,7 +122,7 @@ describe.each([
     },
   )
 
-  test('pages, with each item as its schema gives it', async () => {
+  test('pages through items that are the output of its schema', async () => {
     const server = await serve(({ url }) => {
       const after = new URL(url, 'http://x').searchParams.get('after')
       const page = after === null ? { data: [{ id: '1' }, { id: '2' }], after: 'c=1&' } : { data: [{ id: '3' }] }
@@ -141,11 +138,11 @@ describe.each([
     ])
   })
 
-  test('names its scope when the token lacks it', async () => {
+  test('names its scope in the error when the token lacks it', async () => {
     const server = await serve(() => ({ status: 403, body: { error: 'insufficient_scope' } }))
-    const error = await clientOf(server, { scopes: ['contacts:read'] })
-      .call(create, { path, query: {}, body: { name: 'x' } })
-      .catch((reason: unknown) => reason)
+    const error = await rejection(
+      clientOf(server, { scopes: ['contacts:read'] }).call(create, { path, query: {}, body: { name: 'x' } }),
+    )
     expect(error).toBeInstanceOf(InsufficientScopeError)
     expect(error).toMatchObject({
       required: ['tags:write'],
@@ -154,7 +151,7 @@ describe.each([
     })
   })
 
-  test('is repeated as a built-in one is: a read after a 503, a write not', async () => {
+  test('is retried like a built-in one: a read after a 503, but not a write', async () => {
     const server = await serve(({ method }) =>
       server.received.filter((request) => request.method === method).length === 1
         ? { status: 503, headers: { 'retry-after': '0' } }
@@ -163,32 +160,32 @@ describe.each([
     const client = clientOf(server)
     await client.call(list)
     expect(server.received.length).toBe(2)
-    const error = await client.call(create, { path, query: {}, body: { name: 'x' } }).catch((reason: unknown) => reason)
+    const error = await rejection(client.call(create, { path, query: {}, body: { name: 'x' } }))
     expect(error).toBeInstanceOf(ServerError)
     expect(error).toMatchObject({ outcome: 'unknown', operation: 'tags.create' })
     expect(server.received.length).toBe(3)
   })
 })
 
-describe('against the sandbox', () => {
-  test('a built-in endpoint described anew behaves as the built-in one', async () => {
+describe('in the sandbox', () => {
+  test('a redefined built-in operation behaves like the original', async () => {
     await using sandbox = await startSandbox({ contacts: 45 })
     const workspace = clientOf(sandbox, { accessToken: sandbox.issueToken(), validation: 'strict' })
-    const contacts = defineOperation({
-      id: 'contacts.mine',
+    const listContacts = defineOperation({
+      id: 'contacts.custom',
       method: 'GET',
       path: '/api/oauth/v1/contacts',
       envelope: 'list',
       response: schemas.contact,
     })
-    const mine = await workspace.call(contacts, { query: { limit: 20 } }).toArray()
-    expect(mine.length).toBe(45)
-    expect(mine).toEqual(await workspace.contacts.list({ limit: 20 }).toArray())
-    expect((await workspace.call(contacts)).after).toEqual(expect.any(String))
+    const contacts = await workspace.call(listContacts, { query: { limit: 20 } }).toArray()
+    expect(contacts.length).toBe(45)
+    expect(contacts).toEqual(await workspace.contacts.list({ limit: 20 }).toArray())
+    expect((await workspace.call(listContacts)).after).toEqual(expect.any(String))
   })
 
   const createNote = defineOperation({
-    id: 'notes.mine',
+    id: 'notes.custom',
     method: 'POST',
     path: '/api/oauth/v1/conversations/{id}/notes',
     actor: 'self',
@@ -197,7 +194,7 @@ describe('against the sandbox', () => {
     response: schemas.message,
   })
 
-  test('the actor of an operation is guarded as of a built-in one', async () => {
+  test('the actor of a custom operation is checked like that of a built-in one', async () => {
     await using sandbox = await startSandbox()
     const path = { id: sandbox.state.conversations[0]?.id ?? '' }
     const input = { path, body: { body_html: '<p>Hi</p>' } }
@@ -206,64 +203,58 @@ describe('against the sandbox', () => {
 
     const accessToken = sandbox.issueToken({ actor: 'app' })
     sandbox.clearRequests()
-    const unsent = await clientOf(sandbox, { accessToken, actor: 'app' })
-      .call(createNote, input)
-      .catch((reason: unknown) => reason)
-    expect(unsent).toBeInstanceOf(ActorSelfRequiredError)
-    expect(unsent).toMatchObject({ outcome: 'not-sent', operation: 'notes.mine' })
+    const notSent = await rejection(clientOf(sandbox, { accessToken, actor: 'app' }).call(createNote, input))
+    expect(notSent).toBeInstanceOf(ActorSelfRequiredError)
+    expect(notSent).toMatchObject({ outcome: 'not-sent', operation: 'notes.custom' })
     expect(sandbox.requests).toEqual([])
 
-    const refused = await clientOf(sandbox, { accessToken })
-      .call(createNote, input)
-      .catch((reason: unknown) => reason)
+    const refused = await rejection(clientOf(sandbox, { accessToken }).call(createNote, input))
     expect(refused).toBeInstanceOf(ActorSelfRequiredError)
     expect(refused).toMatchObject({ outcome: 'refused', status: 422 })
   })
 
-  test('a scope that the operation does not name is still an InsufficientScopeError', async () => {
+  test('a missing scope that the operation does not declare is still an InsufficientScopeError', async () => {
     await using sandbox = await startSandbox()
     const accessToken = sandbox.issueToken({ scopes: ['tasks:read'] })
     const list = defineOperation({
-      id: 'contacts.mine',
+      id: 'contacts.custom',
       method: 'GET',
       path: '/api/oauth/v1/contacts',
       envelope: 'list',
     })
-    const error = await clientOf(sandbox, { accessToken })
-      .call(list)
-      .catch((reason: unknown) => reason)
+    const error = await rejection(clientOf(sandbox, { accessToken }).call(list))
     expect(error).toBeInstanceOf(InsufficientScopeError)
     expect(error).toMatchObject({ required: [], missing: [], scopesToRequest: [] })
   })
 })
 
-describe('the envelopes of an operation', () => {
+describe('the envelope', () => {
   const call = async (envelope: Operation['envelope'] & string, body: unknown) => {
     const server = await serve(() => ({ body }))
     return clientOf(server).call(defineOperation({ id: 'x', method: 'GET', path: '/x', envelope }) as Operation)
   }
 
-  test('bare is the body itself', async () => {
+  test('`bare` returns the body itself', async () => {
     expect(await call('bare', { a: 1 })).toEqual({ a: 1 })
   })
 
-  test('any is any JSON, or nothing', async () => {
+  test('`any` returns any JSON, or undefined for an empty body', async () => {
     expect(await call('any', [1, null])).toEqual([1, null])
     expect(await call('any', undefined)).toBeUndefined()
   })
 
-  test('none does not look at the body', async () => {
+  test('`none` ignores the body', async () => {
     expect(await call('none', { a: 1 })).toBeUndefined()
   })
 
-  test('item, the default, wants `data`', async () => {
+  test('`item`, the default, requires `data`', async () => {
     expect(await call('item', { data: { a: 1 } })).toEqual({ a: 1 })
     await expect(call('item', { a: 1 })).rejects.toMatchObject({ reason: 'envelope' })
   })
 })
 
 describe('workspace.request', () => {
-  test('sends one request and gives the JSON body as it came', async () => {
+  test('sends one request and returns the JSON body unchanged', async () => {
     const server = await serve(({ body }) => ({ body: { data: body, extra: true } }))
     const call = clientOf(server).request('PUT', '/api/oauth/v1/tags/{id}', {
       path: { id: 'a/b' },
@@ -277,18 +268,18 @@ describe('workspace.request', () => {
     ])
   })
 
-  test('fails as a built-in operation does, named by method and path', async () => {
+  test('rejects like a built-in operation, with method and path as its name', async () => {
     const server = await serve(({ method }) => ({ status: method === 'GET' ? 404 : 429, body: { error: 'nope' } }))
     const client = clientOf(server, { maxRetries: 0 })
-    const missing = await client.request('GET', '/api/tags').catch((reason: unknown) => reason)
+    const missing = await rejection(client.request('GET', '/api/tags'))
     expect(missing).toBeInstanceOf(NotFoundError)
     expect(missing).toMatchObject({ operation: 'GET /api/tags', code: 'nope' })
-    const busy = await client.request('POST', '/api/tags').catch((reason: unknown) => reason)
+    const busy = await rejection(client.request('POST', '/api/tags'))
     expect(busy).toBeInstanceOf(RateLimitError)
   })
 
   test.each(['//evil.test/x', '/../x', '/a/%2e%2e/b', '/a?x=1', '/a#b', '/a\\b'])(
-    'refuses the path %s',
+    'rejects the path %s',
     async (path) => {
       const server = await serve(() => ({}))
       const send = async () => clientOf(server).request('GET', path as '/')

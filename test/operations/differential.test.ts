@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { json, makeClient, page, scripted } from '../helpers/client.ts'
 
-/** Changes everything inside a value that can be changed. */
+/** Changes every mutable part of a value. */
 function scramble(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const inner of Object.values(value)) scramble(inner)
@@ -13,22 +13,22 @@ function scramble(value: unknown): void {
   }
 }
 
-test('the service receives the body that the caller held at the call, whatever happens to it later', async () => {
+test('the service receives the body as it was when the call was made, even if it changes later', async () => {
   const fetch = scripted(json({ data: { id: '1' } }))
   const workspace = makeClient({ fetch })
   await fc.assert(
-    fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), fc.boolean(), async (body, isOwn) => {
-      const held = JSON.stringify(body)
-      const call = isOwn ? workspace.request('POST', '/api/tags', { body }) : workspace.tasks.create(body)
+    fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), fc.boolean(), async (body, isCustom) => {
+      const original = JSON.stringify(body)
+      const call = isCustom ? workspace.request('POST', '/api/tags', { body }) : workspace.tasks.create(body)
       scramble(body)
       await call
-      expect(await fetch.requests.at(-1)?.text()).toBe(held)
+      expect(await fetch.requests.at(-1)?.text()).toBe(original)
     }),
     { numRuns: 300 },
   )
 })
 
-test('each page is asked for with the query and options of the call, whatever happens to them between pages', async () => {
+test('each page is requested with the original query and options, even if they change between pages', async () => {
   const words = fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 3 })
   await fc.assert(
     fc.asyncProperty(
@@ -45,10 +45,10 @@ test('each page is asked for with the query and options of the call, whatever ha
           served += 1
           return json(page([{ id: String(served) }], served < pages ? `p${served + 1}` : null))
         })
-        const headers = { 'x-probe': 'held' }
+        const headers = { 'x-probe': 'original' }
         const options = { extraQuery, headers, prefetch, maxItems: 99 }
         const expected = Object.entries(extraQuery).flatMap(([name, values]) => values.map((value) => [name, value]))
-        const held = [['limit', String(query.limit)], ...expected]
+        const original = [['limit', String(query.limit)], ...expected]
         const list = makeClient({ fetch }).conversations.list(query, options)
         const change = () => {
           scramble(query)
@@ -64,8 +64,8 @@ test('each page is asked for with the query and options of the call, whatever ha
         for (const [index, { url, headers: sent }] of fetch.requests.entries()) {
           const after = index === 0 ? [] : [['after', `p${index + 1}`]]
           const sorted = (pairs: string[][]) => pairs.map((pair) => JSON.stringify(pair)).sort()
-          expect(sorted([...new URL(url).searchParams])).toEqual(sorted([...held, ...after]))
-          expect(sent.get('x-probe')).toBe('held')
+          expect(sorted([...new URL(url).searchParams])).toEqual(sorted([...original, ...after]))
+          expect(sent.get('x-probe')).toBe('original')
         }
         expect(fetch.requests).toHaveLength(pages)
       },

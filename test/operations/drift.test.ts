@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { type Drift, SupportWorkspace } from 'support-workspace-sdk'
+import { type Drift, type OperationId, SupportWorkspace } from 'support-workspace-sdk'
 import { expect, test } from 'vitest'
-import { type OperationId, operations } from '../../src/resources/operations.ts'
+import { operations } from '../../src/resources/operations.ts'
 import { samples } from '../models/samples.ts'
 import { type Ids, run } from './calls.ts'
 import { useJsonServers } from './json-server.ts'
@@ -10,7 +10,7 @@ const serve = useJsonServers()
 
 const ids: Ids = { conversation: 'c', message: 'm', contact: 'k', member: 'u', task: 't', segment: 's' }
 
-/** What each operation answers, by the name of its sample. */
+/** The sample of the data that each resource or operation returns. */
 const sampleOf: Readonly<Record<string, keyof typeof samples>> = {
   me: 'me',
   conversations: 'conversation',
@@ -26,7 +26,7 @@ const sampleOf: Readonly<Record<string, keyof typeof samples>> = {
   segments: 'segment',
 }
 
-/** A word that no schema and no sample holds, so that it can be looked for in a report. */
+/** A word that occurs in no schema and no sample, so that a test can search for it in a report. */
 const secretWord = 'zq5wordzq5'
 
 const surprise = fc.oneof(
@@ -37,10 +37,7 @@ const surprise = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 )
 
-/**
- * An item as the service may send it one day: fields missing, null, of another kind or unknown, at any depth. Through
- * JSON, as it travels: a key `__proto__` and minus zero do not arrive as they were written.
- */
+/** An item as a later version of the service may send it: fields missing, null, of another type or unknown, at any depth. */
 function mutationsOf(sample: unknown): fc.Arbitrary<unknown> {
   if (Array.isArray(sample)) return fc.array(mutationsOf(sample[0]), { maxLength: 3 })
   if (typeof sample !== 'object' || sample === null) {
@@ -58,18 +55,19 @@ function mutationsOf(sample: unknown): fc.Arbitrary<unknown> {
 function itemsOf(id: OperationId): fc.Arbitrary<Record<string, unknown>> {
   const name = sampleOf[id] ?? sampleOf[id.split('.')[0] ?? '']
   if (name === undefined) throw new Error(`${id} has no sample.`)
-  return mutationsOf(samples[name])
-    .filter((item) => item !== null)
-    .map((item) => JSON.parse(JSON.stringify(item)))
+  return (
+    mutationsOf(samples[name])
+      .filter((item) => item !== null)
+      // JSON changes a `__proto__` key and negative zero, so that the expected value must pass through it too.
+      .map((item) => JSON.parse(JSON.stringify(item)))
+  )
 }
 
-const answering = operations.filter(({ envelope }) => envelope !== 'none')
-const single = answering
-  .filter(({ envelope }) => envelope !== 'list')
-  .map(({ id, envelope }) => [id, envelope] as const)
-const lists = answering.filter(({ envelope }) => envelope === 'list').map(({ id }) => [id] as const)
+const withData = operations.filter(({ envelope }) => envelope !== 'none')
+const single = withData.filter(({ envelope }) => envelope !== 'list').map(({ id, envelope }) => [id, envelope] as const)
+const lists = withData.filter(({ envelope }) => envelope === 'list').map(({ id }) => [id] as const)
 
-test.each(single)('%s gives what came, whatever its fields are', async (id, envelope) => {
+test.each(single)('%s returns the data as sent, for any fields', async (id, envelope) => {
   let item: unknown
   const server = await serve(() => ({ body: envelope === 'bare' ? item : { data: item } }))
   const drifts: Drift[] = []
@@ -85,7 +83,7 @@ test.each(single)('%s gives what came, whatever its fields are', async (id, enve
   )
 })
 
-test.each(lists)('%s iterates on over items of any kind, page after page', async (id) => {
+test.each(lists)('%s iterates over items of any type, page after page', async (id) => {
   let pages: unknown[][] = []
   const server = await serve(({ url }) => {
     const number = Number(new URL(url, 'http://x').searchParams.get('after') ?? 0)
@@ -108,7 +106,7 @@ test.each(lists)('%s iterates on over items of any kind, page after page', async
   )
 })
 
-/** A report names kinds and the places of documented fields; what the sender made up stays out of it. */
+/** Expects a report to contain types and the paths of documented fields, and nothing that the sender made up. */
 function expectNoValue(drifts: readonly Drift[], id: OperationId): void {
   for (const { operation, expected, received, count, ...rest } of drifts) {
     expect(count).toBeGreaterThan(0)
@@ -120,7 +118,7 @@ function expectNoValue(drifts: readonly Drift[], id: OperationId): void {
   }
 }
 
-test('the report of a built-in operation says where and what, in kinds', async () => {
+test('the drift report of a built-in operation has paths, types and counts', async () => {
   const server = await serve(() => ({ body: { data: [{ id: 'm', role: 7, user: { id: 'u' } }, { user: {} }] } }))
   const drifts: Drift[] = []
   const accessToken = 'swot_abc123def456'

@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach } from 'vitest'
 
-export interface Received {
+export interface ReceivedRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']
   readonly body: unknown
 }
 
-export interface Answer {
+export interface JsonResponse {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
@@ -17,17 +17,17 @@ export interface Answer {
 
 export interface JsonServer {
   readonly url: string
-  readonly received: Received[]
+  readonly received: ReceivedRequest[]
 }
 
-/** Starts servers on a free port that answer JSON as a function says. They are closed after each test. */
-export function useJsonServers(): (answer: (request: Received) => Answer) => Promise<JsonServer> {
+/** Returns a function that starts a JSON server on a free port. The servers close after each test. */
+export function useJsonServers(): (respond: (request: ReceivedRequest) => JsonResponse) => Promise<JsonServer> {
   const closing: (() => Promise<void>)[] = []
   afterEach(async () => {
     await Promise.all(closing.splice(0).map((close) => close()))
   })
-  return async (answer) => {
-    const received: Received[] = []
+  return async (respond) => {
+    const received: ReceivedRequest[] = []
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk)
@@ -35,7 +35,7 @@ export function useJsonServers(): (answer: (request: Received) => Answer) => Pro
       const { method = '', url = '', headers } = request
       const seen = { method, url, headers, body: text === '' ? undefined : JSON.parse(text) }
       received.push(seen)
-      const { status = 200, headers: extra = {}, body } = answer(seen)
+      const { status = 200, headers: extra = {}, body } = respond(seen)
       response.writeHead(status, { 'content-type': 'application/json', ...extra })
       response.end(body === undefined ? '' : JSON.stringify(body))
     })

@@ -1,15 +1,14 @@
-import type { CallOptions, SupportWorkspace } from 'support-workspace-sdk'
+import type { CallOptions, OperationId, SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { OperationId } from '../../src/resources/operations.ts'
 import { operations } from '../../src/resources/operations.ts'
-import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
+import { json, makeClient, neverSettles, page, refusal, rejection, scripted } from '../helpers/client.ts'
 
 type Run = (workspace: SupportWorkspace<'self'>, options: CallOptions) => PromiseLike<unknown>
 
 const body = { body_html: '<p>On it.</p>' }
 const query = { limit: 7, after: 'cursor' }
 
-/** Each operation with options, and a list with its query too. An operation that is missing here does not compile. */
+/** A call of each operation with options, and of each list with a query too. A missing operation is a compile error. */
 const calls: Readonly<Record<OperationId, Run>> = {
   me: (workspace, options) => workspace.me(options),
   'conversations.list': ({ conversations }, options) => conversations.list(query, options),
@@ -62,14 +61,14 @@ const rows = operations.map((operation) => [operation.id, operation] as const)
 const writes = rows.filter(([, { body: schema }]) => schema !== undefined)
 
 describe.each(rows)('%s', (id, { envelope = 'item' }) => {
-  const answers = { list: page([]), item: { data: { id: '1' } }, bare: {}, none: {}, any: {} }
-  const open = (options = {}) => {
-    const fetch = scripted(json(answers[envelope]))
+  const bodies = { list: page([]), item: { data: { id: '1' } }, bare: {}, none: {}, any: {} }
+  const setUp = (options = {}) => {
+    const fetch = scripted(json(bodies[envelope]))
     return { fetch, workspace: makeClient({ fetch, ...options }) }
   }
 
-  test('sends a header, undocumented parameters and, when it is a list, its query', async () => {
-    const { fetch, workspace } = open()
+  test('sends headers, undocumented parameters and, for a list, its query', async () => {
+    const { fetch, workspace } = setUp()
     await calls[id](workspace, { headers: { 'x-probe': id }, extraQuery: { probe: ['a', 'b'] } })
     expect(fetch.requests).toHaveLength(1)
     const [request] = fetch.requests
@@ -78,14 +77,14 @@ describe.each(rows)('%s', (id, { envelope = 'item' }) => {
     expect(new URL(request?.url ?? '').search).toBe(expected)
   })
 
-  test('sends nothing when its signal is aborted, and rejects with the reason', async () => {
-    const { fetch, workspace } = open()
+  test('rejects with the abort reason and sends nothing when its signal is already aborted', async () => {
+    const { fetch, workspace } = setUp()
     const reason = new Error('closing time')
     expect(await rejection(calls[id](workspace, { signal: AbortSignal.abort(reason) }))).toBe(reason)
     expect(fetch.requests).toHaveLength(0)
   })
 
-  test('ends when its signal is aborted in flight, and sends nothing more', async () => {
+  test('rejects with the abort reason and is not retried when aborted in flight', async () => {
     const controller = new AbortController()
     const reason = new Error('closing time')
     const fetch = scripted(() => {
@@ -97,7 +96,7 @@ describe.each(rows)('%s', (id, { envelope = 'item' }) => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  test('is repeated as often as maxRetries says', async () => {
+  test('is retried maxRetries times', async () => {
     for (const maxRetries of [0, 1]) {
       const fetch = scripted(refusal(429, 'slow_down', { 'retry-after': '0' }))
       const failed = rejection(calls[id](makeClient({ fetch, maxRetries: 5 }), { maxRetries }))
@@ -111,14 +110,13 @@ describe.each(rows)('%s', (id, { envelope = 'item' }) => {
     ['timeout', 'attempt'],
     ['totalTimeout', 'total'],
   ])('is limited by %s', async (name, limit) => {
-    const never = () => new Promise<Response>(() => {})
-    const failed = rejection(calls[id](makeClient({ fetch: scripted(never), maxRetries: 0 }), { [name]: 77 }))
+    const failed = rejection(calls[id](makeClient({ fetch: scripted(neverSettles), maxRetries: 0 }), { [name]: 77 }))
     await vi.advanceTimersByTimeAsync(77)
     expect(await failed).toMatchObject({ name: 'TimeoutError', operation: id, limit, timeout: 77 })
   })
 })
 
-test.each(writes)('%s sends undocumented fields of its body', async (id) => {
+test.each(writes)('%s sends undocumented body fields', async (id) => {
   const fetch = scripted(json({ data: { id: '1' } }))
   await calls[id](makeClient({ fetch }), { extraBody: { probe: { deep: [1] } } })
   expect(await fetch.requests[0]?.json()).toMatchObject({ probe: { deep: [1] } })
@@ -126,7 +124,7 @@ test.each(writes)('%s sends undocumented fields of its body', async (id) => {
 
 const lists = rows.filter(([, { envelope }]) => envelope === 'list')
 
-test.each(lists)('%s takes the options of a list', async (id) => {
+test.each(lists)('%s accepts list options', async (id) => {
   const fetch = scripted(json(page([{ id: '1' }, { id: '2' }], null, 'b')))
   const call = calls[id](makeClient({ fetch }), { direction: 'backward', maxItems: 3, prefetch: false } as CallOptions)
   const seen: unknown[] = []

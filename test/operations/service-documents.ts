@@ -1,5 +1,5 @@
 /**
- * The service's operations, written down by hand from its documents and from nothing in `src`:
+ * The operations of the service, copied by hand from its documents, independently of `src`:
  * `[method, path, scope, actor, evidence]`. The rows are those of the reference, section 1, with the paths as printed.
  */
 export const documentedOperations: readonly (readonly [string, string, string, 'self' | 'any', string])[] = [
@@ -26,8 +26,8 @@ export const documentedOperations: readonly (readonly [string, string, string, '
   ['PATCH', '/api/oauth/v1/organization', 'organization:write', 'self', 'reference'],
   ['PATCH', '/api/oauth/v1/organization/settings', 'organization:write', 'any', 'reference'],
 
-  // reference, section 1.1: deduced. Without a restriction, as no document prints one. Of the list there, the filter
-  // options of conversations and the attributes of contacts have no path at all.
+  // reference, section 1.1: inferred, for any actor because no document restricts one. Two entries of that section have no
+  // path at all: the filter options of conversations and the attributes of contacts.
   ['GET', '/api/oauth/v1/conversations/{conversation_id}', 'conversations:read', 'any', 'inferred'],
   ['PATCH', '/api/oauth/v1/conversations/{conversation_id}', 'conversations:write', 'any', 'inferred'],
   ['DELETE', '/api/oauth/v1/conversations/{conversation_id}/assignee', 'conversations:write', 'any', 'inferred'],

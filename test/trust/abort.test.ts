@@ -1,82 +1,78 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
-import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
+import { describe, expect, test } from 'vitest'
+import { json, makeClient, neverSettles, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
-import { answer, answerJson, startRawServer } from '../helpers/raw-server.ts'
-
-const forever = () => new Promise<never>(() => {})
-
-/** Lets everything happen that is going to. */
-async function settle(): Promise<void> {
-  for (let count = 0; count < 20; count += 1) await turn()
-}
+import { respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { turns } from '../helpers/turns.ts'
 
 type Options = Parameters<typeof makeClient>[0]
 
 const stages: [string, () => Options][] = [
-  ['the request', () => ({ fetch: scripted(forever) })],
+  ['the request', () => ({ fetch: scripted(neverSettles) })],
   ['the body', () => ({ fetch: scripted(() => new Response(new ReadableStream())) })],
   ['the body of an error', () => ({ fetch: scripted(() => new Response(new ReadableStream(), { status: 500 })) })],
   ['the wait before a retry', () => ({ fetch: scripted(refusal(503, 'x', { 'retry-after': '50' })) })],
   ['the wait after a 429', () => ({ fetch: scripted(refusal(429, 'x', { 'retry-after': '50' })) })],
-  ['the token provider', () => ({ fetch: scripted(json({})), accessToken: forever })],
+  ['the token provider', () => ({ fetch: scripted(json({})), accessToken: neverSettles })],
   [
     'onInvalidToken',
     () => ({
       fetch: scripted(refusal(401, 'invalid_token')),
-      accessToken: { getAccessToken: () => 'swot_x', onInvalidToken: forever },
+      accessToken: { getAccessToken: () => 'swot_x', onInvalidToken: neverSettles },
     }),
   ],
 ]
 
 describe('an abort', () => {
-  it.each(stages)('during %s rejects at once with the very reason, and leaves no listener', async (_, options) => {
-    const counting = countingSignal()
-    const result = rejection(makeClient(options()).me({ signal: counting.signal }))
-    await settle()
-    expect(counting.listeners).toBe(1)
-    const reason = Object.freeze({ why: 'the person left' })
-    counting.abort(reason)
-    expect(await result).toBe(reason)
-    expect(counting.listeners).toBe(0)
-  })
+  test.each(stages)(
+    "during %s rejects at once with the caller's reason, and leaves no listener",
+    async (_, options) => {
+      const counting = countingSignal()
+      const result = rejection(makeClient(options()).me({ signal: counting.signal }))
+      await turns(20)
+      expect(counting.listeners).toBe(1)
+      const reason = Object.freeze({ why: 'the person left' })
+      counting.abort(reason)
+      expect(await result).toBe(reason)
+      expect(counting.listeners).toBe(0)
+    },
+  )
 
-  it.each([
+  test.each([
     ['an error', new Error('mine')],
     ['a string', 'mine'],
     ['null', null],
     ['a number', 0],
-  ])('rejects with its reason also when that is %s', async (_, reason) => {
+  ])('rejects with a reason that is %s', async (_, reason) => {
     const controller = new AbortController()
-    const result = makeClient({ fetch: scripted(forever) }).me({ signal: controller.signal })
+    const result = makeClient({ fetch: scripted(neverSettles) }).me({ signal: controller.signal })
     controller.abort(reason)
     await expect(result.then(undefined, (error: unknown) => ({ error }))).resolves.toEqual({ error: reason })
   })
 
-  it('without a reason rejects with the AbortError of the platform', async () => {
+  test("without a reason rejects with the platform's AbortError", async () => {
     const controller = new AbortController()
-    const result = rejection(makeClient({ fetch: scripted(forever) }).me({ signal: controller.signal }))
+    const result = rejection(makeClient({ fetch: scripted(neverSettles) }).me({ signal: controller.signal }))
     controller.abort()
     expect(await result).toBe(controller.signal.reason)
     expect(await result).toMatchObject({ name: 'AbortError' })
   })
 
-  it('that came before the call sends nothing and asks for no token', async () => {
+  test('before the call sends nothing and does not call the token provider', async () => {
     const fetch = scripted(json({}))
-    let asked = 0
+    let providerCalls = 0
     const client = makeClient({
       fetch,
       accessToken: () => {
-        asked += 1
+        providerCalls += 1
         return 'swot_x'
       },
     })
     const reason = new Error('before')
     expect(await rejection(client.me({ signal: AbortSignal.abort(reason) }))).toBe(reason)
-    expect([fetch.requests.length, asked]).toEqual([0, 0])
+    expect([fetch.requests.length, providerCalls]).toEqual([0, 0])
   })
 
-  it('that comes after the call changes nothing', async () => {
+  test('after the call has no effect', async () => {
     const counting = countingSignal()
     const result = makeClient({ fetch: scripted(json({ id: 1 })) }).me({ signal: counting.signal })
     expect(await result).toEqual({ id: 1 })
@@ -84,13 +80,13 @@ describe('an abort', () => {
     expect(await result).toEqual({ id: 1 })
   })
 
-  it.each([
+  test.each([
     ['the headers', ''],
     ['the body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"data"'],
     ['the body of an error', 'HTTP/1.1 500 Oops\r\ncontent-length: 1000\r\n\r\n{"error"'],
-  ])('while a real server holds back %s closes the connection', async (_, begun) => {
+  ])('while a server holds back %s closes the connection', async (_, begun) => {
     let received = (): void => {}
-    const asked = new Promise<void>((resolve) => {
+    const requested = new Promise<void>((resolve) => {
       received = resolve
     })
     await using server = await startRawServer({
@@ -101,7 +97,7 @@ describe('an abort', () => {
     })
     const controller = new AbortController()
     const result = rejection(makeClient({ baseUrl: server.url }).me({ signal: controller.signal }))
-    await asked
+    await requested
     const reason = { why: 'enough' }
     controller.abort(reason)
     expect(await result).toBe(reason)
@@ -110,22 +106,22 @@ describe('an abort', () => {
   })
 })
 
-describe('one signal over thousands of calls', () => {
-  it('has no listener left, and never more than there are calls at a time', async () => {
+describe('a signal shared by thousands of calls', () => {
+  test('keeps no listener, and never has more than one per concurrent call', async () => {
     const counting = countingSignal()
     await using server = await startRawServer({
       onRequest(request) {
-        if (request.number % 10 === 0) answer(request, { status: 404, body: '{"error":"not_found"}' })
-        else answerJson(request, page([{ id: '1' }]))
+        if (request.number % 10 === 0) respond(request, { status: 404, body: '{"error":"not_found"}' })
+        else respondJson(request, page([{ id: '1' }]))
       },
     })
     const client = makeClient({ baseUrl: server.url })
     await client.conversations.list()
-    await settle()
+    await turns(20)
     const before = resources()
     const warnings: Error[] = []
-    const hear = (warning: Error) => warnings.push(warning)
-    process.on('warning', hear)
+    const onWarning = (warning: Error) => warnings.push(warning)
+    process.on('warning', onWarning)
     for (let round = 0; round < 150; round += 1) {
       const calls = Array.from({ length: 20 }, () =>
         client.conversations.list({}, { signal: counting.signal }).then(
@@ -135,8 +131,8 @@ describe('one signal over thousands of calls', () => {
       )
       await Promise.all(calls)
     }
-    process.off('warning', hear)
-    await settle()
+    process.off('warning', onWarning)
+    await turns(20)
     expect(counting.added).toBe(3_000)
     expect(counting.listeners).toBe(0)
     expect(counting.most).toBe(20)
@@ -144,7 +140,7 @@ describe('one signal over thousands of calls', () => {
     expect(resources().timers).toBeLessThanOrEqual(before.timers)
   })
 
-  it('has no listener left by lists that were left early', async () => {
+  test('keeps no listener from lists that were left early', async () => {
     const counting = countingSignal()
     const fetch = scripted((request) => {
       const after = Number(new URL(request.url).searchParams.get('after') ?? 0)
@@ -154,12 +150,12 @@ describe('one signal over thousands of calls', () => {
     for (let run = 0; run < 300; run += 1) {
       for await (const { id } of conversations.list({}, { signal: counting.signal })) if (id === '3') break
     }
-    await settle()
+    await turns(20)
     expect(counting.listeners).toBe(0)
   })
 })
 
-/** What keeps this process busy, as Node counts it. */
+/** Returns how many timers keep this process alive. */
 function resources() {
   const active = process.getActiveResourcesInfo()
   return { timers: active.filter((name) => name === 'Timeout').length }

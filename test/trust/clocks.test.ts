@@ -1,6 +1,7 @@
 import { ApiError, type RequestError, TimeoutError } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { json, makeClient, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { json, makeClient, neverSettles, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
+import { settled } from '../helpers/settled.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
@@ -13,9 +14,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const forever = () => new Promise<never>(() => {})
-
-/** Headers at once, then a byte of the body every so many ms, for ever. */
+/** Returns a response whose body never ends: one byte per interval, in milliseconds. */
 function drip(interval: number, status = 200) {
   let timer: ReturnType<typeof setTimeout> | undefined
   const state = { cancelled: false }
@@ -34,21 +33,21 @@ function drip(interval: number, status = 200) {
   return Object.assign(state, { response: new Response(body, { status }) })
 }
 
-/** The stages of an attempt that can last for ever. None of them listens to the signal. */
+/** The stages of an attempt that can stall. None of them observes the signal. */
 const stalls: [string, () => Parameters<typeof makeClient>[0], boolean][] = [
-  ['the headers', () => ({ fetch: scripted(forever) }), true],
+  ['the headers', () => ({ fetch: scripted(neverSettles) }), true],
   ['the body', () => ({ fetch: scripted(() => new Response(new ReadableStream())) }), true],
   ['a body that drips', () => ({ fetch: scripted(() => drip(9).response) }), true],
-  ['the token provider', () => ({ accessToken: forever, fetch: scripted(json({})) }), false],
+  ['the token provider', () => ({ accessToken: neverSettles, fetch: scripted(json({})) }), false],
 ]
 
 describe('timeout', () => {
-  it.each(stalls)('ends an attempt that waits for %s', async (_, options, sent) => {
+  test.each(stalls)('aborts an attempt waiting for %s', async (_, options, sent) => {
     const result = rejection(makeClient({ ...options(), timeout: 1_000, maxRetries: 0 }).me())
     await vi.advanceTimersByTimeAsync(999)
     expect(vi.getTimerCount()).toBeGreaterThan(0)
     await vi.advanceTimersByTimeAsync(1)
-    const error = await result
+    const error = await settled(result)
     expect(error).toBeInstanceOf(TimeoutError)
     expect(error).toMatchObject({
       limit: 'attempt',
@@ -58,76 +57,76 @@ describe('timeout', () => {
     })
   })
 
-  it('is that of one attempt: each has its own, and a read is tried again', async () => {
-    const fetch = scripted(forever, forever, json({ id: 1 }))
+  test('applies to each attempt, and a read is retried', async () => {
+    const fetch = scripted(neverSettles, neverSettles, json({ id: 1 }))
     const result = makeClient({ fetch, timeout: 1_000 }).me()
-    // A wait of nothing still takes a timer 1 ms.
+    // A wait of 0 ms still takes a timer 1 ms.
     await vi.advanceTimersByTimeAsync(2_002)
-    expect(await result).toEqual({ id: 1 })
+    expect(await settled(result)).toEqual({ id: 1 })
     expect(fetch.requests).toHaveLength(3)
   })
 
-  it('does not send a write again that may have arrived', async () => {
-    const fetch = scripted(forever)
+  test('does not retry a write that may have arrived', async () => {
+    const fetch = scripted(neverSettles)
     const result = rejection(makeClient({ fetch, timeout: 1_000 }).messages.create('c1', { body_html: 'x' }))
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await result).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
+    expect(await settled(result)).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('leaves the status of an error whose body stalls', async () => {
+  test('keeps the status of an error response whose body stalls', async () => {
     const slow = drip(10, 404)
     const result = rejection(makeClient({ fetch: scripted(() => slow.response), timeout: 1_000 }).me())
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await result).toMatchObject({ name: 'NotFoundError', status: 404, outcome: 'refused' })
+    expect(await settled(result)).toMatchObject({ name: 'NotFoundError', status: 404, outcome: 'refused' })
     expect(slow.cancelled).toBe(true)
   })
 
-  it('of the call goes before that of the client', async () => {
+  test('of the call overrides that of the client', async () => {
     const result = rejection(
-      makeClient({ fetch: scripted(forever), timeout: 1_000 }).me({ timeout: 10, maxRetries: 0 }),
+      makeClient({ fetch: scripted(neverSettles), timeout: 1_000 }).me({ timeout: 10, maxRetries: 0 }),
     )
     await vi.advanceTimersByTimeAsync(10)
-    expect(await result).toMatchObject({ timeout: 10 })
+    expect(await settled(result)).toMatchObject({ timeout: 10 })
   })
 
-  it('lets go of a body that drips, and of an answer that comes too late', async () => {
+  test('cancels a body that drips and a response that arrives too late', async () => {
     const slow = drip(10)
     const late = drip(10)
-    let answerLate = (_response: Response): void => {}
+    let respondLate = (_response: Response): void => {}
     const stalled = () =>
       new Promise<Response>((resolve) => {
-        answerLate = resolve
+        respondLate = resolve
       })
     const client = makeClient({ fetch: scripted(() => slow.response, stalled), timeout: 1_000, maxRetries: 0 })
     const first = rejection(client.me())
     await vi.advanceTimersByTimeAsync(1_000)
-    await first
+    await settled(first)
     expect(slow.cancelled).toBe(true)
     const second = rejection(client.me())
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await second).toBeInstanceOf(TimeoutError)
-    answerLate(late.response)
+    expect(await settled(second)).toBeInstanceOf(TimeoutError)
+    respondLate(late.response)
     await vi.advanceTimersByTimeAsync(0)
     expect(late.cancelled).toBe(true)
   })
 
-  it('is 30 seconds by default, and Infinity is none', async () => {
-    const byDefault = rejection(makeClient({ fetch: scripted(forever), maxRetries: 0 }).me())
+  test('defaults to 30 seconds, and Infinity disables it', async () => {
+    const byDefault = rejection(makeClient({ fetch: scripted(neverSettles), maxRetries: 0 }).me())
     await vi.advanceTimersByTimeAsync(30_000)
-    expect(await byDefault).toMatchObject({ timeout: 30_000, limit: 'attempt' })
-    const unlimited = makeClient({ fetch: scripted(forever), timeout: Number.POSITIVE_INFINITY, maxRetries: 0 })
+    expect(await settled(byDefault)).toMatchObject({ timeout: 30_000, limit: 'attempt' })
+    const unlimited = makeClient({ fetch: scripted(neverSettles), timeout: Number.POSITIVE_INFINITY, maxRetries: 0 })
     const result = rejection(unlimited.me())
     await vi.advanceTimersByTimeAsync(120_000)
-    expect(await result).toMatchObject({ timeout: 120_000, limit: 'total' })
+    expect(await settled(result)).toMatchObject({ timeout: 120_000, limit: 'total' })
   })
 })
 
 describe('totalTimeout', () => {
-  it.each(stalls)('ends a call that waits for %s', async (_, options, sent) => {
+  test.each(stalls)('aborts a call waiting for %s', async (_, options, sent) => {
     const result = rejection(makeClient({ ...options(), totalTimeout: 1_000 }).me())
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await result).toMatchObject({
+    expect(await settled(result)).toMatchObject({
       name: 'TimeoutError',
       limit: 'total',
       timeout: 1_000,
@@ -135,30 +134,32 @@ describe('totalTimeout', () => {
     })
   })
 
-  it('spans all attempts of a call', async () => {
-    const fetch = scripted(forever)
+  test('spans all attempts of a call', async () => {
+    const fetch = scripted(neverSettles)
     const client = makeClient({ fetch, timeout: 1_000, totalTimeout: 2_500, maxRetries: 10 })
     const result = rejection(client.me())
     await vi.advanceTimersByTimeAsync(2_500)
-    const error = (await result) as RequestError
+    const error = (await settled(result)) as RequestError
     expect(error).toMatchObject({ limit: 'total' })
     expect(error.attempts.map(({ duration }) => duration)).toEqual([1_000, 1_000, 498])
   })
 
-  it('is no wait for nothing: a retry that would come too late is not waited for', async () => {
+  test('prevents a retry that would come too late', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     const fetch = scripted(refusal(503, 'down'))
-    expect(await rejection(makeClient({ fetch, totalTimeout: 400 }).me())).toMatchObject({ name: 'ServerError' })
+    expect(await settled(rejection(makeClient({ fetch, totalTimeout: 400 }).me()))).toMatchObject({
+      name: 'ServerError',
+    })
     expect(fetch.requests).toHaveLength(1)
   })
 
-  it('leaves the status of an error whose body stalls', async () => {
+  test('keeps the status of an error response whose body stalls', async () => {
     const result = rejection(makeClient({ fetch: scripted(() => drip(10, 500).response), totalTimeout: 1_000 }).me())
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await result).toMatchObject({ name: 'ServerError', status: 500, outcome: 'unknown' })
+    expect(await settled(result)).toMatchObject({ name: 'ServerError', status: 500, outcome: 'unknown' })
   })
 
-  it('counts for each page of a list', async () => {
+  test('applies to each page of a list', async () => {
     const slow =
       (body: unknown): Step =>
       async () => {
@@ -168,40 +169,42 @@ describe('totalTimeout', () => {
     const fetch = scripted(slow(page([{ id: '1' }], 'a')), slow(page([{ id: '2' }], 'b')), slow(page([{ id: '3' }])))
     const result = makeClient({ fetch, totalTimeout: 1_000 }).conversations.list().toArray()
     await vi.advanceTimersByTimeAsync(2_700)
-    expect(await result).toHaveLength(3)
+    expect(await settled(result)).toHaveLength(3)
   })
 
-  it('ends a schema of your own that never comes to an end', async () => {
-    const never = { '~standard': { version: 1, vendor: 'own', validate: forever } } as const
+  test('applies to a custom schema that never settles', async () => {
+    const neverValid = { '~standard': { version: 1, vendor: 'test', validate: neverSettles } } as const
     const client = makeClient({ fetch: scripted(json({ data: { id: '1' } })), totalTimeout: 1_000, maxRetries: 0 })
-    const before = rejection(client.call({ id: 'x', method: 'POST', path: '/x', body: never }, { body: 1 as never }))
-    const after = rejection(client.call({ id: 'x', method: 'POST', path: '/x', response: never }))
+    const before = rejection(
+      client.call({ id: 'x', method: 'POST', path: '/x', body: neverValid }, { body: 1 as never }),
+    )
+    const after = rejection(client.call({ id: 'x', method: 'POST', path: '/x', response: neverValid }))
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await before).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
-    expect(await after).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
+    expect(await settled(before)).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
+    expect(await settled(after)).toMatchObject({ name: 'TimeoutError', outcome: 'unknown' })
   })
 
-  it('ends an onInvalidToken that never comes to an end: the 401 is told', async () => {
-    const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: forever }
+  test('applies to an onInvalidToken that never settles, and the call rejects with the 401', async () => {
+    const accessToken = { getAccessToken: () => 'swot_x', onInvalidToken: neverSettles }
     const client = makeClient({ fetch: scripted(refusal(401, 'invalid_token')), accessToken, totalTimeout: 1_000 })
     const result = rejection(client.me())
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await result).toMatchObject({ name: 'AuthenticationError', status: 401 })
+    expect(await settled(result)).toMatchObject({ name: 'AuthenticationError', status: 401 })
   })
 
-  it('may be longer than a timer can hold', async () => {
+  test('can exceed the longest timer', async () => {
     const client = makeClient({ fetch: scripted(json({ id: 1 })), timeout: 1e12, totalTimeout: 1e12 })
-    expect(await client.me()).toEqual({ id: 1 })
+    expect(await settled(client.me())).toEqual({ id: 1 })
   })
 })
 
-describe('a call that ends well', () => {
-  it('leaves no timer', async () => {
+describe('a call that completes in time', () => {
+  test('leaves no timer', async () => {
     await makeClient({ fetch: scripted(refusal(429, 'x', { 'retry-after': '0' }), json({})) }).me()
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('takes an error for what it is, not for a time limit', async () => {
-    expect(await rejection(makeClient({ fetch: scripted(refusal(400, 'x')) }).me())).toBeInstanceOf(ApiError)
+  test('rejects with the error of the service, not with a timeout', async () => {
+    expect(await settled(rejection(makeClient({ fetch: scripted(refusal(400, 'x')) }).me()))).toBeInstanceOf(ApiError)
   })
 })

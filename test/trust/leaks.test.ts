@@ -1,10 +1,20 @@
 import { PaginationError, type RequestError, type SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, it, vi } from 'vitest'
-import { json, makeClient, page, refusal, rejection, type Step, scripted, token } from '../helpers/client.ts'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  json,
+  makeClient,
+  neverSettles,
+  page,
+  refusal,
+  rejection,
+  type Step,
+  scripted,
+  token,
+} from '../helpers/client.ts'
 import { encodedForms } from '../helpers/encoded-forms.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 
-/** Also a token without the prefix of the service, so that only knowing it helps. */
+/** The second one lacks the prefix of the service, so that it cannot be recognized by its form. */
 const tokens = [token, 'f81d4fae-7dec-11d0+a765/00a0c91e6bf6=']
 
 function expectNoToken(value: unknown): void {
@@ -17,10 +27,10 @@ function expectNoToken(value: unknown): void {
   }
 }
 
-describe('the walk that looks for tokens', () => {
-  it.each([
+describe('the search for tokens', () => {
+  test.each([
     ['a field', { field: token }],
-    ['a hidden field', Object.defineProperty({}, 'hidden', { value: { deep: token } })],
+    ['a non-enumerable field', Object.defineProperty({}, 'hidden', { value: { deep: token } })],
     ['a symbol', { [Symbol('x')]: token }],
     [
       'an accessor',
@@ -40,7 +50,7 @@ describe('the walk that looks for tokens', () => {
   })
 })
 
-/** Ways to make an error of each kind, with a service and a platform that give the token back wherever they can. */
+/** Ways to cause each kind of error, with a service and a platform that echo the token wherever they can. */
 function waysToFail(
   secret: string,
 ): [string, Step | Step[], ((client: SupportWorkspace<'self'>) => PromiseLike<unknown>)?][] {
@@ -51,13 +61,13 @@ function waysToFail(
     'x-long': `${'x'.repeat(600)}${secret}`,
     'set-cookie': `token=${secret}`,
   }
-  const answer = (status: number, code: string) =>
+  const errorResponse = (status: number, code: string) =>
     json(
       { error: code, error_description: `Your token Bearer ${secret} (${encodeURIComponent(secret)}) is no good.` },
       status,
       echo,
     )
-  const fromBelow = Object.assign(
+  const platformError = Object.assign(
     new TypeError(`fetch failed with ${secret}`, {
       cause: Object.assign(new AggregateError([new Error(secret)], ''), { code: `E${secret}` }),
     }),
@@ -78,9 +88,9 @@ function waysToFail(
   return [
     ...[304, 400, 401, 403, 404, 405, 408, 409, 422, 429, 500, 503].map((status): [string, Step] => [
       `status ${status}`,
-      status === 304 ? new Response(null, { status, headers: echo }) : answer(status, 'some_code'),
+      status === 304 ? new Response(null, { status, headers: echo }) : errorResponse(status, 'some_code'),
     ]),
-    ['a code that is the token', answer(400, secret)],
+    ['an error code that is the token', errorResponse(400, secret)],
     ...encodedForms(secret).map((form): [string, Step] => [
       `the token as ${form}`,
       json({ error: form, error_description: `No access for Basic ${form}.` }, 401, {
@@ -93,11 +103,11 @@ function waysToFail(
       'a fetch that throws an error full of encoded tokens',
       throwing(new TypeError(`fetch failed: ${encodedForms(secret)}`, { cause: new Error(`${encodedForms(secret)}`) })),
     ],
-    ['invalid_token', answer(401, 'invalid_token')],
-    ['insufficient_scope', answer(403, 'insufficient_scope')],
-    ['actor_self_required', answer(422, 'actor_self_required')],
+    ['invalid_token', errorResponse(401, 'invalid_token')],
+    ['insufficient_scope', errorResponse(403, 'insufficient_scope')],
+    ['actor_self_required', errorResponse(422, 'actor_self_required')],
     [
-      'a token cut in two by the length of a description',
+      'a token cut off at the maximum length of a description',
       json({ error: 'x', error_description: 'x'.repeat(490) + secret }, 400),
     ],
     [
@@ -109,39 +119,39 @@ function waysToFail(
     ],
     ['HTML', new Response(`<html>${secret}`, { headers: echo })],
     ['an error with status 200', json({ error: secret, error_description: secret }, 200, echo)],
-    ['an envelope of another shape', json({ data: secret, page_metadata: { after: { secret } } }, 200, echo)],
+    ['an envelope with another shape', json({ data: secret, page_metadata: { after: { secret } } }, 200, echo)],
     ['a body that is too long', new Response(secret.repeat(10_000), { headers: echo })],
-    ['a fetch that throws an error full of it', throwing(fromBelow)],
-    ['a fetch that throws an error that causes itself', throwing(circular)],
-    ['a fetch that throws a text', throwing(secret)],
+    ['a fetch that throws an error full of tokens', throwing(platformError)],
+    ['a fetch that throws an error that is its own cause', throwing(circular)],
+    ['a fetch that throws a string', throwing(secret)],
     ['a fetch that throws an object', throwing({ headers: { authorization: secret } })],
-    ['a fetch that throws nothing', throwing(undefined)],
-    ['a fetch that gives no response', (() => ({ secret })) as never],
+    ['a fetch that throws undefined', throwing(undefined)],
+    ['a fetch that returns no response', (() => ({ secret })) as never],
     [
       'a body that breaks',
-      () => new Response(new ReadableStream({ start: (controller) => controller.error(fromBelow) }), { headers: echo }),
+      () =>
+        new Response(new ReadableStream({ start: (controller) => controller.error(platformError) }), { headers: echo }),
     ],
-    ['a cursor that comes again', json(page([], 'a'), 200, echo), (client) => client.conversations.list().toArray()],
+    ['a repeated cursor', json(page([], 'a'), 200, echo), (client) => client.conversations.list().toArray()],
     [
-      'a schema that does not fit',
+      'a schema mismatch',
       json({ data: { id: 7, role: { [secret]: secret } } }, 200, echo),
       (client) => client.members.get('1'),
     ],
-    ['a time limit', () => new Promise<never>(() => {}), (client) => client.me({ timeout: 1 })],
+    ['a timeout', neverSettles, (client) => client.me({ timeout: 1 })],
+    ['an invalid request body', json({}), (client) => client.messages.create('c1', { body_html: { secret } as never })],
+    ['an invalid path parameter', json({}), (client) => client.members.get('..')],
     [
-      'a body that is not what the operation takes',
-      json({}),
-      (client) => client.messages.create('c1', { body_html: { secret } as never }),
+      'retries that fail in different ways',
+      [errorResponse(503, 'x'), throwing(platformError), errorResponse(404, 'not_found')],
     ],
-    ['a path parameter that is not usable', json({}), (client) => client.members.get('..')],
-    ['a retry that fails otherwise', [answer(503, 'x'), throwing(fromBelow), answer(404, 'not_found')]],
   ]
 }
 
 describe.each(tokens)('with the token %s', (secret) => {
-  it.each(waysToFail(secret))('no form of what comes of %s holds it', async (_, steps, call) => {
+  test.each(waysToFail(secret))('errors and events do not contain it after %s', async (_, steps, call) => {
     const events: unknown[] = []
-    const keep = (event: unknown) => void events.push(event)
+    const record = (event: unknown) => void events.push(event)
     const printed = (['log', 'info', 'warn', 'error', 'debug'] as const).map((name) => vi.spyOn(console, name))
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const accessToken = {
@@ -155,7 +165,13 @@ describe.each(tokens)('with the token %s', (secret) => {
       accessToken,
       validation: 'strict',
       maxResponseBytes: 10_000,
-      hooks: { onOperationStart: keep, onOperationEnd: keep, onAttemptStart: keep, onAttemptEnd: keep, onRetry: keep },
+      hooks: {
+        onOperationStart: record,
+        onOperationEnd: record,
+        onAttemptStart: record,
+        onAttemptEnd: record,
+        onRetry: record,
+      },
     })
     const result = call === undefined ? client.members.get('1') : call(client)
     const error = (await rejection(result)) as RequestError
@@ -168,8 +184,8 @@ describe.each(tokens)('with the token %s', (secret) => {
   })
 })
 
-describe('no form holds the token of', () => {
-  it.each(
+describe('the token does not appear in', () => {
+  test.each(
     tokens.flatMap(
       (secret) =>
         [
@@ -177,7 +193,7 @@ describe('no form holds the token of', () => {
           ['a function', () => secret],
         ] as const,
     ),
-  )('a client made with %s, its resources, its calls and their answers', async (_, accessToken) => {
+  )('a client created with %s, its resources, its calls and their responses', async (_, accessToken) => {
     const secret = typeof accessToken === 'string' ? accessToken : accessToken()
     const headers = { 'x-request-id': secret, 'x-echo': `Bearer ${secret}` }
     const client = makeClient({ accessToken, fetch: scripted(() => json(page([{ id: '1' }], 'a'), 200, headers)) })
@@ -197,7 +213,7 @@ describe('no form holds the token of', () => {
     await pages.return()
   })
 
-  it('a client that refuses its options', () => {
+  test('the error for a token that cannot be sent', () => {
     for (const secret of [`${token}\r\n`, `${token} `, `${token}ä`]) {
       let thrown: unknown
       try {
@@ -210,11 +226,11 @@ describe('no form holds the token of', () => {
     }
   })
 
-  it('a provider that gives what cannot be sent', async () => {
+  test('the error for a token from a function that cannot be sent', async () => {
     expectNoToken(await rejection(makeClient({ accessToken: () => `${token}\n`, fetch: scripted(json({})) }).me()))
   })
 
-  it('a list whose cursor comes again', async () => {
+  test('the error for a repeated cursor', async () => {
     const error = await rejection(
       makeClient({ fetch: scripted(json(page([], 'a'))) })
         .conversations.list()
@@ -226,13 +242,13 @@ describe('no form holds the token of', () => {
 })
 
 describe('an error', () => {
-  it('keeps no cookie of the service', async () => {
+  test('does not contain cookies of the service', async () => {
     const fetch = scripted(refusal(401, 'invalid_token', { 'set-cookie': 'session=cookie-secret' }))
     const forms = printedForms(await rejection(makeClient({ fetch }).me()))
     expect(forms.join('\n')).not.toContain('cookie-secret')
   })
 
-  it('keeps neither the query nor the body of the request', async () => {
+  test('contains neither the query nor the body of the request', async () => {
     const fetch = scripted(() => {
       throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
     })

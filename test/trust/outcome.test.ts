@@ -1,11 +1,11 @@
 import { RequestError } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeClient, rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { type EffectsServer, type Fault, faults, startEffectsServer } from '../helpers/effects-server.ts'
 import { Random } from '../helpers/random.ts'
-import { answerJson, startRawServer } from '../helpers/raw-server.ts'
+import { respondJson, startRawServer } from '../helpers/raw-server.ts'
 
-// The backoff is jitter times this: no test has to wait.
+// The backoff is multiplied by this, so that no test has to wait.
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
 })
@@ -14,14 +14,14 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** The platform's fetch fails: only its errors can prove that nothing was sent. */
+/** Returns a client on the platform's fetch, because only its errors can prove that nothing was sent. */
 function client({ server, fetch }: EffectsServer) {
   stubPlatformFetch(fetch)
   return makeClient({ baseUrl: server.url })
 }
 
 describe('a write', () => {
-  it.each([
+  test.each([
     ['refused connection', 'not-sent', 0, 'NetworkError'],
     ['drop before reading', 'unknown', 0, 'NetworkError'],
     ['drop after reading', 'unknown', 0, 'NetworkError'],
@@ -38,7 +38,7 @@ describe('a write', () => {
     ['500 after effect', 'unknown', 1, 'ServerError'],
     ['redirect after effect', 'unknown', 1, 'UnexpectedResponseError'],
   ] as [Fault, string, number, string][])(
-    'that meets a %s is told as %s (effects: %i)',
+    'that fails (%s) has the outcome %s (writes applied: %i)',
     async (fault, outcome, effects, name) => {
       await using server = await startEffectsServer()
       server.plan(fault)
@@ -50,7 +50,7 @@ describe('a write', () => {
     },
   )
 
-  it('that meets a reset while it connects is told as not sent or as unknown: either is true', async () => {
+  test('that fails (reset before reading) has the outcome not-sent or unknown, and both are true', async () => {
     await using server = await startEffectsServer()
     server.plan('reset before reading')
     const error = await rejection(client(server).messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
@@ -58,27 +58,27 @@ describe('a write', () => {
     expect(server.effects).toBe(0)
   })
 
-  const certain = faults.filter((fault) => fault !== 'reset before reading')
-  it.each(certain)('that met a %s is sent again only where it cannot have arrived', async (fault) => {
+  const predictable = faults.filter((fault) => fault !== 'reset before reading')
+  test.each(predictable)('that fails (%s) is retried only if it cannot have been applied', async (fault) => {
     await using server = await startEffectsServer()
     server.plan(fault)
-    const repeats = fault === 'refused connection' || fault === '429'
+    const retried = fault === 'refused connection' || fault === '429'
     const call = client(server).messages.create('c1', { body_html: 'x' })
-    if (repeats) expect(await call).toMatchObject({ id: 'm1' })
+    if (retried) expect(await call).toMatchObject({ id: 'm1' })
     else await rejection(call)
-    expect(server.attempts).toBe(repeats ? 2 : 1)
+    expect(server.attempts).toBe(retried ? 2 : 1)
     expect(server.effects).toBeLessThanOrEqual(1)
   })
 })
 
 describe('a delete', () => {
-  it('that took effect in an answer that was lost, and then is not there, is told as unknown', async () => {
-    let there = true
+  test('that was applied without a response, then gets a 404, has the outcome unknown', async () => {
+    let exists = true
     await using server = await startRawServer({
       onRequest(request) {
-        if (there) request.socket.destroy()
-        else answerJson(request, { error: 'not_found' }, { status: 404 })
-        there = false
+        if (exists) request.socket.destroy()
+        else respondJson(request, { error: 'not_found' }, { status: 404 })
+        exists = false
       },
     })
     const error = await rejection(makeClient({ baseUrl: server.url }).messages.delete('c1', 'm1'))
@@ -93,17 +93,17 @@ describe('a delete', () => {
   })
 })
 
-describe('over thousands of runs', () => {
-  it.each([
+describe('over thousands of random faults', () => {
+  test.each([
     ['create', 2_000, 1],
     ['delete', 1_000, 2],
   ] as const)(
-    'of %s the outcome told is true, and no create takes effect twice',
+    'every %s has a true outcome, and no create is applied twice',
     async (kind, runs, seed) => {
       await using server = await startEffectsServer()
       const random = new Random(seed)
       const { messages } = client(server)
-      const told = { succeeded: 0, 'not-sent': 0, refused: 0, unknown: 0 }
+      const outcomes = { succeeded: 0, 'not-sent': 0, refused: 0, unknown: 0 }
       let injected = 0
       let doubled = 0
       let untrue = 0
@@ -122,47 +122,47 @@ describe('over thousands of runs', () => {
             return error.outcome
           },
         )
-        told[outcome] += 1
+        outcomes[outcome] += 1
         injected += plan.slice(0, server.attempts).filter((fault) => fault !== 'none').length
         if (kind === 'create' && server.effects > 1) doubled += 1
         if (server.effects > 0 && (outcome === 'refused' || outcome === 'not-sent')) untrue += 1
         if (server.effects === 0 && outcome === 'succeeded') untrue += 1
       }
       console.log(
-        `${kind}: ${runs} runs, ${injected} faults, told ${JSON.stringify(told)}, doubled ${doubled}, untrue ${untrue}`,
+        `${kind}: ${runs} runs, ${injected} faults, outcomes ${JSON.stringify(outcomes)}, doubled ${doubled}, untrue ${untrue}`,
       )
       expect({ doubled, untrue }).toEqual({ doubled: 0, untrue: 0 })
-      // The runs mean something only if they went all ways.
-      for (const count of Object.values(told)) expect(count).toBeGreaterThan(0)
+      // The runs prove something only if every outcome occurred.
+      for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(0)
     },
     180_000,
   )
 })
 
-describe('the connections', () => {
-  it('are kept through hundreds of failed answers: no body is left unread', async () => {
+describe('connections', () => {
+  test('are reused over hundreds of error responses, because every body is read', async () => {
     const statuses = [400, 401, 403, 404, 422, 429, 500, 503]
     await using server = await startRawServer({
       onRequest(request) {
         const status = statuses[request.number % statuses.length] as number
         const headers = { 'retry-after': '0', 'x-large': 'x'.repeat(700) }
-        answerJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
+        respondJson(request, { error: 'some_code', error_description: 'x'.repeat(10_000) }, { status, headers })
       },
     })
     const workspace = makeClient({ baseUrl: server.url })
     for (let count = 0; count < 200; count += 1) await rejection(workspace.messages.create('c1', { body_html: 'x' }))
     for (let count = 0; count < 100; count += 1) await rejection(workspace.me())
     expect(server.requests.length).toBeGreaterThan(300)
-    // A repeat may come before the platform has taken the connection back; it never opens one each.
+    // A request may start before the platform has released the connection, but it does not open a new one each time.
     expect(server.connections).toBeLessThanOrEqual(3)
   })
 
-  it('are closed when the response is not read to its end', async () => {
+  test('are closed when a response is not read to its end', async () => {
     let closed = 0
     await using server = await startRawServer({
       onRequest(request) {
-        if (request.target === '/probe') return answerJson(request, {})
-        // The server closes nothing before the test ends.
+        if (request.target === '/probe') return respondJson(request, {})
+        // The server closes no connection before the test ends.
         request.socket.once('close', () => {
           closed += 1
         })

@@ -1,53 +1,52 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
-import { answer, answerJson, type RawRequest, type RawServer, startRawServer } from '../helpers/raw-server.ts'
+import { type RawRequest, type RawServer, respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { turns } from '../helpers/turns.ts'
+import { unhandledDuring } from '../helpers/unhandled.ts'
 
-/** Which page a request asks for, from 1. */
+/** Returns the number of the requested page, from 1. */
 const numberOf = (request: RawRequest) => Number(new URLSearchParams(request.target.split('?')[1]).get('after') ?? 1)
 
-/** A server of five pages of two items, which answers a page when it is told to. */
-async function startBook(hold: (number: number) => boolean = () => false, failing?: number) {
+/** Starts a server of five pages with two items each, which can hold back pages until they are released. */
+async function startPages(hold: (number: number) => boolean = () => false, failing?: number) {
   const held = new Map<number, () => void>()
-  let whenAsked: (() => void)[] = []
+  let whenRequested: (() => void)[] = []
   const server = await startRawServer({
     onRequest(request) {
       const number = numberOf(request)
-      const reply = () =>
+      const sendPage = () =>
         number === failing
-          ? answer(request, { status: 403, body: '{"error":"forbidden"}' })
-          : answerJson(
+          ? respond(request, { status: 403, body: '{"error":"forbidden"}' })
+          : respondJson(
               request,
               page([{ id: `${number}a` }, { id: `${number}b` }], number < 5 ? String(number + 1) : null),
             )
-      if (hold(number)) held.set(number, reply)
-      else reply()
-      for (const resolve of whenAsked) resolve()
-      whenAsked = []
+      if (hold(number)) held.set(number, sendPage)
+      else sendPage()
+      for (const resolve of whenRequested) resolve()
+      whenRequested = []
     },
   })
   return {
     server,
-    asked: () => server.requests.map(numberOf),
+    requested: () => server.requests.map(numberOf),
     release: (number: number) => held.get(number)?.(),
-    /** Resolves once so many requests were received. */
+    /** Resolves once the server has received this many requests. */
     async requests(count: number) {
-      while (server.requests.length < count) await new Promise<void>((resolve) => whenAsked.push(resolve))
+      while (server.requests.length < count) await new Promise<void>((resolve) => whenRequested.push(resolve))
     },
   }
 }
 
 const client = (server: RawServer) => makeClient({ baseUrl: server.url })
 
-/** Long enough for a request that should not be there to arrive: many turns of this process's own event loop. */
-async function manyTurns(): Promise<void> {
-  for (let count = 0; count < 200; count += 1) await turn()
-}
+/** Waits long enough for an unwanted request to arrive. */
+const manyTurns = () => turns(200)
 
-describe('the page ahead', () => {
-  it('is asked for while the caller works, from the second page on, and never two ahead', async () => {
-    const { server, asked, requests } = await startBook()
+describe('the next page', () => {
+  test('is requested while the caller works, from the second page on, and never two ahead', async () => {
+    const { server, requested, requests } = await startPages()
     await using _ = server
     const expected = [1, 3, 4, 5, 5]
     let number = 0
@@ -56,13 +55,13 @@ describe('the page ahead', () => {
       expect(data[0]?.id).toBe(`${number}a`)
       await requests(expected[number - 1] ?? 0)
       await manyTurns()
-      expect(asked()).toEqual([1, 2, 3, 4, 5].slice(0, expected[number - 1]))
+      expect(requested()).toEqual([1, 2, 3, 4, 5].slice(0, expected[number - 1]))
     }
     expect(number).toBe(5)
   })
 
-  it('is asked for before the items of this one are used up', async () => {
-    const { server, requests } = await startBook()
+  test('is requested before the items of the current page are used up', async () => {
+    const { server, requests } = await startPages()
     await using _ = server
     for await (const { id } of client(server).conversations.list()) {
       if (id === '2a') await requests(3)
@@ -70,27 +69,27 @@ describe('the page ahead', () => {
     expect(server.requests).toHaveLength(5)
   })
 
-  it('is not asked for with prefetch: false', async () => {
-    const { server, asked } = await startBook()
+  test('is not requested early with prefetch: false', async () => {
+    const { server, requested } = await startPages()
     await using _ = server
     let number = 0
     for await (const _page of client(server).conversations.list({}, { prefetch: false }).pages()) {
       number += 1
       await manyTurns()
-      expect(asked()).toHaveLength(number)
+      expect(requested()).toHaveLength(number)
     }
     expect(number).toBe(5)
   })
 
-  it('is not asked for beyond maxItems', async () => {
-    const { server, asked } = await startBook()
+  test('is not requested beyond maxItems', async () => {
+    const { server, requested } = await startPages()
     await using _ = server
     for await (const _item of client(server).conversations.list({}, { maxItems: 4 })) await manyTurns()
-    expect(asked()).toEqual([1, 2])
+    expect(requested()).toEqual([1, 2])
   })
 
-  it('is given up when the caller leaves the loop: the server sees its connection close', async () => {
-    const { server, requests } = await startBook((number) => number === 3)
+  test('is cancelled, with its connection closed, when the caller leaves the loop', async () => {
+    const { server, requests } = await startPages((number) => number === 3)
     await using _ = server
     for await (const { id } of client(server).conversations.list()) {
       if (id !== '2b') continue
@@ -102,8 +101,8 @@ describe('the page ahead', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('is given up when the caller throws out of the loop', async () => {
-    const { server, requests } = await startBook((number) => number === 3)
+  test('is cancelled, with its connection closed, when the caller throws in the loop', async () => {
+    const { server, requests } = await startPages((number) => number === 3)
     await using _ = server
     const loop = async () => {
       for await (const { id } of client(server).conversations.list()) {
@@ -117,13 +116,10 @@ describe('the page ahead', () => {
     if (!request?.socket.closed) await new Promise((resolve) => request?.socket.once('close', resolve))
   })
 
-  it('tells its error only when it is reached, and never as an unhandled rejection', async () => {
-    const { server, requests } = await startBook(() => false, 3)
+  test('rejects only when the loop reaches it, and never as an unhandled rejection', async () => {
+    const { server, requests } = await startPages(() => false, 3)
     await using _ = server
-    const unhandled: unknown[] = []
-    const hear = (reason: unknown) => unhandled.push(reason)
-    process.on('unhandledRejection', hear)
-    try {
+    const unhandled = await unhandledDuring(async () => {
       const seen: string[] = []
       const loop = async () => {
         for await (const { id } of client(server).conversations.list()) {
@@ -136,7 +132,7 @@ describe('the page ahead', () => {
       }
       await expect(loop()).rejects.toMatchObject({ status: 403 })
       expect(seen).toEqual(['1a', '1b', '2a', '2b'])
-      // Nor when it is never reached.
+      // A failed page that the loop never reaches is not an unhandled rejection either.
       for await (const { id } of client(server).conversations.list()) {
         if (id !== '2a') continue
         await requests(6)
@@ -144,14 +140,12 @@ describe('the page ahead', () => {
         break
       }
       await manyTurns()
-      expect(unhandled).toEqual([])
-    } finally {
-      process.off('unhandledRejection', hear)
-    }
+    })
+    expect(unhandled).toEqual([])
   })
 
-  it('ends with the signal of the caller, whose reason comes out', async () => {
-    const { server, requests } = await startBook((number) => number === 3)
+  test("is aborted by the caller's signal, and the loop rejects with its reason", async () => {
+    const { server, requests } = await startPages((number) => number === 3)
     await using _ = server
     const controller = new AbortController()
     const reason = { why: 'closing time' }
@@ -165,8 +159,8 @@ describe('the page ahead', () => {
     await expect(loop()).rejects.toBe(reason)
   })
 
-  /** A list of five pages. The first request of page 3 fails. */
-  function bookThatFailsOnce(failure: Response | Error) {
+  /** Returns a fetch for a list of five pages. The first request of page 3 fails. */
+  function failingOnce(failure: Response | Error) {
     let failed = false
     return scripted(({ url }) => {
       const number = Number(new URL(url).searchParams.get('after') ?? 1)
@@ -179,12 +173,12 @@ describe('the page ahead', () => {
     })
   }
 
-  it.each([
+  test.each([
     ['a 503', refusal(503, 'busy')],
     ['a 408', refusal(408, 'slow')],
     ['a broken connection', brokenConnection()],
   ])('is fetched again when the loop reaches it after %s', async (_, failure) => {
-    const fetch = bookThatFailsOnce(failure)
+    const fetch = failingOnce(failure)
     const seen: string[] = []
     for await (const { id } of makeClient({ fetch, maxRetries: 0 }).conversations.list()) {
       await manyTurns()
@@ -194,20 +188,20 @@ describe('the page ahead', () => {
     expect(fetch.requests).toHaveLength(6)
   })
 
-  it('is not fetched again after a failure that would come again, nor without prefetch', async () => {
+  test('is not fetched again after a permanent failure, nor without prefetch', async () => {
     for (const [failure, prefetch] of [
       [refusal(403, 'forbidden'), true],
       [refusal(503, 'busy'), false],
     ] as const) {
-      const fetch = bookThatFailsOnce(failure)
+      const fetch = failingOnce(failure)
       const list = makeClient({ fetch, maxRetries: 0 }).conversations.list({}, { prefetch })
       await expect(list.toArray()).rejects.toMatchObject({ status: failure.status })
       expect(fetch.requests).toHaveLength(3)
     }
   })
 
-  it('leaves no listener on the signal once it has come, also when the loop is never resumed', async () => {
-    const { server, requests, release } = await startBook((number) => number === 3)
+  test('leaves no listener on the signal once it is fetched, even if the loop never resumes', async () => {
+    const { server, requests, release } = await startPages((number) => number === 3)
     await using _ = server
     const counting = countingSignal()
     const pages = client(server).conversations.list({}, { signal: counting.signal }).pages()
@@ -218,7 +212,7 @@ describe('the page ahead', () => {
     expect(counting.listeners).toBe(1)
     release(3)
     // The generator is neither resumed nor closed.
-    for (let count = 0; counting.listeners > 0 && count < 5_000; count += 1) await turn()
+    for (let count = 0; counting.listeners > 0 && count < 5_000; count += 1) await turns(1)
     expect(counting.listeners).toBe(0)
   })
 })

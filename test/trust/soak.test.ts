@@ -1,16 +1,17 @@
-import { setTimeout, setImmediate as turn } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { RateLimitError, RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { type Fault, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CountingSignal, countingSignal } from '../helpers/counting-signal.ts'
 import { Random } from '../helpers/random.ts'
+import { turns } from '../helpers/turns.ts'
 
 const seconds = Number(process.env.SOAK_SECONDS ?? 4)
 const loopsPerClient = 6
 
-/** What befalls about every second request. Latency is longer than the patience of one of the clients. */
+/** The faults of about every second request. The latency exceeds the timeouts of two clients. */
 const faults: readonly Fault[] = [
   { status: 429, retryAfter: 0 },
   { status: 429 },
@@ -32,25 +33,25 @@ const faults: readonly Fault[] = [
 
 const platformRandom = Math.random
 const unhandled: unknown[] = []
-const hear = (reason: unknown) => unhandled.push(reason)
+const onUnhandled = (reason: unknown) => unhandled.push(reason)
 
 beforeEach(() => {
   const random = new Random(7)
-  // The backoff is jitter: this keeps it at a few ms, so that the time goes into calls.
-  // Not a spy: it would keep what it was asked, and so grow.
+  // The backoff is multiplied by this, so that it lasts a few ms and the time goes into calls.
+  // Not a spy, because a spy records its calls and grows.
   Math.random = () => random.next() / 50
-  process.on('unhandledRejection', hear)
+  process.on('unhandledRejection', onUnhandled)
 })
 
 afterEach(() => {
-  process.off('unhandledRejection', hear)
+  process.off('unhandledRejection', onUnhandled)
   Math.random = platformRandom
 })
 
-it(
-  `${seconds} s of mixed calls under random faults double, lose and leak nothing`,
+test(
+  `${seconds} s of mixed calls under random faults duplicate, lose and leak nothing`,
   async () => {
-    // What is loaded and cached on first use is no leak.
+    // Modules and caches that load on first use are not leaks.
     await soak(1_000, 1)
     await quiet({ TCPSocketWrap: 0, TCPServerWrap: 0, Timeout: 0 })
     const before = { heap: await heapInUse(), ...resources() }
@@ -66,7 +67,7 @@ it(
     expect(after.TCPSocketWrap).toBeLessThanOrEqual(before.TCPSocketWrap)
     expect(after.TCPServerWrap).toBeLessThanOrEqual(before.TCPServerWrap)
     expect(after.Timeout).toBeLessThanOrEqual(before.Timeout)
-    // Collections and compilation move the heap by some MB; in the long run this is less than 500 bytes a call.
+    // Garbage collection and compilation move the heap by a few MB; over a long run this is less than 500 bytes per call.
     expect(heapGrowth).toBeLessThan(24_000_000)
   },
   seconds * 1_000 + 120_000,
@@ -78,8 +79,8 @@ interface Run {
   readonly shared: CountingSignal
   readonly conversationId: string
   readonly contactIds: readonly string[]
-  /** What each create was told, by its text. */
-  readonly told: Map<string, string>
+  /** The outcome of each create, by its text. */
+  readonly outcomes: Map<string, string>
   readonly figures: Record<'calls' | 'succeeded' | 'failed' | 'aborted' | 'wrongLists', number>
 }
 
@@ -92,7 +93,7 @@ async function soak(duration: number, seed: number) {
     shared,
     conversationId: sandbox.state.conversations[0]?.id ?? '',
     contactIds: sandbox.state.contacts.map(({ id }) => id),
-    told: new Map(),
+    outcomes: new Map(),
     figures: { calls: 0, succeeded: 0, failed: 0, aborted: 0, wrongLists: 0 },
   }
   const clients = [{}, { maxRetries: 0 }, { timeout: 30, maxRetries: 4 }, { totalTimeout: 40 }].map(
@@ -108,7 +109,7 @@ async function soak(duration: number, seed: number) {
   const end = performance.now() + duration
   const loop = async (client: SupportWorkspace<'self'>) => {
     while (performance.now() < end) {
-      // Faults that nobody has met yet are enough: more would leave no call without one.
+      // A few pending faults are enough. With more, every call would hit one.
       if (run.random.next() < 0.5 && sandbox.faults.pending < loopsPerClient) {
         sandbox.faults.add({ ...run.random.pick(faults), path: /^\/api\/oauth\/v1\// })
         injected += 1
@@ -127,9 +128,9 @@ async function soak(duration: number, seed: number) {
   }
 }
 
-/** One call of some kind, about every tenth of them aborted on its way. */
+/** Makes a random call. About one in ten is aborted in flight. */
 async function oneCall(run: Run, client: SupportWorkspace<'self'>): Promise<void> {
-  const { random, figures, conversationId, contactIds, told, shared } = run
+  const { random, figures, conversationId, contactIds, outcomes, shared } = run
   figures.calls += 1
   const controller = new AbortController()
   const aborts = random.next() < 0.1
@@ -147,34 +148,34 @@ async function oneCall(run: Run, client: SupportWorkspace<'self'>): Promise<void
       for await (const { id } of client.contacts.list({ limit: 7 }, { signal })) if (id === contactIds[17]) break
     },
   }
-  if (aborts) void leaveAfter(random.next() * 20, controller)
+  if (aborts) void abortAfter(random.next() * 20, controller)
   try {
     await work[kind]()
     figures.succeeded += 1
-    if (kind === 'create') told.set(text, 'succeeded')
+    if (kind === 'create') outcomes.set(text, 'succeeded')
   } catch (error) {
     if (error === controller) figures.aborted += 1
     else if (error instanceof RequestError) figures.failed += 1
     else throw error
-    // A caller that does not let the client wait waits by itself; it would only count refusals otherwise.
+    // A client that does not wait after a 429 rejects at once: wait here, or the loop would only count rejections.
     if (error instanceof RateLimitError && error.outcome === 'not-sent') await setTimeout(2)
-    if (kind === 'create') told.set(text, error instanceof RequestError ? error.outcome : 'unknown')
+    if (kind === 'create') outcomes.set(text, error instanceof RequestError ? error.outcome : 'unknown')
   }
 }
 
-async function leaveAfter(turns: number, controller: AbortController): Promise<void> {
-  for (let count = 0; count < turns; count += 1) await turn()
+async function abortAfter(count: number, controller: AbortController): Promise<void> {
+  await turns(count)
   controller.abort(controller)
 }
 
-/** Holds what the calls were told against what the service did. */
-function countEffects({ sandbox, conversationId, told }: Run) {
+/** Compares the outcomes of the creates with the messages in the sandbox. */
+function countEffects({ sandbox, conversationId, outcomes }: Run) {
   const effects = new Map<string, number>()
   for (const { body_html } of sandbox.state.messages(conversationId)) {
     effects.set(String(body_html), (effects.get(String(body_html)) ?? 0) + 1)
   }
-  const counts = { creates: told.size, doubled: 0, lost: 0, untrue: 0 }
-  for (const [text, outcome] of told) {
+  const counts = { creates: outcomes.size, doubled: 0, lost: 0, untrue: 0 }
+  for (const [text, outcome] of outcomes) {
     const count = effects.get(text) ?? 0
     if (count > 1) counts.doubled += 1
     if (outcome === 'succeeded' && count === 0) counts.lost += 1
@@ -191,23 +192,23 @@ function resources(): Record<(typeof watched)[number], number> {
   return { TCPSocketWrap: count('TCPSocketWrap'), TCPServerWrap: count('TCPServerWrap'), Timeout: count('Timeout') }
 }
 
-/** The resources once they are back at the given numbers, or after a long while of waiting for that. */
+/** Returns the resources once they are down to the given numbers, or after a long wait. */
 async function quiet(least: ReturnType<typeof resources>): Promise<ReturnType<typeof resources>> {
   let now = resources()
   for (let count = 0; count < 20_000 && watched.some((name) => now[name] > least[name]); count += 1) {
-    await turn()
+    await turns(1)
     now = resources()
   }
   return now
 }
 
-/** What is left in memory after full collections, with turns between for what is told of a collection to clean up. */
+/** Returns the heap size after full garbage collections, with turns in between for finalizers to run. */
 async function heapInUse(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   for (let round = 0; round < 4; round += 1) {
     collect()
-    await turn()
+    await turns(1)
   }
   return process.memoryUsage().heapUsed
 }

@@ -1,85 +1,93 @@
 import { gzipSync } from 'node:zlib'
 import { UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
 import {
-  answer,
-  answerJson,
-  type RawAnswer,
   type RawRequest,
-  rawAnswer,
+  type RawResponse,
+  rawResponse,
+  respond,
+  respondJson,
   startRawServer,
 } from '../helpers/raw-server.ts'
 
-/** A client of a server that answers everything the same way. */
+/** Starts a server that sends the same response to every request, and a client for it. */
 async function serve(
-  reply: RawAnswer | ((request: RawRequest) => void),
+  response: RawResponse | ((request: RawRequest) => void),
   options: Parameters<typeof makeClient>[0] = {},
 ) {
   const server = await startRawServer({
-    onRequest: (request) => (typeof reply === 'function' ? reply(request) : answer(request, reply)),
+    onRequest: (request) => (typeof response === 'function' ? response(request) : respond(request, response)),
   })
   return { server, client: makeClient({ baseUrl: server.url, maxRetries: 0, ...options }) }
 }
 
 const html = '<!doctype html><title>Sign in</title>'
 
-describe('an answer with status 200 that is no answer', () => {
-  it.each([
-    ['JSON that is cut short', { body: '{"data":{"id":"1"' }, 'not-json', 'the body is not JSON'],
+describe('an unusable response with status 200', () => {
+  test.each([
+    ['truncated JSON', { body: '{"data":{"id":"1"' }, 'not-json', 'the body is not JSON'],
     ['HTML', { body: html, headers: { 'content-type': 'text/html' } }, 'not-json', 'the body is not JSON'],
-    ['nothing', {}, 'not-json', 'the body is empty'],
-    ['white space', { body: ' \n' }, 'not-json', 'the body is empty'],
-    ['what is not UTF-8', { body: new Uint8Array([0x7b, 0xff, 0x7d]) }, 'not-json', 'the body is not UTF-8'],
-    ['UTF-8 that is cut short', { body: new Uint8Array([0x22, 0xc3]) }, 'not-json', 'the body is not UTF-8'],
+    ['an empty body', {}, 'not-json', 'the body is empty'],
+    ['only white space', { body: ' \n' }, 'not-json', 'the body is empty'],
+    ['invalid UTF-8', { body: new Uint8Array([0x7b, 0xff, 0x7d]) }, 'not-json', 'the body is not UTF-8'],
+    ['truncated UTF-8', { body: new Uint8Array([0x22, 0xc3]) }, 'not-json', 'the body is not UTF-8'],
     ['UTF-16', { body: Buffer.from('\ufeff{"data":{}}', 'utf16le') }, 'not-json', 'the body is not UTF-8'],
-    ['JSON twice', { body: '{"data":{}}{"data":{}}' }, 'not-json', 'the body is not JSON'],
+    ['two JSON documents', { body: '{"data":{}}{"data":{}}' }, 'not-json', 'the body is not JSON'],
     ['an error body', { body: '{"error":"invalid_token"}' }, 'envelope', 'but an error invalid_token'],
     ['null', { body: 'null' }, 'envelope', 'the body is not a JSON object but null'],
-    ['a list', { body: '[]' }, 'envelope', 'the body is not a JSON object but array'],
-    ['a text', { body: '"ok"' }, 'envelope', 'the body is not a JSON object but string'],
+    ['an array', { body: '[]' }, 'envelope', 'the body is not a JSON object but array'],
+    ['a string', { body: '"ok"' }, 'envelope', 'the body is not a JSON object but string'],
     ['an empty object', { body: '{}' }, 'envelope', 'the body has no `data`'],
-    ['data that is null', { body: '{"data":null}' }, 'envelope', '`data` is not an object but null'],
-    ['data that is a list', { body: '{"data":[]}' }, 'envelope', '`data` is not an object but array'],
-    ['data by inheritance', { body: '{"__proto__":{"data":{}}}' }, 'envelope', 'the body has no `data`'],
-  ])('is an error that says so: %s', async (_, reply, reason, words) => {
-    const { server, client } = await serve(reply)
+    ['`data` that is null', { body: '{"data":null}' }, 'envelope', '`data` is not an object but null'],
+    ['`data` that is an array', { body: '{"data":[]}' }, 'envelope', '`data` is not an object but array'],
+    ['`data` in __proto__', { body: '{"__proto__":{"data":{}}}' }, 'envelope', 'the body has no `data`'],
+  ])('is rejected with the right reason: %s', async (_, response, reason, words) => {
+    const { server, client } = await serve(response)
     await using _server = server
     const error = await rejection(client.members.get('1'))
     expect(error).toBeInstanceOf(UnexpectedResponseError)
     expect(error).toMatchObject({ reason, status: 200, outcome: 'unknown', message: expect.stringContaining(words) })
   })
 
-  it.each([
-    ['data that is an object', '{"data":{}}', '`data` is not an array but object'],
-    ['data that is missing', '{"page_metadata":{}}', 'the body has no `data`'],
-    ['data that is null', '{"data":null}', '`data` is not an array but null'],
-    ['data that is a text', '{"data":"[]"}', '`data` is not an array but string'],
-    ['page_metadata that is a list', '{"data":[],"page_metadata":[]}', '`page_metadata` is not an object but array'],
-    ['page_metadata that is a text', '{"data":[],"page_metadata":"x"}', '`page_metadata` is not an object but string'],
+  test.each([
+    ['`data` that is an object', '{"data":{}}', '`data` is not an array but object'],
+    ['missing `data`', '{"page_metadata":{}}', 'the body has no `data`'],
+    ['`data` that is null', '{"data":null}', '`data` is not an array but null'],
+    ['`data` that is a string', '{"data":"[]"}', '`data` is not an array but string'],
+    [
+      '`page_metadata` that is an array',
+      '{"data":[],"page_metadata":[]}',
+      '`page_metadata` is not an object but array',
+    ],
+    [
+      '`page_metadata` that is a string',
+      '{"data":[],"page_metadata":"x"}',
+      '`page_metadata` is not an object but string',
+    ],
     ['a cursor that is a number', '{"data":[],"page_metadata":{"after":1}}', '`page_metadata.after` is not a string'],
-  ])('is an error of a list too: %s', async (_, body, words) => {
+  ])('is rejected for a list: %s', async (_, body, words) => {
     const { server, client } = await serve({ body })
     await using _server = server
     const error = await rejection(client.conversations.list().toArray())
     expect(error).toMatchObject({ reason: 'envelope', message: expect.stringContaining(words) })
   })
 
-  it.each([
+  test.each([
     ['an error body', '{"error":"invalid_token","error_description":"Revoked."}'],
     ['HTML', html],
-    ['a text', '"ok"'],
-    ['nothing', ''],
-  ])('is an error of me() too: %s', async (_, body) => {
+    ['a string', '"ok"'],
+    ['an empty body', ''],
+  ])('is rejected for me(): %s', async (_, body) => {
     const { server, client } = await serve({ body })
     await using _server = server
     expect(await rejection(client.me())).toBeInstanceOf(UnexpectedResponseError)
   })
 
-  it.each([
+  test.each([
     ['an error body', '{"error":"forbidden"}'],
-    ['HTML, as of a login page in between', html],
-  ])('is no success of a delete: %s', async (_, body) => {
+    ['the HTML of a login page', html],
+  ])('does not count as a successful delete: %s', async (_, body) => {
     const { server, client } = await serve({ body })
     await using _server = server
     const error = await rejection(client.messages.delete('c1', 'm1'))
@@ -88,28 +96,28 @@ describe('an answer with status 200 that is no answer', () => {
   })
 })
 
-describe('an answer that is odd and good', () => {
-  it.each([
-    ['of another content type', { headers: { 'content-type': 'text/plain' } }],
+describe('an unusual but valid response', () => {
+  test.each([
+    ['with another content type', { headers: { 'content-type': 'text/plain' } }],
     ['without a content type', { headers: { 'content-type': '' } }],
-    ['with an odd charset', { headers: { 'content-type': 'application/json; charset=latin1' } }],
-    ['with a status of its own', { status: 299 }],
-    ['with the same header twice', { headers: { 'x-request-id': ['a', 'b'], 'set-cookie': ['x=1', 'y=2'] } }],
-  ])('is data: %s', async (_, reply) => {
-    const { server, client } = await serve({ ...reply, body: '{"data":{"id":"ä"}}' })
+    ['with an unusual charset', { headers: { 'content-type': 'application/json; charset=latin1' } }],
+    ['with an unassigned 2xx status', { status: 299 }],
+    ['with repeated headers', { headers: { 'x-request-id': ['a', 'b'], 'set-cookie': ['x=1', 'y=2'] } }],
+  ])('%s is accepted', async (_, response) => {
+    const { server, client } = await serve({ ...response, body: '{"data":{"id":"ä"}}' })
     await using _server = server
     expect(await client.members.get('1')).toEqual({ id: 'ä' })
   })
 
-  it('is data after a byte order mark', async () => {
+  test('with a byte order mark is accepted', async () => {
     const { server, client } = await serve({ body: '\ufeff{"data":{"id":"1"}}' })
     await using _server = server
     expect(await client.members.get('1')).toEqual({ id: '1' })
   })
 
-  it('is data however it is split, also in the middle of a letter', async () => {
+  test('that arrives byte by byte is accepted, even when a character is split', async () => {
     const { server, client } = await serve(async ({ socket }) => {
-      for (const byte of rawAnswer({ body: '{"data":{"id":"ä€😀"}}' })) {
+      for (const byte of rawResponse({ body: '{"data":{"id":"ä€😀"}}' })) {
         await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve))
       }
     })
@@ -117,31 +125,34 @@ describe('an answer that is odd and good', () => {
     expect(await client.members.get('1')).toEqual({ id: 'ä€😀' })
   })
 
-  it('is data after answers with status 102 and 103', async () => {
+  test('after informational responses (102 and 103) is accepted', async () => {
     const { server, client } = await serve(({ socket }) => {
       socket.write('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')
-      answerJson({ socket }, { data: { id: '1' } })
+      respondJson({ socket }, { data: { id: '1' } })
     })
     await using _server = server
     expect(await client.members.get('1')).toEqual({ id: '1' })
   })
 
-  it.each([200, 201, 202, 204, 205])('is nothing, with status %i, where nothing was asked for', async (status) => {
-    const { server, client } = await serve({ status, contentLength: status === 204 ? null : 0 })
-    await using _server = server
-    expect(await client.messages.delete('c1', 'm1')).toBeUndefined()
-    expect(await client.request('DELETE', '/x')).toBeUndefined()
-  })
+  test.each([200, 201, 202, 204, 205])(
+    'with status %i and no body resolves to undefined when no data is expected',
+    async (status) => {
+      const { server, client } = await serve({ status, contentLength: status === 204 ? null : 0 })
+      await using _server = server
+      expect(await client.messages.delete('c1', 'm1')).toBeUndefined()
+      expect(await client.request('DELETE', '/x')).toBeUndefined()
+    },
+  )
 
-  it('is a success of a delete with any other JSON', async () => {
+  test('with other JSON counts as a successful delete', async () => {
     const { server, client } = await serve({ body: '{"data":{"deleted":true}}' })
     await using _server = server
     expect(await client.messages.delete('c1', 'm1')).toBeUndefined()
   })
 })
 
-describe('an answer that means harm', () => {
-  it('changes no prototype', async () => {
+describe('a malicious or broken response', () => {
+  test('does not change a prototype', async () => {
     const body = '{"data":{"id":"1","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}'
     for (const validation of ['observe', 'strict', 'off'] as const) {
       const { server, client } = await serve({ body }, { validation, onDrift: () => {} })
@@ -153,7 +164,7 @@ describe('an answer that means harm', () => {
     }
   })
 
-  it('with a __proto__ in page_metadata or in an error changes nothing either', async () => {
+  test('with __proto__ in page_metadata or in an error has no effect', async () => {
     const { server, client } = await serve({ body: '{"data":[],"page_metadata":{"__proto__":{"after":"x"}}}' })
     await using _server = server
     expect(await client.conversations.list()).toEqual({ data: [], after: null, before: null })
@@ -162,8 +173,8 @@ describe('an answer that means harm', () => {
     expect(await rejection(failing.client.me())).toMatchObject({ name: 'BadRequestError', code: '__proto__' })
   })
 
-  it.each(['observe', 'strict', 'off'] as const)(
-    'is nested 100,000 deep: data, with validation %s',
+  test.each(['observe', 'strict', 'off'] as const)(
+    'nested 100,000 levels deep is read with validation %s',
     async (validation) => {
       const depth = 100_000
       const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`
@@ -179,7 +190,7 @@ describe('an answer that means harm', () => {
     },
   )
 
-  it('is too long: the client stops reading at maxResponseBytes', async () => {
+  test('that is too long is read only up to maxResponseBytes', async () => {
     const megabyte = Buffer.alloc(1_048_576, ' ')
     let written = 0
     const { server, client } = await serve(
@@ -203,7 +214,7 @@ describe('an answer that means harm', () => {
     expect(written).toBeLessThan(50)
   })
 
-  it('is small and becomes too long when it is decompressed', async () => {
+  test('that exceeds maxResponseBytes after decompression is rejected', async () => {
     const body = gzipSync(Buffer.alloc(50_000_000, ' '))
     expect(body.length).toBeLessThan(60_000)
     const { server, client } = await serve(
@@ -214,26 +225,26 @@ describe('an answer that means harm', () => {
     expect(await rejection(client.members.list())).toMatchObject({ reason: 'too-large' })
   })
 
-  it('is an error of 50 MB: its status is told, and no more of it is read than an error needs', async () => {
+  test('that is an error of 50 MB keeps its status and is not read to its end', async () => {
     const { server, client } = await serve({ status: 404, body: Buffer.alloc(50_000_000, ' ') })
     await using _server = server
     expect(await rejection(client.me())).toMatchObject({ name: 'NotFoundError', code: undefined })
     await server.idle()
   })
 
-  it('is as long as it may be: data', async () => {
+  test('of exactly maxResponseBytes is accepted', async () => {
     const body = '{"data":{"id":"1"}}'
     const { server, client } = await serve({ body }, { maxResponseBytes: body.length })
     await using _server = server
     expect(await client.members.get('1')).toEqual({ id: '1' })
   })
 
-  it.each([
-    ['more than it promised', 5],
-    ['less than it promised', 500],
-  ])('has %s: an error, not half the data', async (_, contentLength) => {
+  test.each([
+    ['more bytes than its content-length', 5],
+    ['fewer bytes than its content-length', 500],
+  ])('with %s is rejected instead of returned in part', async (_, contentLength) => {
     const { server, client } = await serve(({ socket }) =>
-      socket.end(rawAnswer({ body: '{"data":{"id":"1"}}', contentLength })),
+      socket.end(rawResponse({ body: '{"data":{"id":"1"}}', contentLength })),
     )
     await using _server = server
     const error = await rejection(client.members.get('1'))
@@ -243,17 +254,17 @@ describe('an answer that means harm', () => {
     })
   })
 
-  it.each([
-    ['no HTTP at all', 'hello there\r\n\r\n'],
-    ['a broken header', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
-    ['an impossible status', 'HTTP/1.1 99999 OK\r\ncontent-length: 0\r\n\r\n'],
-    ['a 100 that nobody waits for', 'HTTP/1.1 100 Continue\r\n\r\n'],
-    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
-    ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
-    ['a broken chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n'],
-    ['a broken gzip', 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}'],
-    ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`],
-  ])('is %s: a NetworkError', async (_, bytes) => {
+  test.each([
+    ['bytes that are not HTTP', 'hello there\r\n\r\n'],
+    ['an invalid header', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
+    ['an invalid status', 'HTTP/1.1 99999 OK\r\ncontent-length: 0\r\n\r\n'],
+    ['an unexpected 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['two content-length headers', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
+    ['a protocol switch', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
+    ['an invalid chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n'],
+    ['invalid gzip data', 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}'],
+    ['headers that never end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`],
+  ])('with %s is rejected with a NetworkError', async (_, bytes) => {
     const { server, client } = await serve(({ socket }) => socket.end(bytes))
     await using _server = server
     const error = await rejection(client.members.get('1'))
@@ -262,8 +273,8 @@ describe('an answer that means harm', () => {
   })
 })
 
-describe('an answer with status 304 or 300', () => {
-  it.each([304, 300])('%i is an error of its own, not a redirect', async (status) => {
+describe('a response with status', () => {
+  test.each([304, 300])('%i is rejected with an ApiError, not as a redirect', async (status) => {
     const { server, client } = await serve({ status, contentLength: status === 304 ? null : 0 })
     await using _server = server
     expect(await rejection(client.me())).toMatchObject({ name: 'ApiError', status, outcome: 'unknown' })
