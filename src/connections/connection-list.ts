@@ -1,7 +1,7 @@
 import type { Actor } from '../actor.ts'
-import type { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { notify } from '../http/hooks.ts'
 import type { Connection } from './connection.ts'
+import type { ConnectionStoreError } from './connection-store-error.ts'
 
 /** Which connections to list: those that match everything given. Ids, as `/me` names them. */
 export interface ConnectionFilter {

@@ -1,8 +1,8 @@
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject } from '../json.ts'
 import type { Me } from '../models/me.ts'
 import { connectionKey } from './connection-key.ts'
+import { ConnectionStoreError } from './connection-store-error.ts'
 
 /** An application, organization or user of a connection. */
 export interface ConnectionParty {

@@ -1,7 +1,7 @@
 import { parseObject } from '../json.ts'
 import { byAge, type EntryId, idPattern, newEntryId, timeOf } from './entry-id.ts'
-import type { KeyedStorage } from './keyed-storage.ts'
 import { damagedEntry } from './record.ts'
+import type { KeyedStorage } from './storage.ts'
 
 /** One saved token: its own id, and what was written. */
 export interface Entry {

@@ -1,9 +1,9 @@
 import { SupportWorkspace } from '../client.ts'
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
 import type { Me } from '../models/me.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
 import { type Connection, connectionOf } from './connection.ts'
+import { ConnectionStoreError } from './connection-store-error.ts'
 import type { StoreSettings } from './store-options.ts'
 
 /** Tells whose a token is, by asking the service (`/me`), and rejects a token of another service or app. */

@@ -1,6 +1,6 @@
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import type { AccessTokenSource } from '../http/authorization.ts'
 import type { Connection } from './connection.ts'
+import { ConnectionStoreError } from './connection-store-error.ts'
 import type { ConnectionRecord } from './record.ts'
 import type { StoreSettings } from './store-options.ts'
 

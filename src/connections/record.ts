@@ -1,8 +1,8 @@
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { isObject, parseObject } from '../json.ts'
 import type { Me } from '../models/me.ts'
 import { createSealer, type Sealer, type SealSecret } from '../oauth/seal.ts'
 import { type Connection, connectionOf } from './connection.ts'
+import { ConnectionStoreError } from './connection-store-error.ts'
 
 /** A connection with its token: what an entry holds. */
 export interface ConnectionRecord {

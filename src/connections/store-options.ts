@@ -5,9 +5,8 @@ import type { SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import { Entries } from './entries.ts'
-import { KeyedStorage } from './keyed-storage.ts'
 import { RecordFormat } from './record.ts'
-import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
+import { type ConnectionStorage, checkStorage, KeyedStorage, memoryStorage } from './storage.ts'
 
 export interface ConnectionStoreOptions {
   /**

@@ -1,8 +1,8 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import type { WebRequest, WebURL } from '../web-types.ts'
-import { isCallbackOf } from './redirect-uri.ts'
-import type { AppSettings } from './settings.ts'
+import type { AppSettings } from './app-options.ts'
+import { isCallbackOf } from './app-options.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
 import { encodedForms, quote, untrustedText } from './untrusted-text.ts'
 

@@ -2,10 +2,10 @@ import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '..
 import { isError } from '../errors/redact.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
-import { checkAppData } from './app-data.ts'
 import { loginCookies } from './login-cookies.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
+  checkAppData,
   checkStartOptions,
   type LoginContext,
   type LoginHandlersOptions,
@@ -15,8 +15,7 @@ import {
 import type { OAuthApp } from './oauth-app.ts'
 import { safeReturnTo, startPathOf, withReturnTo } from './return-to.ts'
 import { createSealer } from './seal.ts'
-import { openedValue } from './seal-transaction.ts'
-import { fromRecord, missingTransaction } from './serialize-transaction.ts'
+import { fromRecord, missingTransaction, openedValue } from './stored-transaction.ts'
 import { type TransactionRecord, toRecord } from './transaction.ts'
 
 /** Two request handlers. They need no `this` and no session store, so any number of servers can share a login. */

@@ -3,15 +3,13 @@ import { checkFlag, checkFunction, checkMilliseconds, checkObject, checkOptions,
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
-import { isPublicPlace } from './browser.ts'
+import { inspectSymbol, placeholder, printAs } from './access-token.ts'
+import { type CommonAppOptions, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
-import type { LoginRequest } from './login-request.ts'
-import { inspectSymbol, placeholder, printAs } from './print.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
-import { type CommonAppOptions, readAppSettings } from './settings.ts'
+import type { LoginRequest } from './start-login.ts'
 import { type StartedLogin, startLogin } from './start-login.ts'
-import { type ExchangeSettings, requestToken } from './token-request.ts'
+import { type ClientAuthentication, clientCredentials, type ExchangeSettings, requestToken } from './token-request.ts'
 import { readTokenResponse } from './token-response.ts'
 import type { LoginTransaction } from './transaction.ts'
 import { encodedForms } from './untrusted-text.ts'
@@ -181,4 +179,20 @@ function incomplete(what: string): LoginError {
     reason: 'missing_parameter',
     hint: 'Send what `readCallback` gave, whole and unchanged.',
   })
+}
+
+/**
+ * Whether this code runs where its users can read it: in a page, a worker of one, or a React Native app.
+ *
+ * Evaluated at construction, never at import. Cloudflare Workers and Deno have a `WorkerGlobalScope` as well, but do not
+ * call themselves Mozilla, as every browser does.
+ */
+export function isPublicPlace(): boolean {
+  const scope = globalThis as {
+    window?: { document?: unknown }
+    WorkerGlobalScope?: unknown
+    navigator?: { userAgent?: unknown; product?: unknown }
+  }
+  if (scope.window?.document !== undefined || scope.navigator?.product === 'ReactNative') return true
+  return typeof scope.WorkerGlobalScope === 'function' && String(scope.navigator?.userAgent).startsWith('Mozilla/')
 }

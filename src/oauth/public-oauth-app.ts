@@ -1,8 +1,8 @@
 import { checkObject } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { type AppSettings, type CommonAppOptions, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import type { LoginRequest } from './login-request.ts'
-import { type AppSettings, type CommonAppOptions, readAppSettings } from './settings.ts'
+import type { LoginRequest } from './start-login.ts'
 import { type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
 

@@ -1,12 +1,18 @@
-import { allowInsecureRequests, authorizationCodeGrantRequest, customFetch } from 'oauth4webapi'
-import { LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
+import {
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  type ClientAuth,
+  ClientSecretPost,
+  customFetch,
+} from 'oauth4webapi'
+import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
 import { isConnectError, isPlatformFetch } from '../http/connect-error.ts'
 import { discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
-import type { ClientCredentials } from './client-authentication.ts'
-import type { AppSettings } from './settings.ts'
+import type { AppSettings } from './app-options.ts'
+import { formEncode } from './untrusted-text.ts'
 
 /** What the code exchange needs beside the app's settings. */
 export interface ExchangeSettings extends AppSettings {
@@ -133,4 +139,37 @@ function broken(
 
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error
+}
+
+/** How the app proves itself to the token endpoint (RFC 6749, section 2.3.1). */
+export type ClientAuthentication = 'client_secret_post' | 'client_secret_basic'
+
+/** The chosen way, and every form of the secret that it puts on the wire. */
+export interface ClientCredentials {
+  readonly authenticate: ClientAuth
+  readonly secrets: readonly string[]
+}
+
+export function clientCredentials(
+  method: ClientAuthentication,
+  clientId: string,
+  clientSecret: string,
+): ClientCredentials {
+  if (method === 'client_secret_post') {
+    return { authenticate: ClientSecretPost(clientSecret), secrets: [clientSecret] }
+  }
+  if (method === 'client_secret_basic') {
+    // The form encoding that RFC 6749 asks for, but not the library's, which encodes even `_` and `-`: a service that
+    // forgets to decode would then see another client id.
+    const credentials = btoa(`${formEncode(clientId)}:${formEncode(clientSecret)}`)
+    return {
+      authenticate: (_server, _client, _body, headers) => headers.set('authorization', `Basic ${credentials}`),
+      secrets: [clientSecret, credentials],
+    }
+  }
+  throw new InvalidArgumentError(
+    'clientAuthentication',
+    '`clientAuthentication` is not a known method.',
+    'Pass "client_secret_post" (the default) or "client_secret_basic".',
+  )
 }

@@ -3,7 +3,7 @@ import { LoginError, type LoginErrorReason } from '../errors/index.ts'
 import { readErrorBody } from '../http/envelope.ts'
 import { type JsonObject, parseObject } from '../json.ts'
 import { AccessToken } from './access-token.ts'
-import type { AppSettings } from './settings.ts'
+import type { AppSettings } from './app-options.ts'
 import type { TokenAnswer } from './token-request.ts'
 import { quote, untrustedText } from './untrusted-text.ts'
 
