@@ -1,3 +1,5 @@
+import { longestTimer } from '../check-options.ts'
+
 /** Aborts the controller with the signal's reason when the signal is. Returns how to stop following it. */
 export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
   if (!signal) return () => {}
@@ -32,9 +34,6 @@ export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSi
     )
   })
 }
-
-/** The longest time that a timer can hold, in ms; a longer limit is no limit. */
-export const longestTimer = 2_147_483_647
 
 /** Which limit ended a call. */
 export class TimeLimit {
@@ -113,6 +112,7 @@ export class CallClock {
   }
 }
 
+/** Starts the timer of a limit. A limit longer than a timer supports is no limit. */
 function startTimer(controller: AbortController, limit: TimeLimit): ReturnType<typeof setTimeout> | undefined {
   if (limit.timeout > longestTimer) return undefined
   return setTimeout(() => controller.abort(limit), limit.timeout)

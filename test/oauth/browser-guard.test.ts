@@ -25,7 +25,7 @@ describe('a client secret', () => {
     ['a React Native app', () => vi.stubGlobal('navigator', { product: 'ReactNative' })],
   ])('is refused in %s', (_title, enter) => {
     enter()
-    expect(() => make()).toThrow('can be read by everybody')
+    expect(() => make()).toThrow('can be read by every user')
   })
 
   test('is taken in a browser only when that is asked for aloud', () => {

@@ -233,7 +233,7 @@ describe('refusals of the token endpoint', () => {
     endpoint.answer = json(body, status, headers as Record<string, string>)
     const error = await loginError(finish(), 'invalid_client')
     expect(error.status).toBe(status)
-    expect(error.hint).toContain('client secret')
+    expect(error.hint).toContain('`clientSecret`')
   })
 
   test.each([

@@ -240,7 +240,7 @@ describe('an app without a secret', () => {
 
   test('does not take a secret', () => {
     const options = { baseUrl, clientId: 'app_abc123', redirectUri, clientSecret } as never
-    expect(() => new PublicOAuthApp(options)).toThrow('takes no client secret')
+    expect(() => new PublicOAuthApp(options)).toThrow('does not accept a client secret')
   })
 
   test('has no way to exchange a code, and the types say so', () => {
