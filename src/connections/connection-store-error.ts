@@ -2,15 +2,16 @@ import { type ErrorDetails, SupportWorkspaceError } from '../errors/support-work
 import type { Connection } from './connection.ts'
 
 /**
- * Why the connection store could not do what it was asked:
+ * Why an operation of the connection store failed:
  *
- * - `not_connected`: there is no such connection: never made, removed, or its token was revoked. Log in again.
- * - `me_failed`: `/me`, which names the connection of a new token, could not be read; `cause` says why.
+ * - `not_connected`: there is no such connection: it never existed, was removed, or its token was revoked. Log in again.
+ * - `me_failed`: the call of `/me`, which identifies a new token, failed; see `cause`.
  * - `identity_incomplete`: `/me` does not name application, organization, actor or, for `self`, the user.
  * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
- * - `storage_failed`: the storage threw or returned an error, or no usable value; `cause` is a copy of its error.
- * - `secret_unknown`: the entry is sealed with a secret that the store was not given.
- * - `entry_damaged`: the entry is not what this package wrote under that key, or not sealed though the store has a secret.
+ * - `storage_failed`: the storage threw or returned an error, or an invalid value; `cause` is a copy of its error.
+ * - `secret_unknown`: the entry is sealed with a secret that was not passed to the store.
+ * - `entry_damaged`: the entry is not one that this package wrote under the key, or is not sealed although the store has a
+ *   secret.
  */
 export type ConnectionStoreErrorReason =
   | 'not_connected'
@@ -21,23 +22,23 @@ export type ConnectionStoreErrorReason =
   | 'secret_unknown'
   | 'entry_damaged'
 
-export interface ConnectionStoreErrorDetails extends ErrorDetails {
+interface ConnectionStoreErrorDetails extends ErrorDetails {
   readonly reason: ConnectionStoreErrorReason
   readonly key?: string | undefined
 }
 
 /**
- * The connection store has no usable connection, or its storage failed. A call of `store.workspace(key)` rejects with it
- * before anything is sent.
+ * The connection store has no valid connection, or its storage failed. A call of a client from `store.workspace(key)`
+ * rejects with it before any request is sent.
  */
 export class ConnectionStoreError extends SupportWorkspaceError {
   static override readonly kind: string = 'ConnectionStoreError'
 
   /** Why, from a closed list. */
   readonly reason: ConnectionStoreErrorReason
-  /** The key of the connection. Undefined when `/me` has not named it yet, or when it is about all of them. */
+  /** The key of the connection. Undefined if `/me` has not identified it yet, or if the error concerns all of them. */
   readonly key: string | undefined
-  /** No operation was sent to the service, so a call can be made again. (`save` asks `/me`, which changes nothing.) */
+  /** The operation was not sent to the service, so it can be called again. (`save` calls `/me`, which changes nothing.) */
   readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(message: string, details: ConnectionStoreErrorDetails) {
@@ -47,20 +48,20 @@ export class ConnectionStoreError extends SupportWorkspaceError {
   }
 }
 
-export interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {
+interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {
   readonly retry: () => Promise<Connection>
 }
 
 /**
- * A new token could not be saved. It is not lost: `retry` holds it, and prints nothing of it. A connection that was there
- * before is untouched.
+ * A new token could not be saved. The token is not lost: `retry` holds it, without revealing it in any printed form. An
+ * earlier connection is unchanged.
  */
 export class ConnectionNotSavedError extends ConnectionStoreError {
   static override readonly kind: string = 'ConnectionNotSavedError'
 
   /**
-   * Saves the token again, and returns the connection. Asks `/me` only if it has not responded yet. When a newer login of
-   * the connection has been saved since the first try, keeps that one and returns it. Rejects with a new
+   * Saves the token again, and returns the connection. Calls `/me` only if it has not succeeded yet. If a newer login of
+   * the connection has been saved since the first attempt, keeps and returns that one. Rejects with a new
    * `ConnectionNotSavedError`, which can be retried in turn.
    */
   declare readonly retry: () => Promise<Connection>

@@ -5,33 +5,33 @@ import { ConnectionStoreError } from './connection-store-error.ts'
 import type { EntryId } from './entry-id.ts'
 
 /**
- * Where connections are kept: any storage of this shape, such as one of `unstorage`. Its methods may be synchronous. An
- * error that they throw, reject with or return becomes a `ConnectionStoreError` (`storage_failed`). Test your own with
- * `storageTests` from `support-workspace-sdk/storage-tests`.
+ * A storage for connections. Any storage of this shape works, such as one of `unstorage`. The methods may be synchronous.
+ * An error that they throw, reject with or return becomes a `ConnectionStoreError` (`storage_failed`). Test your own
+ * storage with `storageTests` from `support-workspace-sdk/storage-tests`.
  *
- * It must show at once what was written last, to every process: a cache or an eventually consistent storage in front of
- * it makes revoked connections live on and new ones vanish. It needs no transactions, locks or compare-and-swap.
+ * Every process must see a write immediately. With a cache or an eventually consistent storage, revoked connections stay
+ * in use and new ones are missing. Transactions, locks or compare-and-swap are not required.
  *
- * Restoring an old snapshot brings back connections that were removed since, and replaces newer tokens by those of the
- * snapshot. A token that was revoked is removed again after its first call; a connection that your app removed works again
- * until you remove it once more.
+ * Restoring an old snapshot brings back connections that were removed since, and replaces newer tokens with those of the
+ * snapshot. A revoked token is removed again after its first call. A connection that your app removed works again until
+ * you remove it once more.
  */
 export interface ConnectionStorage {
-  /** The value, or a promise of it; null or undefined when there is none. A value may come back JSON-parsed. */
+  /** Returns the value or a promise of it; null or undefined if there is none. The value may be JSON-parsed. */
   getItem(key: string): unknown
   setItem(key: string, value: string): unknown
   removeItem(key: string): unknown
   /**
-   * Returns the full keys that begin with `base`, or more: the store picks its own. Where there are many, return them
-   * bit by bit (an async generator, as over Redis `SCAN`): the store does not collect them to iterate.
+   * Returns the full keys that start with `base`. Other keys are ignored. For many keys, return an async generator (for
+   * example over Redis `SCAN`): the store does not collect them to iterate.
    */
   getKeys(base?: string): StorageKeys | Promise<StorageKeys>
 }
 
-/** A list of keys, or anything that can be iterated. */
+/** A list or any other iterable of keys. */
 export type StorageKeys = Iterable<string> | AsyncIterable<string>
 
-/** The default: gone with the process, and not shared with another. */
+/** The default storage. It ends with the process and is not shared with others. */
 export function memoryStorage(): ConnectionStorage {
   const items = new Map<string, string>()
   return {
@@ -42,25 +42,25 @@ export function memoryStorage(): ConnectionStorage {
   }
 }
 
-/** The storage, if it has the methods of one. */
+/** Checks that a storage has all methods. */
 export function checkStorage(storage: ConnectionStorage): ConnectionStorage {
   const methods = ['getItem', 'setItem', 'removeItem', 'getKeys'] as const
   const missing = methods.filter((method) => typeof storage?.[method] !== 'function')
   if (missing.length === 0) return storage
   throw new InvalidArgumentError(
     'storage',
-    `\`storage\` has no ${missing.map((method) => `\`${method}\``).join(', ')}.`,
-    'Pass a storage with the shape of `unstorage`, or leave the option out to keep connections in memory.',
+    `\`storage\` lacks ${missing.map((method) => `\`${method}\``).join(', ')}.`,
+    'Pass a storage of the shape of `unstorage`, or leave the option out to keep connections in memory.',
   )
 }
 
-/** What a connection has in the storage: an entry, the pointer to the current one, and the mark of a removal. */
+/** What the storage keeps for a connection: entries, the pointer to the current entry, and the mark of a removal. */
 export type Place = EntryId | 'current' | 'removing'
 
 /**
  * A storage addressed by connection key and place. The storage key is `<base>:<connection key>:<place>`.
  *
- * Every method throws `ConnectionStoreError` (`storage_failed`) when the storage throws or returns no usable value.
+ * Every method throws `ConnectionStoreError` (`storage_failed`) if the storage throws or returns an invalid value.
  */
 export class KeyedStorage {
   readonly #storage: ConnectionStorage
@@ -68,8 +68,8 @@ export class KeyedStorage {
   readonly #secrets: readonly string[]
 
   /**
-   * @param base what every storage key begins with, without a colon at its end.
-   * @param secrets what no error may quote.
+   * @param base the start of every storage key, without a colon at the end
+   * @param secrets secrets that no error may quote
    */
   constructor(storage: ConnectionStorage, base: string, secrets: readonly string[] = []) {
     this.#storage = storage
@@ -77,15 +77,15 @@ export class KeyedStorage {
     this.#secrets = secrets
   }
 
-  /** The same storage, whose errors do not quote these secrets: drivers quote commands, results and whole pipelines. */
-  hiding(secrets: readonly string[]): KeyedStorage {
+  /** Returns the same storage with errors that do not quote these secrets. Drivers quote commands, results and pipelines. */
+  redacting(secrets: readonly string[]): KeyedStorage {
     return new KeyedStorage(this.#storage, this.#base, secrets)
   }
 
-  /** The value at a place; undefined when there is none. */
+  /** Returns the value at a place, or undefined if there is none. */
   async get(key: string, place: Place): Promise<unknown> {
-    return await this.#ask(key, async () => {
-      const value = await this.#storage.getItem(this.#nameOf(key, place))
+    return await this.#call(key, async () => {
+      const value = await this.#storage.getItem(this.#storageKey(key, place))
       if (value === null || value === undefined) return undefined
       if (typeof value === 'string' || typeof value === 'object') return value
       throw new TypeError(`getItem returned a ${typeof value} instead of text.`)
@@ -93,29 +93,29 @@ export class KeyedStorage {
   }
 
   async set(key: string, place: Place, value: string): Promise<void> {
-    await this.#ask(key, () => this.#storage.setItem(this.#nameOf(key, place), value))
+    await this.#call(key, () => this.#storage.setItem(this.#storageKey(key, place), value))
   }
 
   async remove(key: string, place: Place): Promise<void> {
-    await this.#ask(key, () => this.#storage.removeItem(this.#nameOf(key, place)))
+    await this.#call(key, () => this.#storage.removeItem(this.#storageKey(key, place)))
   }
 
-  /** The places of a connection that hold something, in no particular order, perhaps with some that are not its own. */
+  /** Yields the places of a connection that have a value, in no particular order. Foreign keys may be included. */
   async *places(key: string): AsyncGenerator<string, void, undefined> {
-    yield* this.#names(key, this.#nameOf(key, ''))
+    yield* this.#remainders(key, this.#storageKey(key, ''))
   }
 
-  /** The keys of the connections that have a pointer. */
+  /** Yields the keys of the connections that have a pointer. */
   async *keys(): AsyncGenerator<string, void, undefined> {
     const end = ':current'
-    for await (const name of this.#names(undefined, `${this.#base}:`)) {
+    for await (const name of this.#remainders(undefined, `${this.#base}:`)) {
       const key = name.endsWith(end) ? name.slice(0, -end.length) : undefined
       if (isConnectionKey(key)) yield key
     }
   }
 
-  /** What follows `start` in the storage keys that begin with it. */
-  async *#names(key: string | undefined, start: string): AsyncGenerator<string, void, undefined> {
+  /** Yields the remainder of each storage key that starts with `start`. */
+  async *#remainders(key: string | undefined, start: string): AsyncGenerator<string, void, undefined> {
     try {
       const names: unknown = await this.#storage.getKeys(start)
       if (isError(names)) throw names
@@ -127,14 +127,14 @@ export class KeyedStorage {
     }
   }
 
-  #nameOf(key: string, place: string): string {
+  #storageKey(key: string, place: string): string {
     return `${this.#base}:${key}:${place}`
   }
 
-  /** Some drivers return an error instead of throwing it, for example when there are no file descriptors left. */
-  async #ask(key: string, question: () => unknown): Promise<unknown> {
+  /** Some drivers return an error instead of throwing it, for example when no file descriptors are left. */
+  async #call(key: string, method: () => unknown): Promise<unknown> {
     try {
-      const value = await question()
+      const value = await method()
       if (isError(value)) throw value
       return value
     } catch (thrown) {
@@ -149,7 +149,7 @@ export class KeyedStorage {
       reason: 'storage_failed',
       key,
       cause,
-      hint: 'Check that the storage can be reached, then try again.',
+      hint: 'Check that the storage is reachable, then try again.',
     })
   }
 }
