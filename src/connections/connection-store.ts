@@ -1,3 +1,6 @@
+// src/connections is the connection store: it keeps the tokens of logins and creates clients from them. It imports
+// src/client.ts, src/oauth, src/http and src/errors; it must not import src/sandbox, and none of them may import it.
+
 import { SupportWorkspace } from '../client.ts'
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import { checkAccessToken } from '../http/authorization.ts'

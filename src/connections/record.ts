@@ -1,7 +1,8 @@
 import { isObject, parseObject } from '../json.ts'
 import type { Me } from '../models/me.ts'
 import { createSealer, type Sealer, type SealSecret } from '../oauth/seal.ts'
-import { type Connection, connectionFromMe } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { connectionFromMe } from './connection-from-me.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 
 /** A connection with its token: the content of an entry. */

@@ -64,7 +64,7 @@ const callbackParameters = ['code', 'state', 'error', 'error_description', 'erro
  * because the service compares it character by character.
  */
 function checkRedirectUri(redirectUri: unknown, allowInsecureHttp: boolean): string {
-  const hint = 'Pass the redirect URI exactly as it is registered for the app.'
+  const hint = 'Pass the redirect URI exactly as registered for the app.'
   const invalid = (problem: string) => new InvalidArgumentError('redirectUri', `\`redirectUri\` ${problem}.`, hint)
   if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) throw invalid('must be an absolute URL')
   // The URL parser would drop them, and the service compares what was written.

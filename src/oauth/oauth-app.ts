@@ -1,3 +1,6 @@
+// src/oauth is the login: app options, start, callback, code exchange, transaction, request handlers, Node adapter. It imports
+// src/http and src/errors; it must not import src/connections, src/resources, src/client.ts or src/sandbox.
+
 import { expectNoState, validateAuthResponse } from 'oauth4webapi'
 import {
   checkFlag,

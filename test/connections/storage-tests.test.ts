@@ -69,13 +69,13 @@ describe('a storage that cannot keep connections fails', () => {
   const bad: [string, () => ConnectionStorage, RegExp][] = [
     ['because it forgets', shared(() => ({ setItem: () => {} })), /returns the text/],
     ['because it removes nothing', shared(() => ({ removeItem: () => {} })), /removes a key/],
-    ['because it names no keys', shared(() => ({ getKeys: () => [] })), /names the full keys/],
+    ['because it names no keys', shared(() => ({ getKeys: () => [] })), /lists the full keys/],
     [
       'because it names keys without their base',
       shared((storage) => ({
         getKeys: (base = '') => (storage.getKeys() as string[]).map((key) => key.slice(base.length)),
       })),
-      /names the full keys/,
+      /lists the full keys/,
     ],
     [
       'because it ignores upper and lower case and dots',
@@ -83,12 +83,12 @@ describe('a storage that cannot keep connections fails', () => {
         getItem: (key) => storage.getItem(key.replaceAll(/[.=-]/g, '')),
         setItem: (key, value) => storage.setItem(key.replaceAll(/[.=-]/g, ''), value),
       })),
-      /tells keys apart/,
+      /distinguishes similar keys/,
     ],
     [
       'because it returns errors',
       shared((storage) => ({ getItem: (key) => storage.getItem(key) ?? new Error('none') })),
-      /has nothing under a key/,
+      /returns nothing for a key/,
     ],
     [
       'because its keys are cut off',
@@ -115,6 +115,6 @@ describe('a storage that cannot keep connections fails', () => {
   test('with what is wrong in its message', async () => {
     const open = shared(() => ({ setItem: () => {} }))
     const { run } = storageTests({ open }).find(({ name }) => name.startsWith('replaces')) ?? { run: async () => {} }
-    await expect(run()).rejects.toThrow('This storage cannot keep connections: expected a value to be')
+    await expect(run()).rejects.toThrow('The storage is not suitable for connections: expected a value to be')
   })
 })
