@@ -1,73 +1,92 @@
 import { InvalidArgumentError } from './errors/index.ts'
+import { isObject } from './json.ts'
 
-/** The longest wait that a timer holds, in ms; a longer one would fire at once. */
-const longestTimer = 2_147_483_647
+// Every check here throws an `InvalidArgumentError` that names the option.
+
+/** The longest delay that a timer supports, in milliseconds. A timer with a longer one fires at once. */
+export const longestTimer = 2_147_483_647
+
+/** The names of the options of an interface. Declare it with `satisfies`, so that a missing name does not compile. */
+export type OptionNames = Readonly<Record<string, true>>
 
 /**
- * Checks that the options are an object with known names only. `names` lists them; spell it
- * `satisfies Record<keyof Options, true>`, so that the compiler keeps it complete.
+ * Checks that a value is an object whose keys are all known.
+ *
+ * @param owner what the options belong to, for the message: "a call", "the login handlers".
  */
-export function checkOptions(name: string, options: unknown, names: Readonly<Record<string, true>>): void {
+export function checkOptions(name: string, options: unknown, names: OptionNames, owner: string): void {
   checkObject(name, options, `Pass an object with ${listOf(names)}.`)
+  checkNames(options, names, owner)
+}
+
+/** Checks that every key is the name of an option, because a misspelled option would be silently ignored. */
+export function checkNames(options: object, names: OptionNames, owner: string): void {
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(names, key))
   if (unknown === undefined) return
-  throw new InvalidArgumentError(unknown, `There is no option \`${unknown}\`.`, `The options are ${listOf(names)}.`)
+  throw new InvalidArgumentError(
+    unknown,
+    `\`${unknown.slice(0, 50)}\` is not an option of ${owner}.`,
+    `Use one of: ${listOf(names)}.`,
+  )
 }
 
-/** Checks that the options are an object. */
-export function checkObject(name: string, options: unknown, hint: string): asserts options is object {
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return
-  throw new InvalidArgumentError(name, `\`${name}\` must be an object.`, hint)
+/** Checks that a value is an object, and neither null nor an array. */
+export function checkObject(name: string, value: unknown, hint: string): asserts value is object {
+  if (!isObject(value)) throw new InvalidArgumentError(name, `\`${name}\` must be an object.`, hint)
 }
 
-function listOf(names: Readonly<Record<string, true>>): string {
+function listOf(names: OptionNames): string {
   return Object.keys(names)
     .map((key) => `\`${key}\``)
     .join(', ')
 }
 
 /**
- * A non-empty string. Whitespace around it and control characters are refused: a line break at the end of a secret file
- * or an environment variable is easily overlooked, and the service would only say that the app is unknown.
+ * Checks a non-empty string. Control characters and surrounding whitespace are rejected: a trailing line break from a
+ * secret file or an environment variable is easy to miss, and the service would only report an unknown app.
  */
 export function checkText(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '') {
     throw new InvalidArgumentError(name, `\`${name}\` must be a non-empty string.`, `Pass \`${name}\` as a string.`)
   }
-  if (hasStrayCharacters(value)) throw strayCharacters(name)
+  checkCharacters(name, value)
   return value
 }
 
-export function hasStrayCharacters(text: string): boolean {
-  return text !== text.trim() || /\p{Cc}/u.test(text)
-}
-
-export function strayCharacters(name: string): InvalidArgumentError {
-  return new InvalidArgumentError(
+/** Checks that a string has no control characters and no surrounding whitespace. */
+export function checkCharacters(name: string, text: string): void {
+  if (text === text.trim() && !/\p{Cc}/u.test(text)) return
+  throw new InvalidArgumentError(
     name,
-    `\`${name}\` contains a line break or other control character, or whitespace around it.`,
+    `\`${name}\` contains a control character (such as a line break) or surrounding whitespace.`,
     `Remove it, for example with \`.trim()\` where \`${name}\` is read.`,
   )
 }
 
-/** A number of ms that a timer can wait. */
+/** Checks a duration in milliseconds that a timer supports. */
 export function checkMilliseconds(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && value <= longestTimer) return value
   throw new InvalidArgumentError(
     name,
-    `\`${name}\` must be a number of milliseconds above 0 and up to ${longestTimer}.`,
-    'Pass milliseconds: 30_000 is half a minute.',
+    `\`${name}\` must be a number of milliseconds greater than 0 and at most ${longestTimer}.`,
+    'Pass milliseconds, for example 30_000 for half a minute.',
   )
 }
 
-/** A boolean, or undefined for false. */
+/** Checks an optional boolean. Defaults to false. */
 export function checkFlag(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
   throw new InvalidArgumentError(name, `\`${name}\` must be a boolean.`, 'Pass true or false, or leave it out.')
 }
 
-/** Throws when a value is not a function. */
+/** Checks a required function. */
 export function checkFunction(name: string, value: unknown): void {
   if (typeof value === 'function') return
   throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, `Pass \`${name}\` as a function.`)
+}
+
+/** Checks an optional function. */
+export function checkOptionalFunction<Value>(name: string, value: Value): Value {
+  if (value === undefined || typeof value === 'function') return value
+  throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, 'Pass a function, or leave it out.')
 }

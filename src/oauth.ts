@@ -13,11 +13,14 @@ export type {
   ConnectionListing,
   ListConnectionsOptions,
 } from './connections/connection-list.ts'
-export { ConnectionNotSavedError } from './connections/connection-not-saved-error.ts'
 export { ConnectionStore, type SaveOptions } from './connections/connection-store.ts'
+export {
+  ConnectionNotSavedError,
+  ConnectionStoreError,
+  type ConnectionStoreErrorReason,
+} from './connections/connection-store-error.ts'
 export type { ConnectionStorage, StorageKeys } from './connections/storage.ts'
 export type { ConnectionStoreOptions } from './connections/store-options.ts'
-export { ConnectionStoreError, type ConnectionStoreErrorReason } from './errors/connection-store-error.ts'
 export {
   type ErrorDetails,
   InvalidArgumentError,
@@ -29,8 +32,8 @@ export {
   TimeoutError,
 } from './errors/index.ts'
 export type { AccessToken } from './oauth/access-token.ts'
+export type { CommonAppOptions } from './oauth/app-options.ts'
 export type { LoginCallback } from './oauth/callback.ts'
-export type { ClientAuthentication } from './oauth/client-authentication.ts'
 export { createLoginHandlers, type LoginHandlers } from './oauth/login-handlers.ts'
 export type {
   HandlerResult,
@@ -39,15 +42,19 @@ export type {
   LoginHandlersOptions,
   LoginStartOptions,
 } from './oauth/login-handlers-options.ts'
-export type { LoginRequest } from './oauth/login-request.ts'
 export { type NodeListenerOptions, type NodeRequest, type NodeResponse, toNodeListener } from './oauth/node-listener.ts'
 export { type ExchangeOptions, OAuthApp, type OAuthAppOptions } from './oauth/oauth-app.ts'
 export { type AuthorizationCodeGrant, PublicOAuthApp, type PublicOAuthAppOptions } from './oauth/public-oauth-app.ts'
 export type { SealSecret } from './oauth/seal.ts'
-export { openTransaction, type SealOptions, sealTransaction } from './oauth/seal-transaction.ts'
-export { parseTransaction, serializeTransaction } from './oauth/serialize-transaction.ts'
-export type { CommonAppOptions } from './oauth/settings.ts'
-export type { StartedLogin } from './oauth/start-login.ts'
+export type { LoginRequest, StartedLogin } from './oauth/start-login.ts'
+export {
+  openTransaction,
+  parseTransaction,
+  type SealOptions,
+  sealTransaction,
+  serializeTransaction,
+} from './oauth/stored-transaction.ts'
+export type { ClientAuthentication } from './oauth/token-request.ts'
 export type { LoginTransaction } from './oauth/transaction.ts'
 export { scopesFor } from './resources/scopes-for.ts'
 export { type KnownScope, knownScopes, type Scope } from './scopes.ts'

@@ -5,23 +5,26 @@ export type { ConnectionStorage, StorageKeys } from './connections/storage.ts'
 
 export interface StorageTestsOptions {
   /**
-   * Returns a storage over the same, initially empty, place each time it is called. Called several times in a test, as
-   * several processes would open it.
+   * Opens the storage. Called several times in a test, as several processes would open it: each call must return a storage
+   * with the same data, which is empty at first.
    */
   readonly open: () => ConnectionStorage | Promise<ConnectionStorage>
-  /** Empties the place after each test. Defaults to removing the keys that the tests wrote. */
+  /**
+   * Removes all data after each test.
+   * @default removes the keys that the test wrote
+   */
   readonly clear?: (() => void | Promise<void>) | undefined
 }
 
 /** One test of a storage, for any test runner. */
 export interface StorageTest {
   readonly name: string
-  /** Rejects with an `Error` that says what is wrong. Run the tests one after the other. */
+  /** Rejects with an `Error` that describes the problem. Run the tests one after the other. */
   readonly run: () => Promise<void>
 }
 
 /**
- * Returns the tests that a storage must pass to keep connections. They use no test runner, so that they run in yours.
+ * Returns the tests that a storage for connections must pass. They run in any test runner.
  *
  * @example
  * import { test } from 'node:test'
@@ -37,7 +40,7 @@ export function storageTests(options: StorageTestsOptions): StorageTest[] {
       try {
         await test(storage, options.open)
       } finally {
-        if (options.clear === undefined) await removeOurs(storage)
+        if (options.clear === undefined) await removeTestKeys(storage)
         else await options.clear()
       }
     },
@@ -49,7 +52,7 @@ type Case = (storage: ConnectionStorage, reopen: StorageTestsOptions['open']) =>
 const base = 'storage-tests:https.service.example'
 
 const cases: Readonly<Record<string, Case>> = {
-  'has nothing under a key that was never set': async (storage) => {
+  'returns nothing for a key that was never set': async (storage) => {
     await isMissing(storage, `${base}:app.a.o:current`)
     same(await keysOf(storage, `${base}:`), [], 'the keys of an empty storage')
   },
@@ -65,7 +68,7 @@ const cases: Readonly<Record<string, Case>> = {
     for (const [index, text] of texts.entries()) {
       const key = `${base}:app.a.o:${index}`
       await storage.setItem(key, text)
-      // The store writes JSON objects only. Storages that parse them by themselves are welcome.
+      // The store writes only JSON objects, and a storage may return them parsed.
       if (text.startsWith('{')) sameJson(await storage.getItem(key), text)
     }
   },
@@ -78,7 +81,7 @@ const cases: Readonly<Record<string, Case>> = {
     same(await keysOf(storage, `${base}:`), [key], 'the keys')
   },
 
-  'removes a key, and does nothing where there is none': async (storage) => {
+  'removes a key, and ignores a missing one': async (storage) => {
     const [key, other] = [`${base}:app.a.o:current`, `${base}:app.a.other:current`]
     await storage.setItem(key, '{"value":1}')
     await storage.setItem(other, '{"value":2}')
@@ -89,15 +92,15 @@ const cases: Readonly<Record<string, Case>> = {
     same(await keysOf(storage, `${base}:`), [other], 'the keys')
   },
 
-  'names the full keys below a base': async (storage) => {
+  'lists the full keys that start with a base': async (storage) => {
     const keys = ['app.a.o:current', 'app.a.o:0f', 'app.a.oo:current'].map((name) => `${base}:${name}`)
     for (const key of keys) await storage.setItem(key, '{"value":1}')
-    same(await keysOf(storage, `${base}:`), [...keys].sort(), 'the keys below the service')
-    same(await keysOf(storage, `${base}:app.a.o:`), keys.slice(0, 2).sort(), 'the keys below a connection')
-    same(await keysOf(storage, `${base}:app.a.none:`), [], 'the keys below nothing')
+    same(await keysOf(storage, `${base}:`), [...keys].sort(), 'the keys of the service')
+    same(await keysOf(storage, `${base}:app.a.o:`), keys.slice(0, 2).sort(), 'the keys of a connection')
+    same(await keysOf(storage, `${base}:app.a.none:`), [], 'the keys of a missing connection')
   },
 
-  'tells keys apart that differ in little': async (storage) => {
+  'distinguishes similar keys': async (storage) => {
     const names = ['app.a.b', 'app.a-b', 'app.a=2eb', 'app.ab', 'self.a.b', 'app.a.=41', 'app.a.a', 'app.=2a.=3f']
     const keys = names.map((name) => `${base}:${name}:current`)
     for (const [index, key] of keys.entries()) await storage.setItem(key, JSON.stringify({ index }))
@@ -105,14 +108,14 @@ const cases: Readonly<Record<string, Case>> = {
     same(await keysOf(storage, `${base}:`), [...keys].sort(), 'the keys')
   },
 
-  'takes keys with parts of 247 characters': async (storage) => {
+  'supports keys with parts of 247 characters': async (storage) => {
     const key = `${base}:self.${'a'.repeat(80)}.${'b'.repeat(80)}.${'c'.repeat(80)}:current`
     await storage.setItem(key, '{"value":1}')
     sameJson(await storage.getItem(key), '{"value":1}')
     same(await keysOf(storage, `${base}:`), [key], 'the keys')
   },
 
-  'takes 200 writes, reads and removals at once': async (storage) => {
+  'handles 200 concurrent writes, reads and removals': async (storage) => {
     const keys = Array.from({ length: 200 }, (_, index) => `${base}:app.a.o${index}:current`)
     await Promise.all(keys.map(async (key, index) => storage.setItem(key, JSON.stringify({ index }))))
     const values = await Promise.all(keys.map(async (key) => storage.getItem(key)))
@@ -122,7 +125,7 @@ const cases: Readonly<Record<string, Case>> = {
     same(await keysOf(storage, `${base}:`), [], 'the keys afterwards')
   },
 
-  'shows another process at once what was written last': async (storage, reopen) => {
+  'shows the last write to another process immediately': async (storage, reopen) => {
     const [key, other] = [`${base}:app.a.o:current`, await reopen()]
     for (let round = 0; round < 20; round += 1) {
       const [writer, reader] = round % 2 === 0 ? [storage, other] : [other, storage]
@@ -135,7 +138,7 @@ const cases: Readonly<Record<string, Case>> = {
     same(await keysOf(other, `${base}:`), [], 'the keys after the removal')
   },
 
-  'keeps the connections of a store: saved, read, listed, replaced and removed': async (storage, reopen) => {
+  'works with a connection store: save, get, list, replace and remove': async (storage, reopen) => {
     const store = testStore(storage)
     const { key } = await store.save('token-of-organization-1')
     const second = await store.save('token-of-organization-2')
@@ -149,13 +152,13 @@ const cases: Readonly<Record<string, Case>> = {
     same(
       (await elsewhere.list()).connections.map((one) => one.key),
       [second.key],
-      'the connections that are left',
+      'the remaining connections',
     )
     await store.remove(second.key)
-    same(await keysOf(storage, 'storage-tests:'), [], 'what removed connections leave')
+    same(await keysOf(storage, 'storage-tests:'), [], 'the keys after removing all connections')
   },
 
-  'keeps nothing of a connection that was revoked': async (storage) => {
+  'removes every key of a revoked connection': async (storage) => {
     const store = testStore(storage)
     const { key } = await store.save('revoked-of-organization-1')
     const workspace = await store.workspace(key)
@@ -164,13 +167,13 @@ const cases: Readonly<Record<string, Case>> = {
       () => {},
     )
     same(await store.get(key), undefined, 'a revoked connection')
-    same(await keysOf(storage, 'storage-tests:'), [], 'what a revoked connection leaves')
+    same(await keysOf(storage, 'storage-tests:'), [], 'the keys after a revocation')
   },
 }
 
-/** A store for a service that needs no network: a token ends with its organization, and may begin with `revoked`. */
+/** A store for a fake service without a network. A token ends with its organization, and may start with `revoked`. */
 function testStore(storage: ConnectionStorage): ConnectionStore {
-  const asked = new Set<string>()
+  const seen = new Set<string>()
   return new ConnectionStore({
     baseUrl: 'https://service.example',
     storage,
@@ -180,8 +183,8 @@ function testStore(storage: ConnectionStorage): ConnectionStore {
       maxRetries: 0,
       fetch: async (...args: readonly unknown[]) => {
         const token = tokenOf(args)
-        const revoked = token.startsWith('revoked') && asked.has(token)
-        asked.add(token)
+        const revoked = token.startsWith('revoked') && seen.has(token)
+        seen.add(token)
         if (revoked) return Response.json({ error: 'invalid_token' }, { status: 401 })
         const organization = { id: token.slice(token.lastIndexOf('-') + 1) }
         return Response.json({ application: { id: 'app' }, organization, actor: 'app', scopes: [] })
@@ -201,7 +204,7 @@ async function keysOf(storage: ConnectionStorage, start: string): Promise<string
   return [...keys].sort()
 }
 
-async function removeOurs(storage: ConnectionStorage): Promise<void> {
+async function removeTestKeys(storage: ConnectionStorage): Promise<void> {
   for (const key of await keysOf(storage, 'storage-tests:')) await storage.removeItem(key)
 }
 
@@ -229,5 +232,5 @@ function show(value: unknown): string {
 }
 
 function fail(message: string): never {
-  throw new Error(`This storage cannot keep connections: ${message}.`)
+  throw new Error(`The storage is not suitable for connections: ${message}.`)
 }

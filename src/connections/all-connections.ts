@@ -1,36 +1,35 @@
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { notify } from '../http/hooks.ts'
 import type { WebAbortSignal } from '../web-types.ts'
-import { mapBounded } from './bounded.ts'
 import { keyMatches } from './connection-key.ts'
 import type { ConnectionFilter, ReadConnection } from './connection-list.ts'
+import type { ConnectionStoreError } from './connection-store-error.ts'
 import type { Entries } from './entries.ts'
-import { type LiveConnections, orUnreadable } from './live-connections.ts'
+import { type LiveConnections, tryRead } from './live-connections.ts'
 
-/** How far `reseal` has come. */
+/** The progress of `reseal`. */
 export interface ResealProgress {
-  /** The connections looked at so far. */
+  /** The number of connections checked so far. */
   readonly checked: number
-  /** Those of them that were sealed anew. */
+  /** The number of connections resealed so far. */
   readonly resealed: number
 }
 
 export interface ResealOptions {
   /** Called after each connection. */
   readonly onProgress?: ((progress: ResealProgress) => void) | undefined
-  /** Stops between two connections. What is sealed anew by then stays so. */
+  /** Stops between two connections. Connections resealed before stay resealed. */
   readonly signal?: WebAbortSignal | undefined
 }
 
 export interface ResealResult extends ResealProgress {
   /**
-   * One error for each connection whose entry cannot be read, with its `key`. Keep an older secret in the list as long as
-   * one of them is `secret_unknown` that it may open.
+   * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep the
+   * older secrets that may open its entry.
    */
   readonly unreadable: readonly ConnectionStoreError[]
 }
 
-/** How many entries are read at a time: file systems and connection pools have limits. */
+/** The number of entries read at the same time. File systems and connection pools have limits. */
 const parallelReads = 16
 
 /** Walks through the connections of a store, several at a time. */
@@ -43,23 +42,22 @@ export class AllConnections {
     this.#live = live
   }
 
-  /** Reads each connection. Where the storage names a key twice, so does this. */
+  /** Reads each connection. Yields a connection twice if the storage lists its key twice. */
   read(filter: ConnectionFilter): AsyncIterable<ReadConnection> {
-    return mapBounded(this.#keys(filter), parallelReads, async (key) => {
-      const found = await orUnreadable(() => this.#live.read(key))
-      return found instanceof ConnectionStoreError ? { error: found } : { connection: found?.connection }
-    })
+    return mapParallel(this.#keys(filter), parallelReads, (key) =>
+      tryRead(async () => (await this.#live.read(key))?.connection),
+    )
   }
 
-  /** Seals each entry that an older secret sealed with the first one. */
+  /** Seals every entry that an older secret sealed with the first secret. */
   async reseal({ onProgress, signal }: ResealOptions): Promise<ResealResult> {
     let [checked, resealed] = [0, 0]
     const unreadable: ConnectionStoreError[] = []
-    const keys = this.#keys({}, signal)
-    for await (const result of mapBounded(keys, parallelReads, (key) => orUnreadable(() => this.#live.reseal(key)))) {
+    const results = mapParallel(this.#keys({}, signal), parallelReads, (key) => tryRead(() => this.#live.reseal(key)))
+    for await (const { value, error } of results) {
       checked += 1
-      if (result instanceof ConnectionStoreError) unreadable.push(result)
-      else if (result) resealed += 1
+      if (error !== undefined) unreadable.push(error)
+      else if (value) resealed += 1
       notify(() => onProgress?.({ checked, resealed }))
     }
     return { checked, resealed, unreadable }
@@ -71,4 +69,22 @@ export class AllConnections {
       if (await keyMatches(key, filter)) yield key
     }
   }
+}
+
+/** Maps the items of a source, at most `limit` of them at the same time, and yields the results in the order of the source. */
+async function* mapParallel<Item, Result>(
+  source: AsyncIterable<Item>,
+  limit: number,
+  map: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result, void, undefined> {
+  const running: Promise<Result>[] = []
+  const next = () => running.shift() as Promise<Result>
+  for await (const item of source) {
+    const result = map(item)
+    // A rejection is thrown when its turn comes. Until then it must not count as unhandled.
+    result.catch(() => {})
+    running.push(result)
+    if (running.length >= limit) yield await next()
+  }
+  while (running.length > 0) yield await next()
 }

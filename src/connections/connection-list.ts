@@ -1,9 +1,10 @@
 import type { Actor } from '../actor.ts'
-import type { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { notify } from '../http/hooks.ts'
 import type { Connection } from './connection.ts'
+import type { ConnectionStoreError } from './connection-store-error.ts'
+import type { ReadResult } from './live-connections.ts'
 
-/** Which connections to list: those that match everything given. Ids, as `/me` names them. */
+/** Filters connections by actor and by the ids that `/me` returns. A connection must match all of them. */
 export interface ConnectionFilter {
   readonly application?: string | undefined
   readonly organization?: string | undefined
@@ -14,26 +15,24 @@ export interface ConnectionFilter {
 export interface ListConnectionsOptions {
   /**
    * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has its
-   * `key`. An iteration leaves those out.
+   * `key`. An iteration skips such connections.
    */
   readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
 }
 
 export interface ConnectionList {
-  /** Oldest first. */
+  /** The connections, oldest first. */
   readonly connections: readonly Connection[]
   /** One error for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with its `key`. */
   readonly unreadable: readonly ConnectionStoreError[]
 }
 
-export interface ReadConnection {
-  readonly connection?: Connection | undefined
-  readonly error?: ConnectionStoreError | undefined
-}
+/** A connection, undefined if there is none, or why its entry cannot be read. */
+export type ReadConnection = ReadResult<Connection | undefined>
 
 /**
- * The connections of a store: awaited, all of them, oldest first; iterated, one after the other, in no particular order
- * and without holding more than a few. Nothing is read before one or the other, and each iteration starts anew.
+ * The connections of a store. Await it for all of them, oldest first, or iterate it for one after the other, in no
+ * particular order and with only a few in memory. Nothing is read until then, and each iteration reads again.
  */
 export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable<Connection> {
   readonly #read: () => AsyncIterable<ReadConnection>
@@ -46,15 +45,15 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
     this.#options = options
   }
 
-  /** Each connection. A storage that names a key twice (as Redis may while it resizes its table) makes it come twice. */
+  /** Yields each connection. A connection is yielded twice if the storage lists its key twice (as Redis `SCAN` may). */
   async *[Symbol.asyncIterator](): AsyncGenerator<Connection, void, undefined> {
-    for await (const { connection, error } of this.#read()) {
+    for await (const { value: connection, error } of this.#read()) {
       if (error !== undefined) notify(() => this.#options.onUnreadable?.(error))
       if (connection !== undefined) yield connection
     }
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: being awaitable is what it is for
+  // biome-ignore lint/suspicious/noThenProperty: a listing can be awaited
   then<Fulfilled = ConnectionList, Rejected = never>(
     onFulfilled?: ((list: ConnectionList) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
@@ -76,7 +75,7 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
   async #collect(): Promise<ConnectionList> {
     const connections = new Map<string, Connection>()
     const unreadable = new Map<string | undefined, ConnectionStoreError>()
-    for await (const { connection, error } of this.#read()) {
+    for await (const { value: connection, error } of this.#read()) {
       if (connection !== undefined) connections.set(connection.key, connection)
       if (error === undefined || unreadable.has(error.key)) continue
       unreadable.set(error.key, error)

@@ -1,5 +1,7 @@
+// src/connections is the connection store: it keeps the tokens of logins and creates clients from them. It imports
+// src/client.ts, src/oauth, src/http and src/errors; it must not import src/sandbox, and none of them may import it.
+
 import { SupportWorkspace } from '../client.ts'
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import { checkAccessToken } from '../http/authorization.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
@@ -7,22 +9,22 @@ import { AllConnections, type ResealOptions, type ResealResult } from './all-con
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
 import { checkConnectionKey } from './connection-key.ts'
 import { type ConnectionFilter, ConnectionListing, type ListConnectionsOptions } from './connection-list.ts'
-import { ConnectionNotSavedError } from './connection-not-saved-error.ts'
+import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
 import type { Save } from './entries.ts'
 import { loginTime } from './entry-id.ts'
 import { Identity } from './identity.ts'
-import { LiveConnections, orUnreadable } from './live-connections.ts'
+import { LiveConnections, tryRead } from './live-connections.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
 export interface SaveOptions {
   /**
-   * Your own data about the connection, kept with it: a JSON object. Defaults to the metadata that the connection had
-   * before this login.
+   * Your own data about the connection: a JSON object.
+   * @default the metadata that the connection had before this login
    */
   readonly metadata?: ConnectionMetadata | undefined
 }
 
-/** A token on its way into the storage. Only closures hold it, so that no error can print it. */
+/** A token that is being saved. Only closures hold it, so that no error can reveal it. */
 interface Pending {
   readonly accessToken: string
   readonly grantedScopes: readonly string[] | undefined
@@ -32,11 +34,11 @@ interface Pending {
 }
 
 /**
- * Keeps the access tokens of logins under what they are bound to, application, organization, actor and, for `self`, the
- * user (specification, section 5), and makes clients whose token comes from there. A new login replaces the token of its
- * connection; a token that the service revokes is removed, once.
+ * Keeps the access tokens of logins by what they are bound to (application, organization, actor and, for `self`, user:
+ * specification, section 5), and creates clients that use them. A new login replaces the token of its connection. A token
+ * that the service revokes is removed.
  *
- * Use one store for a service in each process. It holds no token itself, unless in its default storage.
+ * Use one store per service in each process. It keeps no token itself, except in its default storage.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, storage, secret })
@@ -50,22 +52,22 @@ export class ConnectionStore {
   readonly #live: LiveConnections
   readonly #all: AllConnections
 
-  /** @throws InvalidArgumentError when an option cannot be used. */
+  /** @throws InvalidArgumentError when an option is invalid */
   constructor(options: ConnectionStoreOptions) {
     this.#settings = readStoreSettings(options)
     this.#identity = new Identity(this.#settings)
-    this.#live = new LiveConnections(this.#settings, (accessToken) => this.#identity.isRefused(accessToken))
+    this.#live = new LiveConnections(this.#settings, (accessToken) => this.#identity.isRevoked(accessToken))
     this.#all = new AllConnections(this.#settings.entries, this.#live)
   }
 
   /**
-   * Asks the service whose token it is (`/me`), and saves it in place of the one that this connection had.
+   * Calls `/me` to identify the token, and saves it in place of the previous token of its connection.
    *
-   * A new login replaces the token and the scopes of its connection. Request every scope that your app needs each time:
-   * a login with fewer scopes drops those that an earlier one was granted.
+   * A new login replaces the token and the scopes of its connection. Request every scope that your app needs in each
+   * login: a login with fewer scopes drops those that an earlier one was granted.
    *
-   * @throws ConnectionNotSavedError when `/me` or the storage fails: `retry()` tries again, the token is not lost.
-   * @throws InvalidArgumentError when it is not an access token, or one of another service or app; nothing is sent then.
+   * @throws ConnectionNotSavedError when `/me` or the storage fails. The token is not lost: call `retry()`.
+   * @throws InvalidArgumentError when the token is invalid, or of another service or app. Nothing is sent then.
    */
   async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
     const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
@@ -79,10 +81,10 @@ export class ConnectionStore {
   }
 
   /**
-   * The connection under a key; undefined when there is none.
+   * Returns the connection under a key, or undefined if there is none.
    *
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection.
+   * @throws InvalidArgumentError when `key` is not the key of a connection
    */
   async get(key: string): Promise<Connection | undefined> {
     checkConnectionKey(key)
@@ -90,14 +92,14 @@ export class ConnectionStore {
   }
 
   /**
-   * Lists the connections of this service: `await` it for all, or iterate it with `for await` where there are many. Walks
-   * through the keys of the storage and reads 16 entries at a time, so it is for a page or a start-up, not for each
-   * request.
+   * Lists the connections of this service. `await` it for all of them, or iterate it with `for await` if there are many.
+   * It walks through the keys of the storage and reads 16 entries at a time, so use it for a page or at startup and not
+   * for each request.
    *
-   * An iteration yields a connection twice when the storage names its key twice, as Redis `SCAN` may while its table is
-   * resized: remembering every key would take memory for each connection. `await` returns each connection once.
+   * An iteration yields a connection twice if the storage lists its key twice, as Redis `SCAN` may while its table is
+   * resized; the iteration does not remember keys, to limit its memory. `await` returns each connection once.
    *
-   * @throws ConnectionStoreError `storage_failed`. An entry that cannot be read does not throw: see `unreadable`.
+   * @throws ConnectionStoreError `storage_failed`. For entries that cannot be read see `unreadable`.
    *
    * @example
    * const { connections, unreadable } = await store.list()
@@ -108,11 +110,11 @@ export class ConnectionStore {
   }
 
   /**
-   * Replaces the metadata of a connection; `undefined` removes it. In one process the last call wins; of two changes at
-   * the same time in two processes, one does.
+   * Replaces the metadata of a connection; `undefined` removes it. In one process the last call wins. Of concurrent
+   * changes in two processes, one wins.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object.
+   * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object
    */
   async setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
     checkConnectionKey(key)
@@ -124,46 +126,46 @@ export class ConnectionStore {
   }
 
   /**
-   * Asks the service whether the token of a connection still works (`/me`), and saves the names and scopes that it has
-   * now. After a revocation the connection is removed, as after any call.
+   * Calls `/me` to check that the token of a connection still works, and saves its current names and scopes. If the token
+   * was revoked, the connection is removed, as after any call.
    *
-   * @throws AuthenticationError and the other errors of a call, when `/me` fails.
+   * @throws AuthenticationError and the other errors of a call, when `/me` fails
    * @throws ConnectionStoreError `not_connected`, `identity_incomplete`, `identity_mismatch`, `storage_failed`,
    * `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection.
+   * @throws InvalidArgumentError when `key` is not the key of a connection
    */
   async verify(key: string): Promise<Connection> {
     checkConnectionKey(key)
     const found = await this.#live.requireToken(key)
     const me = await this.#workspaceOf(key, found.connection).me()
-    const facts = await this.#identity.factsOf(me, key)
+    const identity = await this.#identity.verify(me, key)
     const changed = await this.#live.change(key, found, ({ connection, accessToken }) => ({
-      connection: { ...connection, ...facts } as Connection,
+      connection: { ...connection, ...identity } as Connection,
       accessToken,
     }))
-    // A new login came in between: it has asked `/me` itself.
+    // Undefined if a new login has replaced the entry; that login has called `/me` itself.
     return changed ?? (await this.#live.require(key, [found.accessToken])).connection
   }
 
   /**
-   * Seals every entry that an older secret sealed with the first one again, 16 at a time. An older secret is no longer
-   * needed once no entry is `unreadable`. Saves at the same time are safe.
+   * Reseals every entry that an older secret sealed with the first secret, 16 at a time. An older secret is no longer
+   * needed once no entry is `unreadable`. Concurrent saves are safe.
    *
    * @throws ConnectionStoreError `storage_failed`
-   * @throws the reason of `signal`
+   * @throws the abort reason of `signal`
    */
   async reseal(options: ResealOptions = {}): Promise<ResealResult> {
     return this.#all.reseal(options)
   }
 
   /**
-   * Forgets a connection and its token; nothing happens when there is none. Walks through the keys of the storage, as
-   * `list` does, so that nothing is left of saves that ended half-way. The token itself stays good: the service documents
-   * no way to revoke it but the admin's dashboard (specification, section 5). Restoring a backup of the storage brings
-   * the connection back, so remove it again then.
+   * Removes a connection and its token; does nothing if there is none. Walks through the keys of the storage, as `list`
+   * does, to remove the remains of interrupted saves as well. The token itself stays valid: the service documents no way
+   * to revoke it except the admin's dashboard (specification, section 5). Restoring a backup of the storage brings the
+   * connection back, so remove it again afterwards.
    *
    * @throws ConnectionStoreError `storage_failed`
-   * @throws InvalidArgumentError when `key` is not the key of a connection.
+   * @throws InvalidArgumentError when `key` is not the key of a connection
    */
   async remove(key: string): Promise<void> {
     checkConnectionKey(key)
@@ -171,12 +173,12 @@ export class ConnectionStore {
   }
 
   /**
-   * A client for a connection, which knows its actor and its scopes. It looks the token up before each attempt, so a new
-   * login is taken up at once, whichever process it came to. After a revocation its calls fail before anything is sent,
-   * with `ConnectionStoreError` `not_connected`, until a new login; then the same client works again.
+   * Returns a client for a connection, with its actor and scopes. The client reads the token before each attempt, so it
+   * uses a new login immediately, including one in another process. After a revocation its calls reject with a
+   * `ConnectionStoreError` (`not_connected`) before any request is sent, until there is a new login.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection.
+   * @throws InvalidArgumentError when `key` is not the key of a connection
    */
   async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     checkConnectionKey(key)
@@ -194,12 +196,12 @@ export class ConnectionStore {
     const { accessToken, grantedScopes } = pending
     const { entries, format } = this.#settings
     try {
-      pending.connection ??= await this.#identity.connectionOf(accessToken, grantedScopes)
+      pending.connection ??= await this.#identity.identify(accessToken, grantedScopes)
       const { key } = pending.connection
       const metadata = pending.metadata ?? (await this.#metadataOf(key, accessToken))
       const connection = { ...pending.connection, ...(metadata !== undefined && { metadata }) }
       const value = await format.write({ connection, accessToken })
-      const newer = await entries.hiding([accessToken]).write(key, value, pending.save)
+      const newer = await entries.redacting([accessToken]).write(key, value, pending.save)
       return newer === undefined ? connection : (await format.read(key, newer.value)).connection
     } catch (thrown) {
       if (!isSupportWorkspaceError(thrown)) throw thrown
@@ -207,7 +209,7 @@ export class ConnectionStore {
         reason: thrown instanceof ConnectionStoreError ? thrown.reason : 'me_failed',
         key: pending.connection?.key,
         cause: thrown,
-        hint: 'The token is not lost: call `retry()` of this error.',
+        hint: 'The token is not lost: call `retry()` on this error.',
         retry: () => {
           pending.save.isRetry = true
           return this.#save(pending)
@@ -216,9 +218,9 @@ export class ConnectionStore {
     }
   }
 
-  /** The metadata that a new login takes over. What cannot be read is about to be replaced. */
+  /** Returns the metadata that a new login keeps. An unreadable entry is ignored, because it is about to be replaced. */
   async #metadataOf(key: string, accessToken: string): Promise<ConnectionMetadata | undefined> {
-    const found = await orUnreadable(() => this.#live.read(key, [accessToken]))
-    return found instanceof ConnectionStoreError ? undefined : found?.connection.metadata
+    const { value } = await tryRead(() => this.#live.read(key, [accessToken]))
+    return value?.connection.metadata
   }
 }

@@ -1,29 +1,33 @@
-/** Names an entry: the time of its login and 80 random bits. No id is ever used twice. */
+import { toHex } from '../bytes.ts'
+
+/** Identifies an entry: the time of its login and 80 random bits. An id is never used twice. */
 export type EntryId = string
 
-/** The second form is that of version 0.1: random only. */
-export const idPattern = /^([0-9a-f]{12}-[0-9a-f]{20}|[0-9a-f]{32})$/
+/** Whether a value has the form of an id. The second form is that of version 0.1: random only. */
+export function isEntryId(value: unknown): value is EntryId {
+  return typeof value === 'string' && /^([0-9a-f]{12}-[0-9a-f]{20}|[0-9a-f]{32})$/.test(value)
+}
 
-/** @param time in ms since the epoch */
+/** @param time in milliseconds since the Unix epoch */
 export function newEntryId(time: number): EntryId {
-  const random = Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => byte.toString(16).padStart(2, '0'))
-  return `${Math.max(0, Math.trunc(time)).toString(16).padStart(12, '0')}-${random.join('')}`
+  const random = toHex(crypto.getRandomValues(new Uint8Array(10)))
+  return `${Math.max(0, Math.trunc(time)).toString(16).padStart(12, '0')}-${random}`
 }
 
 let last = 0
 
-/** The time for the ids of a login, in ms since the epoch. No two in a process are the same, so they have an order. */
+/** Returns the time for the ids of a login, in milliseconds since the Unix epoch. Unique in a process, so logins have an order. */
 export function loginTime(): number {
   last = Math.max(Date.now(), last + 1)
   return last
 }
 
-/** When the login of an entry was, in ms since the epoch; -1 where the id does not tell. */
+/** Returns the login time of an entry, in milliseconds since the Unix epoch; -1 if the id does not contain it. */
 export function timeOf(id: EntryId): number {
   return id.includes('-') ? Number.parseInt(id, 16) : -1
 }
 
-/** Sorts ids, oldest first. */
+/** Compares ids by age, oldest first. */
 export function byAge(one: EntryId, other: EntryId): number {
   return timeOf(one) - timeOf(other) || (one < other ? -1 : one > other ? 1 : 0)
 }

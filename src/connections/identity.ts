@@ -1,12 +1,13 @@
 import { SupportWorkspace } from '../client.ts'
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
 import type { Me } from '../models/me.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
-import { type Connection, connectionOf } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { connectionFromMe } from './connection-from-me.ts'
+import { ConnectionStoreError } from './connection-store-error.ts'
 import type { StoreSettings } from './store-options.ts'
 
-/** Tells whose a token is, by asking the service (`/me`), and rejects a token of another service or app. */
+/** Finds out what a token is bound to, by calling `/me`, and rejects tokens of another service or app. */
 export class Identity {
   readonly #settings: StoreSettings
 
@@ -15,30 +16,30 @@ export class Identity {
   }
 
   /**
-   * The connection that a new token makes.
+   * Returns the connection of a new token.
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`, and the errors of a call
    */
-  async connectionOf(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<Connection> {
+  async identify(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<Connection> {
     const me = await this.#me(accessToken)
     this.#checkApplication(me)
-    return connectionOf(me, grantedScopes, { connectedAt: Date.now() })
+    return connectionFromMe(me, grantedScopes, { connectedAt: Date.now() })
   }
 
   /**
-   * What `/me` says about the connection under a key.
+   * Returns the identity of the connection under a key as `/me` describes it now.
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`
    */
-  async factsOf(me: Me, key: string): Promise<Omit<Connection, 'connectedAt'>> {
+  async verify(me: Me, key: string): Promise<Omit<Connection, 'connectedAt'>> {
     this.#checkApplication(me)
-    const { connectedAt: _, ...facts } = await connectionOf(me, undefined, { connectedAt: 0 })
-    if (facts.key === key) return facts
-    throw identityMismatch(`\`/me\` names another connection ("${facts.key}") than "${key}".`, key)
+    const { connectedAt: _, ...identity } = await connectionFromMe(me, undefined, { connectedAt: 0 })
+    if (identity.key === key) return identity
+    throw identityMismatch(`\`/me\` names another connection ("${identity.key}") than "${key}".`, key)
   }
 
-  /** Whether the service refuses the token for good. Any other failure of `/me` says nothing about it. */
-  async isRefused(accessToken: string): Promise<boolean> {
+  /** Whether the service reports the token as invalid. Any other failure of `/me` proves nothing. */
+  async isRevoked(accessToken: string): Promise<boolean> {
     try {
       await this.#me(accessToken)
       return false
@@ -47,20 +48,20 @@ export class Identity {
     }
   }
 
-  /** A token is sent to the service that it comes from, and to no other. */
+  /** Checks that a token was issued by the service and for the app of this store. */
   checkOrigin({ baseUrl, clientId }: AccessToken): void {
     if (typeof baseUrl !== 'string' || withoutSlash(baseUrl) !== withoutSlash(this.#settings.baseUrl)) {
       throw new InvalidArgumentError(
         'token',
         '`token` was issued by another service than the one of this store.',
-        'Save it in a store whose `baseUrl` is that of the `OAuthApp`.',
+        'Save it in a store that has the same `baseUrl` as the `OAuthApp`.',
       )
     }
     if (this.#settings.clientId === undefined || clientId === this.#settings.clientId) return
     throw new InvalidArgumentError(
       'token',
       '`token` was issued to another app than the `clientId` of this store.',
-      'Save it in a store whose `clientId` is that of the `OAuthApp`.',
+      'Save it in a store that has the same `clientId` as the `OAuthApp`.',
     )
   }
 

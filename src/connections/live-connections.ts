@@ -1,47 +1,50 @@
-import { ConnectionStoreError } from '../errors/connection-store-error.ts'
 import type { AccessTokenSource } from '../http/authorization.ts'
 import type { Connection } from './connection.ts'
-import type { ConnectionRecord } from './record.ts'
+import { ConnectionStoreError } from './connection-store-error.ts'
+import type { ConnectionRecord, StoredRecord } from './record.ts'
 import type { StoreSettings } from './store-options.ts'
 
-interface Found extends ConnectionRecord {
+interface Found extends StoredRecord {
   /** The id of the entry. */
   readonly id: string
-  /** Whether the entry is sealed with another secret than the first. */
-  readonly outdated: boolean
 }
 
-/** The connections of a store less those whose token the service has refused, and the reaction to a refusal. */
+/** The result of a read whose entry may be unreadable. All other failures are thrown. */
+export type ReadResult<Value> =
+  | { readonly value: Value; readonly error?: undefined }
+  | { readonly value?: undefined; readonly error: ConnectionStoreError }
+
+/** Reads and changes the connections of a store, except revoked ones, and removes a connection when its token is revoked. */
 export class LiveConnections {
   readonly #settings: StoreSettings
-  readonly #isRefused: (accessToken: string) => Promise<boolean>
-  /** The running reaction to a refused token, by key and token, for all calls that fail together. */
-  readonly #reactions = new Map<string, Promise<void>>()
-  /** Entries with a refused token that are still in the storage, because their removal runs or has failed. */
-  readonly #refused = new Map<string, 'being removed' | 'not removed'>()
-  /** The last change of each connection, by key: they run one after the other, so that none undoes another. */
+  readonly #isRevoked: (accessToken: string) => Promise<boolean>
+  /** The revocations being handled, by key and token. Calls that fail at the same time share one. */
+  readonly #revocations = new Map<string, Promise<void>>()
+  /** Entries with a revoked token that are still in the storage, because their removal is in progress or has failed. */
+  readonly #revoked = new Map<string, 'being removed' | 'not removed'>()
+  /** The last change of each connection, by key. Changes run one after the other, so that none undoes another. */
   readonly #changes = new Map<string, Promise<unknown>>()
 
-  /** @param isRefused asks the service once more: one stray response must not cost a connection. */
-  constructor(settings: StoreSettings, isRefused: (accessToken: string) => Promise<boolean>) {
+  /** @param isRevoked asks the service again, so that a single wrong response does not remove a connection */
+  constructor(settings: StoreSettings, isRevoked: (accessToken: string) => Promise<boolean>) {
     this.#settings = settings
-    this.#isRefused = isRefused
+    this.#isRevoked = isRevoked
   }
 
   /**
-   * What is kept under the key; undefined when nothing is, or when its token was refused.
+   * Returns the record of a connection; undefined if there is none, or if its token was revoked.
    *
-   * @param secrets tokens that the caller knows and that no error may quote.
+   * @param secrets tokens that no error may quote
    */
   async read(key: string, secrets: readonly string[] = []): Promise<Found | undefined> {
     const found = await this.#read(key, secrets)
-    // Who reads can do without it: the older secret still opens the entry.
+    // A failure is ignored, because the older secret still opens the entry.
     if (found?.outdated === true) await this.change(key, found, (record) => record).catch(() => {})
     return found
   }
 
   /**
-   * Seals an entry with the first secret if it is sealed with another. Returns whether it was.
+   * Seals an entry with the first secret if an older one sealed it. Returns whether it was.
    *
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    */
@@ -52,9 +55,9 @@ export class LiveConnections {
   }
 
   /**
-   * Changes what an entry holds. Returns the connection afterwards; undefined when the entry is no longer the current one.
+   * Changes the record of an entry. Returns the new connection; undefined if the entry is no longer the current one.
    *
-   * @param current the entry, as it was read.
+   * @param current the entry that was read
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    */
   async change(
@@ -69,24 +72,24 @@ export class LiveConnections {
   }
 
   /**
-   * Changes what the current entry holds, whichever that is when the changes before this one are done.
+   * Changes the record of the entry that is current once all earlier changes are done.
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    */
   async changeCurrent(key: string, edit: (record: ConnectionRecord) => ConnectionRecord): Promise<Connection> {
-    return this.#inTurn(key, async () => this.#rewrite(key, present(key, await this.#read(key, [])), edit))
+    return this.#inTurn(key, async () => this.#rewrite(key, requireFound(key, await this.#read(key, [])), edit))
   }
 
   /** @throws ConnectionStoreError `not_connected` and those of the storage */
   async require(key: string, secrets: readonly string[] = []): Promise<Found> {
-    return present(key, await this.read(key, secrets))
+    return requireFound(key, await this.read(key, secrets))
   }
 
-  /** What a client of the connection asks before each attempt, and tells after a 401 `invalid_token`. */
+  /** Returns the token source for a client of the connection. */
   tokenSource(key: string): AccessTokenSource {
     return {
       getAccessToken: async () => (await this.requireToken(key)).accessToken,
-      onInvalidToken: (accessToken) => this.#reactOnce(key, accessToken),
+      onInvalidToken: (accessToken) => this.#handleRevocation(key, accessToken),
     }
   }
 
@@ -95,15 +98,15 @@ export class LiveConnections {
     const { accessToken, ...found } = await this.require(key)
     if (accessToken !== undefined) return { ...found, accessToken }
     const since = new Date(found.connection.revokedAt ?? 0).toISOString()
-    throw notConnected(key, `The connection "${key}" was found revoked at ${since}.`)
+    throw notConnected(key, `The token of the connection "${key}" was found revoked at ${since}.`)
   }
 
   async #read(key: string, secrets: readonly string[]): Promise<Found | undefined> {
     const { entries, format } = this.#settings
-    const entry = await entries.hiding(secrets).read(key)
+    const entry = await entries.redacting(secrets).read(key)
     if (entry === undefined) return undefined
-    if (!this.#refused.has(entry.id)) return { id: entry.id, ...(await format.read(key, entry.value)) }
-    if (this.#refused.get(entry.id) === 'not removed') await this.#remove(key, entry.id, secrets)
+    if (!this.#revoked.has(entry.id)) return { id: entry.id, ...(await format.read(key, entry.value)) }
+    if (this.#revoked.get(entry.id) === 'not removed') await this.#remove(key, entry.id, secrets).catch(() => {})
     return undefined
   }
 
@@ -111,11 +114,11 @@ export class LiveConnections {
     const { entries, format } = this.#settings
     const { connection, accessToken } = edit(found)
     const value = await format.write({ connection, accessToken })
-    await entries.hiding(tokensOf(found)).rewrite(key, found.id, value)
+    await entries.redacting(tokensOf(found)).rewrite(key, found.id, value)
     return connection
   }
 
-  /** Runs a change once those of the same connection that were asked for before are done. */
+  /** Runs a change after all earlier changes of the same connection. */
   async #inTurn<Result>(key: string, change: () => Promise<Result>): Promise<Result> {
     const before = this.#changes.get(key)
     const running = before === undefined ? change() : before.catch(() => {}).then(change)
@@ -127,28 +130,28 @@ export class LiveConnections {
     }
   }
 
-  #reactOnce(key: string, accessToken: string): Promise<void> {
+  #handleRevocation(key: string, accessToken: string): Promise<void> {
     const name = `${key} ${accessToken}`
-    let reaction = this.#reactions.get(name)
-    if (reaction === undefined) {
-      reaction = this.#react(key, accessToken).finally(() => this.#reactions.delete(name))
-      this.#reactions.set(name, reaction)
+    let handling = this.#revocations.get(name)
+    if (handling === undefined) {
+      handling = this.#removeIfRevoked(key, accessToken).finally(() => this.#revocations.delete(name))
+      this.#revocations.set(name, handling)
     }
-    return reaction
+    return handling
   }
 
-  /**
-   * A token that is no longer the connection's has a successor, or has been dealt with: nothing is left to do.
-   * What this throws becomes the cause of the errors of the calls.
-   */
-  async #react(key: string, accessToken: string): Promise<void> {
+  /** An error that this throws becomes the cause of the errors of the calls. */
+  async #removeIfRevoked(key: string, accessToken: string): Promise<void> {
     const found = await this.read(key, [accessToken])
+    // Otherwise a new login has replaced the token, or its revocation has already been handled.
     if (found === undefined || found.accessToken !== accessToken) return
-    if (!(await this.#isRefused(accessToken))) return
+    if (!(await this.#isRevoked(accessToken))) return
     if (this.#settings.keepRevoked) return this.#markRevoked(key, found)
-    const failure = await this.#remove(key, found.id, [accessToken])
-    await this.#settings.onRevoked?.(found.connection)
-    if (failure !== undefined) throw failure
+    try {
+      await this.#remove(key, found.id, [accessToken])
+    } finally {
+      await this.#settings.onRevoked?.(found.connection)
+    }
   }
 
   async #markRevoked(key: string, found: Found): Promise<void> {
@@ -159,34 +162,33 @@ export class LiveConnections {
     if (revoked !== undefined) await this.#settings.onRevoked?.(revoked)
   }
 
-  /** Returns what failed, if anything. Where the storage fails, this process does not use the entry again, and each read tries to remove it. */
-  async #remove(key: string, id: string, secrets: readonly string[]): Promise<unknown> {
-    this.#refused.set(id, 'being removed')
+  /** If the removal fails, this process no longer uses the entry, and every read tries to remove it again. */
+  async #remove(key: string, id: string, secrets: readonly string[]): Promise<void> {
+    this.#revoked.set(id, 'being removed')
     try {
-      await this.#settings.entries.hiding(secrets).removeEntry(key, id)
-      this.#refused.delete(id)
-      return undefined
+      await this.#settings.entries.redacting(secrets).removeEntry(key, id)
+      this.#revoked.delete(id)
     } catch (failure) {
-      this.#refused.set(id, 'not removed')
-      return failure
+      this.#revoked.set(id, 'not removed')
+      throw failure
     }
   }
 }
 
-/** What was read, or the error of an entry that cannot be read: `secret_unknown`, `entry_damaged`. */
-export async function orUnreadable<Value>(read: () => Promise<Value>): Promise<Value | ConnectionStoreError> {
+/** Returns the result of a read, or the error of an entry that cannot be read (`secret_unknown`, `entry_damaged`). */
+export async function tryRead<Value>(read: () => Promise<Value>): Promise<ReadResult<Value>> {
   try {
-    return await read()
+    return { value: await read() }
   } catch (thrown) {
-    if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return thrown
+    if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return { error: thrown }
     throw thrown
   }
 }
 
 /** @throws ConnectionStoreError `not_connected` */
-function present(key: string, found: Found | undefined): Found {
+function requireFound(key: string, found: Found | undefined): Found {
   if (found !== undefined) return found
-  throw notConnected(key, `There is no connection "${key}": it was never made, was removed, or was revoked.`)
+  throw notConnected(key, `There is no connection "${key}": it never existed, was removed, or its token was revoked.`)
 }
 
 function tokensOf({ accessToken }: ConnectionRecord): readonly string[] {

@@ -1,33 +1,37 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { isError, safeCause } from '../errors/redact.ts'
+import { isConnectionKey } from './connection-key.ts'
+import { ConnectionStoreError } from './connection-store-error.ts'
+import type { EntryId } from './entry-id.ts'
 
 /**
- * Where connections are kept: any storage of this shape, such as one of `unstorage`. Its methods may be synchronous. An
- * error that they throw, reject with or return becomes a `ConnectionStoreError` (`storage_failed`). Test your own with
- * `storageTests` from `support-workspace-sdk/storage-tests`.
+ * A storage for connections. Any storage of this shape works, such as one of `unstorage`. The methods may be synchronous.
+ * An error that they throw, reject with or return becomes a `ConnectionStoreError` (`storage_failed`). Test your own
+ * storage with `storageTests` from `support-workspace-sdk/storage-tests`.
  *
- * It must show at once what was written last, to every process: a cache or an eventually consistent storage in front of
- * it makes revoked connections live on and new ones vanish. It needs no transactions, locks or compare-and-swap.
+ * Every process must see a write immediately. With a cache or an eventually consistent storage, revoked connections stay
+ * in use and new ones are missing. Transactions, locks or compare-and-swap are not required.
  *
- * Restoring an old snapshot brings back connections that were removed since, and replaces newer tokens by those of the
- * snapshot. A token that was revoked is removed again after its first call; a connection that your app removed works again
- * until you remove it once more.
+ * Restoring an old snapshot brings back connections that were removed since, and replaces newer tokens with those of the
+ * snapshot. A revoked token is removed again after its first call. A connection that your app removed works again until
+ * you remove it once more.
  */
 export interface ConnectionStorage {
-  /** The value, or a promise of it; null or undefined when there is none. A value may come back JSON-parsed. */
+  /** Returns the value or a promise of it; null or undefined if there is none. The value may be JSON-parsed. */
   getItem(key: string): unknown
   setItem(key: string, value: string): unknown
   removeItem(key: string): unknown
   /**
-   * Returns the full keys that begin with `base`, or more: the store picks its own. Where there are many, return them
-   * bit by bit (an async generator, as over Redis `SCAN`): the store does not collect them to iterate.
+   * Returns the full keys that start with `base`. Other keys are ignored. For many keys, return an async generator (for
+   * example over Redis `SCAN`): the store does not collect them to iterate.
    */
   getKeys(base?: string): StorageKeys | Promise<StorageKeys>
 }
 
-/** A list of keys, or anything that can be iterated. */
+/** A list or any other iterable of keys. */
 export type StorageKeys = Iterable<string> | AsyncIterable<string>
 
-/** The default: gone with the process, and not shared with another. */
+/** The default storage. It ends with the process and is not shared with others. */
 export function memoryStorage(): ConnectionStorage {
   const items = new Map<string, string>()
   return {
@@ -38,14 +42,114 @@ export function memoryStorage(): ConnectionStorage {
   }
 }
 
-/** The storage, if it has the methods of one. */
+/** Checks that a storage has all methods. */
 export function checkStorage(storage: ConnectionStorage): ConnectionStorage {
   const methods = ['getItem', 'setItem', 'removeItem', 'getKeys'] as const
   const missing = methods.filter((method) => typeof storage?.[method] !== 'function')
   if (missing.length === 0) return storage
   throw new InvalidArgumentError(
     'storage',
-    `\`storage\` has no ${missing.map((method) => `\`${method}\``).join(', ')}.`,
-    'Pass a storage with the shape of `unstorage`, or leave the option out to keep connections in memory.',
+    `\`storage\` lacks ${missing.map((method) => `\`${method}\``).join(', ')}.`,
+    'Pass a storage of the shape of `unstorage`, or leave the option out to keep connections in memory.',
   )
+}
+
+/** What the storage keeps for a connection: entries, the pointer to the current entry, and the mark of a removal. */
+export type Place = EntryId | 'current' | 'removing'
+
+/**
+ * A storage addressed by connection key and place. The storage key is `<base>:<connection key>:<place>`.
+ *
+ * Every method throws `ConnectionStoreError` (`storage_failed`) if the storage throws or returns an invalid value.
+ */
+export class KeyedStorage {
+  readonly #storage: ConnectionStorage
+  readonly #base: string
+  readonly #secrets: readonly string[]
+
+  /**
+   * @param base the start of every storage key, without a colon at the end
+   * @param secrets secrets that no error may quote
+   */
+  constructor(storage: ConnectionStorage, base: string, secrets: readonly string[] = []) {
+    this.#storage = storage
+    this.#base = base
+    this.#secrets = secrets
+  }
+
+  /** Returns the same storage with errors that do not quote these secrets. Drivers quote commands, results and pipelines. */
+  redacting(secrets: readonly string[]): KeyedStorage {
+    return new KeyedStorage(this.#storage, this.#base, secrets)
+  }
+
+  /** Returns the value at a place, or undefined if there is none. */
+  async get(key: string, place: Place): Promise<unknown> {
+    return await this.#call(key, async () => {
+      const value = await this.#storage.getItem(this.#storageKey(key, place))
+      if (value === null || value === undefined) return undefined
+      if (typeof value === 'string' || typeof value === 'object') return value
+      throw new TypeError(`getItem returned a ${typeof value} instead of text.`)
+    })
+  }
+
+  async set(key: string, place: Place, value: string): Promise<void> {
+    await this.#call(key, () => this.#storage.setItem(this.#storageKey(key, place), value))
+  }
+
+  async remove(key: string, place: Place): Promise<void> {
+    await this.#call(key, () => this.#storage.removeItem(this.#storageKey(key, place)))
+  }
+
+  /** Yields the places of a connection that have a value, in no particular order. Foreign keys may be included. */
+  async *places(key: string): AsyncGenerator<string, void, undefined> {
+    yield* this.#remainders(key, this.#storageKey(key, ''))
+  }
+
+  /** Yields the keys of the connections that have a pointer. */
+  async *keys(): AsyncGenerator<string, void, undefined> {
+    const end = ':current'
+    for await (const name of this.#remainders(undefined, `${this.#base}:`)) {
+      const key = name.endsWith(end) ? name.slice(0, -end.length) : undefined
+      if (isConnectionKey(key)) yield key
+    }
+  }
+
+  /** Yields the remainder of each storage key that starts with `start`. */
+  async *#remainders(key: string | undefined, start: string): AsyncGenerator<string, void, undefined> {
+    try {
+      const names: unknown = await this.#storage.getKeys(start)
+      if (isError(names)) throw names
+      for await (const name of names as Iterable<string> | AsyncIterable<string>) {
+        if (name.startsWith(start)) yield name.slice(start.length)
+      }
+    } catch (thrown) {
+      throw this.#failed(key, thrown)
+    }
+  }
+
+  #storageKey(key: string, place: string): string {
+    return `${this.#base}:${key}:${place}`
+  }
+
+  /** Some drivers return an error instead of throwing it, for example when no file descriptors are left. */
+  async #call(key: string, method: () => unknown): Promise<unknown> {
+    try {
+      const value = await method()
+      if (isError(value)) throw value
+      return value
+    } catch (thrown) {
+      throw this.#failed(key, thrown)
+    }
+  }
+
+  #failed(key: string | undefined, thrown: unknown): ConnectionStoreError {
+    const cause = safeCause(thrown, this.#secrets)
+    const whose = key === undefined ? 'of the connections' : `of the connection "${key}"`
+    return new ConnectionStoreError(`The storage ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
+      reason: 'storage_failed',
+      key,
+      cause,
+      hint: 'Check that the storage is reachable, then try again.',
+    })
+  }
 }

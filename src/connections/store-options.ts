@@ -5,57 +5,62 @@ import type { SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import { Entries } from './entries.ts'
-import { KeyedStorage } from './keyed-storage.ts'
 import { RecordFormat } from './record.ts'
-import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
+import { type ConnectionStorage, checkStorage, KeyedStorage, memoryStorage } from './storage.ts'
 
 export interface ConnectionStoreOptions {
   /**
-   * The service's address, as for a client. It is part of where connections are kept: a store for another address does
-   * not see them, and so never sends their tokens there.
+   * The service's URL, as for a client. It is part of every storage key: a store for another URL does not see these
+   * connections, and so never sends their tokens there.
    */
   readonly baseUrl: string
   /**
-   * The client id of your app. When set, `save` rejects a token for which `/me` names another client id, or none.
-   * Defaults to accepting the tokens of every app.
+   * The client id of your app. If set, `save` rejects a token for which `/me` names another client id, or none. By
+   * default tokens of every app are accepted.
    */
   readonly clientId?: string | undefined
-  /** Where connections are kept. Default: in memory, gone with the process. */
+  /**
+   * Where connections are kept.
+   * @default a storage in memory, which ends with the process
+   */
   readonly storage?: ConnectionStorage | undefined
   /**
-   * Seals the entries (AES-256-GCM): whoever reads the storage sees no token and no name. At least 32 characters, the same
-   * in every process. Several for rotation: the first seals, every one opens. An entry sealed with an older one is sealed
-   * with the first when it is read; `reseal()` does that for all, and then the older one can be dropped.
+   * Encrypts the entries (AES-256-GCM), so that the storage reveals neither tokens nor names. At least 32 characters, and
+   * the same in every process. For rotation pass several: the first seals, and each of them opens. An entry sealed with an
+   * older secret is resealed with the first when it is read. `reseal()` does this for all entries, after which the older
+   * secret can be dropped.
    *
-   * Without it the storage holds the tokens in PLAIN TEXT, and with them the right to act for every connected
+   * Without it the storage contains the tokens in PLAIN TEXT, and everyone who can read them can act for every connected
    * organization. Leave it out only for a storage in memory or for tests.
    */
   readonly secret?: SealSecret | undefined
   /**
-   * What every storage key begins with, to share a storage: letters, digits, `_`, `-`, and `:` between parts.
+   * The start of every storage key, to share a storage: letters, digits, `_`, `-`, and `:` between parts.
    * @default 'connections'
    */
   readonly prefix?: string | undefined
   /**
-   * Called when the service has refused a connection's token (401 `invalid_token`, confirmed by one call of `/me` with
-   * the same token) and the connection has been removed: tell somebody to log in again. Called once, however many calls fail together in this process; other processes that hear of it at the
-   * same moment call theirs. Awaited before those calls reject, within their time limits; what it throws becomes the
-   * `cause` of their `AuthenticationError`.
+   * Called when the token of a connection was revoked and the connection has been removed, to ask for a new login. A token
+   * counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
    *
-   * Do not `remove` the connection here: somebody may have logged in again in the meantime.
+   * Called once, even if many calls of this process fail at the same time; other processes that notice the revocation at
+   * the same moment make their own call. Awaited before the failing calls reject, within their time limits. An error that
+   * it throws becomes the `cause` of their `AuthenticationError`.
+   *
+   * Do not `remove` the connection here: there may already be a new login.
    */
   readonly onRevoked?: ((connection: Connection) => void | Promise<void>) | undefined
   /**
    * Whether a revoked connection stays in the store, without its token and with `revokedAt`, so that an app can show it.
-   * `get` and `list` return it; `workspace` rejects with `not_connected`. A new login replaces it. Defaults to false: it
-   * is removed.
+   * `get` and `list` return it, `workspace` rejects with `not_connected`, and a new login replaces it.
+   * @default false
    */
   readonly keepRevoked?: boolean | undefined
-  /** The options of every client that the store makes, and of its own `/me` call. */
+  /** The options of every client that the store creates, including the one that calls `/me`. */
   readonly client?: Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor' | 'scopes'> | undefined
 }
 
-/** The checked options. */
+/** The validated options. */
 export interface StoreSettings {
   readonly baseUrl: string
   readonly clientId: string | undefined
@@ -63,13 +68,13 @@ export interface StoreSettings {
   readonly entries: Entries
   readonly format: RecordFormat
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
-  /** The options of every client of the store, less its token and what is known about that. */
+  /** The options of every client of the store, except its token, actor and scopes. */
   readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes'>
 }
 
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
   const { storage, secret, prefix = 'connections', onRevoked, keepRevoked = false, clientId, client = {} } = options
-  // What every client would refuse is refused here, before there is a token to lose.
+  // Invalid client options throw here, and not when a new token is saved.
   const { baseUrl: url } = readClientSettings({ ...client, baseUrl: options.baseUrl, accessToken: () => '' })
   const service = `${url.protocol.slice(0, -1)}.${url.host}${url.pathname.replace(/\/$/, '')}`
   return {
@@ -88,7 +93,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
   }
 }
 
-/** In parts that file systems take as names. No later part can be taken for a connection key, as it begins with `-`. */
+/** Splits text into valid file names. Later parts start with `-`, so none can be mistaken for a connection key. */
 function inParts(text: string): string {
   return (text.match(/.{1,200}/g) ?? []).join(':-')
 }
@@ -98,7 +103,7 @@ function checkClientId(clientId: unknown): string | undefined {
   throw new InvalidArgumentError(
     'clientId',
     '`clientId` must be a non-empty string.',
-    'Pass the client id of your app, or leave the option out.',
+    'Pass the client id of your app, or leave it out.',
   )
 }
 
@@ -106,7 +111,7 @@ function checkPrefix(prefix: unknown): string {
   if (typeof prefix === 'string' && prefix.length <= 200 && /^[\w-]+(:[\w-]+)*$/.test(prefix)) return prefix
   throw new InvalidArgumentError(
     'prefix',
-    '`prefix` would not survive as a storage key.',
-    'Use at most 200 letters, digits, `_` and `-`, with `:` between parts, for example "support:connections".',
+    '`prefix` must consist of letters, digits, `_` and `-`, with `:` between parts.',
+    'Use at most 200 characters, for example "support:connections".',
   )
 }

@@ -1,4 +1,4 @@
-const placeholder = '[redacted]'
+export const placeholder = '[redacted]'
 
 /**
  * The service's token form (reference, section 5.3), and a bearer credential quoted in a text: long and with a digit, so

@@ -22,9 +22,14 @@ export function toAccessTokenSource(option: AccessTokenOption): AccessTokenSourc
   return { getAccessToken: () => accessToken }
 }
 
-/** Returns the token if a header can carry it: visible ASCII (RFC 6750, section 2.1). The error never quotes it. */
+/** Whether a value is a token that fits in a header: visible ASCII without spaces (RFC 6750, section 2.1). */
+export function isAccessToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+}
+
+/** Returns the token if it fits in a header. The error never quotes it. */
 export function checkAccessToken(accessToken: unknown): string {
-  if (typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken)) {
+  if (!isAccessToken(accessToken)) {
     throw new InvalidArgumentError(
       'accessToken',
       `\`accessToken\` ${describe(accessToken)}.`,

@@ -1,3 +1,5 @@
+import { longestTimer } from '../check-options.ts'
+
 /** Aborts a controller when a signal aborts, with the same reason. Returns a function that removes the listener. */
 export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
   if (!signal) return () => {}
@@ -32,9 +34,6 @@ export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSi
     )
   })
 }
-
-/** The longest timer, in milliseconds. Longer limits never expire. */
-export const longestTimer = 2_147_483_647
 
 /** The abort reason when a time limit expires. */
 export class TimeLimit {
@@ -112,6 +111,7 @@ export class CallClock {
   }
 }
 
+/** Starts the timer of a limit. A limit longer than a timer supports is no limit. */
 function startTimer(controller: AbortController, limit: TimeLimit): ReturnType<typeof setTimeout> | undefined {
   if (limit.timeout > longestTimer) return undefined
   return setTimeout(() => controller.abort(limit), limit.timeout)

@@ -1,4 +1,5 @@
 import type { Actor } from '../actor.ts'
+import { checkFlag, checkNames, checkObject, checkOptionalFunction } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
@@ -64,20 +65,18 @@ const clientOptionNames: Readonly<Record<keyof ClientOptions, true>> = {
 
 /** @throws InvalidArgumentError that names the option */
 export function readClientSettings(options: ClientOptions): ClientSettings {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidArgumentError('options', 'The client needs options.', 'Pass at least `baseUrl` and `accessToken`.')
-  }
-  refuseUnknown(options, clientOptionNames, 'client')
+  checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
+  checkNames(options, clientOptionNames, 'a client')
   return {
-    baseUrl: parseBaseUrl(options.baseUrl, readFlag('allowInsecureHttp', options.allowInsecureHttp)),
+    baseUrl: parseBaseUrl(options.baseUrl, checkFlag('allowInsecureHttp', options.allowInsecureHttp)),
     tokenSource: toAccessTokenSource(options.accessToken),
     actor: oneOf('actor', options.actor, ['app', 'self']),
     scopes: readScopes(options.scopes),
-    fetch: optionalFunction('fetch', options.fetch),
-    maxRetryAfter: duration('maxRetryAfter', options.maxRetryAfter ?? 60_000),
-    maxResponseBytes: duration('maxResponseBytes', options.maxResponseBytes ?? 32 * 1024 * 1024),
+    fetch: checkOptionalFunction('fetch', options.fetch),
+    maxRetryAfter: positive('maxRetryAfter', options.maxRetryAfter ?? 60_000),
+    maxResponseBytes: positive('maxResponseBytes', options.maxResponseBytes ?? 32 * 1024 * 1024),
     validation: oneOf('validation', options.validation, ['observe', 'strict', 'off']) ?? 'observe',
-    onDrift: optionalFunction('onDrift', options.onDrift),
+    onDrift: checkOptionalFunction('onDrift', options.onDrift),
     hooks: readHooks(options.hooks),
     ...readLimits(options, {
       timeout: 30_000,
@@ -90,29 +89,18 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
 
 /** @throws InvalidArgumentError that names the option */
 export function readCallSettings(options: CallOptions, defaults: CallSettings): CallSettings {
-  refuseUnknown(options, callOptionNames, 'call')
+  checkNames(options, callOptionNames, 'a call')
   return readLimits(options, defaults)
 }
 
 function readLimits(options: CallOptions | ClientOptions, defaults: CallSettings): CallSettings {
   return {
-    timeout: duration('timeout', options.timeout ?? defaults.timeout),
-    totalTimeout: duration('totalTimeout', options.totalTimeout ?? defaults.totalTimeout),
+    timeout: positive('timeout', options.timeout ?? defaults.timeout),
+    totalTimeout: positive('totalTimeout', options.totalTimeout ?? defaults.totalTimeout),
     maxRetries: count('maxRetries', options.maxRetries ?? defaults.maxRetries),
     headers:
       options.headers === undefined ? defaults.headers : { ...defaults.headers, ...checkHeaders(options.headers) },
   }
-}
-
-/** A misspelled option would otherwise be ignored without a word. */
-function refuseUnknown(options: object, names: Readonly<Record<string, true>>, of: 'client' | 'call'): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name))
-  if (unknown === undefined) return
-  throw new InvalidArgumentError(
-    unknown,
-    `\`${unknown.slice(0, 50)}\` is not an option of a ${of}.`,
-    `Use one of: ${Object.keys(names).join(', ')}.`,
-  )
 }
 
 function readScopes(scopes: unknown): string[] | undefined {
@@ -127,18 +115,8 @@ function readScopes(scopes: unknown): string[] | undefined {
 
 function readHooks(hooks: unknown): Hooks {
   if (hooks === undefined) return {}
-  if (typeof hooks === 'object' && hooks !== null) return hooks
-  throw new InvalidArgumentError('hooks', '`hooks` must be an object.', 'Pass, for example, `{ onRetry(event) {} }`.')
-}
-
-function readFlag(name: string, value: unknown): boolean {
-  if (value === undefined || typeof value === 'boolean') return value === true
-  throw new InvalidArgumentError(name, `\`${name}\` must be a boolean.`, 'Pass true or false, or leave it out.')
-}
-
-function optionalFunction<Type>(name: string, value: Type): Type {
-  if (value === undefined || typeof value === 'function') return value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, 'Leave it out for the default.')
+  checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
+  return hooks
 }
 
 export function checkHeaders(given: RequestHeaders): Record<string, string> {
@@ -172,7 +150,7 @@ function toHeaders(given: unknown): Headers | undefined {
   }
 }
 
-function duration(name: string, value: number): number {
+function positive(name: string, value: number): number {
   if (typeof value === 'number' && value > 0) return value
   throw new InvalidArgumentError(name, `\`${name}\` must be a positive number.`, 'Pass `Infinity` for no limit.')
 }

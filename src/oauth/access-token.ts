@@ -1,5 +1,8 @@
+import { placeholder } from '../errors/redact.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
-import { inspectSymbol, placeholder, printAs } from './print.ts'
+
+/** The method that Node's `util.inspect` and `console.log` call. A registered symbol, so no Node module is needed. */
+export const inspectSymbol: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 
 export interface AccessTokenDetails {
   readonly accessToken: string
@@ -11,10 +14,11 @@ export interface AccessTokenDetails {
 }
 
 /**
- * What a login ends with: a long-lived, opaque access token, without a refresh token or an expiry (specification,
+ * The result of a login: a long-lived, opaque access token, without a refresh token or an expiry (specification,
  * section 5).
  *
- * Printed, inspected, cloned or as JSON it shows `[redacted]`: whoever stores the token names it, `token.accessToken`.
+ * Printing, inspecting, cloning or serializing it shows `[redacted]`. Read the secret from `token.accessToken` to store
+ * it.
  */
 export class AccessToken {
   readonly #accessToken: string
@@ -23,16 +27,16 @@ export class AccessToken {
   readonly baseUrl: string
   /** The client id of the app that the token was issued to. */
   readonly clientId: string
-  /** The type of the token as the service wrote it, for example `Bearer`. */
+  /** The token type as sent by the service, for example `Bearer`. */
   readonly tokenType: string
-  /** The granted scopes, separated by spaces. The requested ones when the service names none (RFC 6749, section 5.1). */
+  /** The granted scopes, separated by spaces. The requested ones if the service names none (RFC 6749, section 5.1). */
   readonly scope: string
   /** The granted scopes, as a list. */
   readonly scopes: readonly Scope[]
-  /** The scopes that were asked for. Empty when that is not known here (`exchangeCode` without `scope`). */
+  /** The requested scopes. Empty if they are not known (`exchangeCode` without `scope`). */
   readonly requestedScopes: readonly Scope[]
   /**
-   * The scopes that were asked for and not granted. A member's role takes `:write` scopes away that require an admin
+   * The requested scopes that were not granted. A member's role can remove `:write` scopes that require an admin
    * (specification, section 5, rule 3).
    */
   readonly missingScopes: readonly Scope[]
@@ -48,12 +52,12 @@ export class AccessToken {
     this.missingScopes = this.requestedScopes.filter((scope) => !this.scopes.includes(scope))
   }
 
-  /** The secret itself, for `new SupportWorkspace({ accessToken })` and for your storage. */
+  /** The secret token, for `new SupportWorkspace({ accessToken })` and for your storage. */
   get accessToken(): string {
     return this.#accessToken
   }
 
-  /** The facts of the token, without the secret. */
+  /** Returns the token's details without the secret. */
   toJSON(): Record<string, unknown> {
     const { baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes } = this
     return { accessToken: placeholder, baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes }
@@ -62,4 +66,9 @@ export class AccessToken {
   [inspectSymbol](_depth: unknown, options: unknown, inspect: unknown): string {
     return printAs('AccessToken', this.toJSON(), options, inspect)
   }
+}
+
+/** Formats a class name and plain data as Node prints an instance. */
+export function printAs(name: string, data: unknown, options: unknown, inspect: unknown): string {
+  return `${name} ${typeof inspect === 'function' ? inspect(data, options) : JSON.stringify(data)}`
 }

@@ -1,12 +1,9 @@
 import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../errors/index.ts'
 
-/** What a login can fail with before the app is called. */
+/** The errors of a login before `onConnected` is called. */
 export type LoginFailure = LoginError | NetworkError | TimeoutError
 
-/**
- * The status of a failed login: 403 when access was denied, 502 when the service is at fault or does not accept the app,
- * else 400.
- */
+/** Returns the status of a failed login: 403 if access was denied, 502 if the service failed or rejected the app, else 400. */
 export function statusOf(failure: LoginFailure): number {
   const reason = reasonOf(failure)
   if (reason === 'access_denied') return 403
@@ -14,13 +11,13 @@ export function statusOf(failure: LoginFailure): number {
 }
 
 /**
- * The page that a person sees when a login failed and the app shows none of its own: what happened, the reason, the
- * service's words, escaped, and a link to try again. Without a failure it is the app that failed, with status 500.
+ * Returns the default page of a failed login: what happened, the reason, the service's description (escaped) and a link
+ * to try again. Without a failure, the page reports that the app could not save the connection, with status 500.
  */
 export function loginErrorPage(failure: LoginFailure | undefined, tryAgain: string): Response {
   const nonce = crypto.randomUUID()
   const description = failure instanceof LoginError ? failure.description : undefined
-  const said = description === undefined ? '' : `\n<blockquote>${escapeHtml(description)}</blockquote>`
+  const quotation = description === undefined ? '' : `\n<blockquote>${escapeHtml(description)}</blockquote>`
   const reason = failure === undefined ? '' : `\n<p class="reason">${reasonOf(failure)}</p>`
   const html = `<!doctype html>
 <html lang="en">
@@ -34,7 +31,7 @@ export function loginErrorPage(failure: LoginFailure | undefined, tryAgain: stri
 <body>
 <main>
 <h1>Not connected</h1>
-<p>${sentenceFor(failure)}</p>${said}
+<p>${sentenceFor(failure)}</p>${quotation}
 <p><a href="${escapeHtml(tryAgain)}">Try again</a></p>${reason}
 </main>
 </body>
@@ -61,7 +58,7 @@ function sentenceFor(failure: LoginFailure | undefined): string {
   if (status === 403) return 'Access was not granted, so nothing was connected.'
   if (status === 502) return 'The service could not complete the login. Please try again later.'
   const reason = reasonOf(failure)
-  if (reason === 'authorization_failed') return 'The service refused the login.'
+  if (reason === 'authorization_failed') return 'The service rejected the login.'
   if (reason === 'transaction_used') return 'This login has already been completed. Try again if you are not connected.'
   return 'This login is no longer valid. It took too long, was already used, or was started in another browser.'
 }

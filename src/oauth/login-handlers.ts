@@ -2,10 +2,10 @@ import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '..
 import { isError } from '../errors/redact.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
-import { checkAppData } from './app-data.ts'
 import { loginCookies } from './login-cookies.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
+  checkAppData,
   checkStartOptions,
   type LoginContext,
   type LoginHandlersOptions,
@@ -15,49 +15,49 @@ import {
 import type { OAuthApp } from './oauth-app.ts'
 import { safeReturnTo, startPathOf, withReturnTo } from './return-to.ts'
 import { createSealer } from './seal.ts'
-import { openedValue } from './seal-transaction.ts'
-import { fromRecord, missingTransaction } from './serialize-transaction.ts'
-import { type TransactionRecord, toRecord } from './transaction.ts'
+import { fromTransactionRecord, missingTransaction, openedValue } from './stored-transaction.ts'
+import { type TransactionRecord, toTransactionRecord } from './transaction.ts'
 
-/** Two request handlers. They need no `this` and no session store, so any number of servers can share a login. */
+/** Two request handlers. They need neither `this` nor a session store, so any number of servers can share a login. */
 export interface LoginHandlers<Data = unknown> {
   /**
-   * Answers GET and POST by sending the browser to the consent screen. A speculative request (`Sec-Purpose: prefetch`)
-   * gets a 503 and starts nothing.
+   * Handles GET and POST of the start URL: redirects the browser to the consent screen. A speculative request
+   * (`Sec-Purpose: prefetch`) gets a 503 and starts no login.
    *
-   * Rejects with an `InvalidArgumentError` when an option is invalid, or when the login does not fit in a cookie. An
-   * object without any of the options is ignored, because frameworks pass a second argument of their own.
+   * An object without any of the options is ignored, because some frameworks pass a second argument to a handler.
+   *
+   * @throws InvalidArgumentError when an option is invalid, or when the login does not fit in a cookie
    */
   readonly start: (request: WebRequest, options?: LoginStartOptions<Data>) => Promise<WebResponse>
-  /** Answers the GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
+  /** Handles GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
   readonly callback: (request: WebRequest) => Promise<WebResponse>
 }
 
-/** What the cookie of a login holds. */
+/** The content of a login's cookie. */
 interface SealedLogin {
   readonly transaction: TransactionRecord
   readonly returnTo: string
-  /** Where the login was started, for the link of the error page. */
+  /** The path that the login was started at, for the link on the error page. */
   readonly startPath?: string | undefined
   readonly data?: unknown
 }
 
 /**
- * A login for any framework whose handlers take a web-standard `Request` and return a `Response`; others through
- * `toNodeListener`.
+ * Creates the request handlers of a login, for any framework whose handlers take a web-standard `Request` and return a
+ * `Response`. Use `toNodeListener` for `node:http` and Express.
  *
- * The transaction travels in a sealed cookie of the browser that started it: HttpOnly, SameSite=Lax, Secure unless the
- * redirect URI is http, cleared by the callback. A callback in another browser finds no cookie. A second callback with the
- * same cookie, even at the same time, fails with `transaction_used` in the same process; in another process it fails
- * because the service accepts a code only once.
+ * The transaction is kept in a sealed cookie of the browser that started the login: HttpOnly, SameSite=Lax, Secure unless
+ * the redirect URI is http, and cleared by the callback. A callback in another browser fails, because it has no cookie. A
+ * second callback with the same cookie, even at the same time, fails with `transaction_used` in the same process; in
+ * another process it fails because the service accepts a code only once.
  *
- * Only the path of a request counts, not its scheme and host: behind a proxy a server sees others than the browser.
+ * Only the path of a request is used, not its scheme and host: behind a proxy they differ from those in the browser.
  *
  * @example
  * const login = createLoginHandlers<{ userId: string }>(app, {
  *   secret,
  *   scope: ['conversations:read'],
- *   onConnected: (token, { data }) => keep(token, data?.userId),
+ *   onConnected: (token, { data }) => saveToken(token, data?.userId),
  * })
  * const response = await login.start(request, { data: { userId: user.id } })
  *
@@ -74,24 +74,25 @@ export function createLoginHandlers<Data = unknown>(
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
     if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
-    if (isSpeculative(request)) return guard(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
+    if (isSpeculative(request))
+      return withSecurityHeaders(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
     const { data, ...login } = checkStartOptions(given)
     const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
     checkAppData(data)
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
-    const record = toRecord(transaction)
+    const record = toTransactionRecord(transaction)
     const name = await cookies.nameFor(record.state)
-    const asked = new URL(request.url).searchParams.getAll('return_to')
-    const returnTo = (asked.length === 1 ? safeReturnTo(asked[0]) : undefined) ?? defaultReturnTo
+    const requested = new URL(request.url).searchParams.getAll('return_to')
+    const returnTo = (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
     const value = await seal(name, { transaction: record, returnTo, startPath: startPathOf(request.url), data })
     const lifetime = transaction.expiresAt - transaction.createdAt
-    return guard(seeOther(url), [
+    return withSecurityHeaders(seeOther(url), [
       ...cookies.makeRoom(request.headers.get('cookie'), name, value),
       cookies.set(name, value, lifetime),
     ])
   }
 
-  /** Seals a login for its cookie, without what the browser asked for when that is too much. */
+  /** Seals a login for its cookie. Drops the paths that the browser sent if the login does not fit otherwise. */
   async function seal(name: string, login: SealedLogin): Promise<string> {
     const { transaction, returnTo, data } = login
     for (const smaller of [login, { transaction, returnTo, data }, { transaction, returnTo: defaultReturnTo, data }]) {
@@ -116,22 +117,22 @@ export function createLoginHandlers<Data = unknown>(
       if (sealed === undefined) throw missingTransaction()
       cleared.push(cookies.clear(name))
       login = openedValue(await sealer.open(sealed)) as SealedLogin
-      // Without the request's signal: a browser that goes away now would cost the token, which is the service's already.
-      token = await app.finishLogin(request, fromRecord(login.transaction))
+      // The request's signal is not passed: aborting now would lose a token that the service has already issued.
+      token = await app.finishLogin(request, fromTransactionRecord(login.transaction))
     } catch (error) {
       if (!isLoginFailure(error)) throw error
       return fail(error, error)
     }
     try {
       const result = await options.onConnected(token, contextOf(login))
-      return guard(checkResult('onConnected', result) ?? seeOther(login.returnTo), cleared)
+      return withSecurityHeaders(checkResult('onConnected', result) ?? seeOther(login.returnTo), cleared)
     } catch (error) {
       if (options.onError === undefined) throw error
       return fail(toError(error), undefined)
     }
 
     function contextOf(known: SealedLogin | undefined): LoginContext<Data> {
-      // Sealed by `start`, whose caller's compiler checked the type.
+      // The compiler checked this type when `start` was called.
       const data = known?.data as Data | undefined
       return { request, returnTo: known?.returnTo ?? defaultReturnTo, data }
     }
@@ -142,7 +143,7 @@ export function createLoginHandlers<Data = unknown>(
       const result = checkResult('onError', await options.onError?.(error, { ...context, status }))
       const startPath = login?.startPath
       const tryAgain = startPath === undefined ? defaultReturnTo : withReturnTo(startPath, context.returnTo)
-      return guard(result ?? loginErrorPage(failure, tryAgain), cleared)
+      return withSecurityHeaders(result ?? loginErrorPage(failure, tryAgain), cleared)
     }
   }
 
@@ -151,10 +152,10 @@ export function createLoginHandlers<Data = unknown>(
 
 function checkApp(app: unknown): void {
   if (typeof (app as Partial<OAuthApp> | null | undefined)?.finishLogin === 'function') return
-  throw new InvalidArgumentError('app', '`app` must be an `OAuthApp`.', 'Create one with your client secret.')
+  throw new InvalidArgumentError('app', '`app` must be an `OAuthApp`.', 'Create it with your client secret.')
 }
 
-/** Whether a browser loads the page before anybody asked for it. */
+/** Whether a browser prefetches the page. */
 function isSpeculative({ headers }: Request): boolean {
   return ['sec-purpose', 'purpose', 'x-moz'].some((name) => /\bprefetch\b/i.test(headers.get(name) ?? ''))
 }
@@ -167,7 +168,7 @@ function toError(thrown: unknown): Error {
   return isError(thrown) ? thrown : new Error('`onConnected` threw a value that is not an error.', { cause: thrown })
 }
 
-/** Recognised by its members: a `Response` can be that of another realm or package. */
+/** Checks for the properties of a `Response`, which can be of another realm or package. */
 function checkResult(name: string, result: unknown): Response | undefined {
   if (result === undefined) return undefined
   const { status, headers } = (result ?? {}) as Partial<Response>
@@ -175,22 +176,22 @@ function checkResult(name: string, result: unknown): Response | undefined {
   if (isStatus && typeof headers?.forEach === 'function') return result as Response
   throw new InvalidArgumentError(
     name,
-    `\`${name}\` returned something that is not a \`Response\`.`,
+    `\`${name}\` returned a value that is not a \`Response\`.`,
     'Return a `Response`, or nothing.',
   )
 }
 
 function notAllowed(allow: string): Response {
-  return guard(new Response(null, { status: 405, headers: { allow } }), [])
+  return withSecurityHeaders(new Response(null, { status: 405, headers: { allow } }), [])
 }
 
-/** 303, so that a POST goes on as a GET (RFC 9110, section 15.4.4). */
+/** Redirects with 303, so that the browser continues a POST with a GET (RFC 9110, section 15.4.4). */
 function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { location } })
 }
 
-/** A copy, as a response's headers can be immutable. Addresses of a login belong in no cache and no Referer header. */
-function guard(response: Response, setCookies: readonly string[]): Response {
+/** Copies the response, as its headers can be immutable. URLs of a login must not be cached or sent as a referrer. */
+function withSecurityHeaders(response: Response, setCookies: readonly string[]): Response {
   const headers = new Headers(response.headers)
   headers.set('cache-control', 'no-store')
   headers.set('referrer-policy', 'no-referrer')

@@ -1,51 +1,51 @@
-import { checkFunction, checkOptions } from '../check-options.ts'
+import { checkFunction, checkOptionalFunction, checkOptions } from '../check-options.ts'
 import { notify } from '../http/hooks.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 
-/** What the adapter reads from a request of `node:http`, `node:http2` or Express. */
+/** The properties of a `node:http`, `node:http2` or Express request that the adapter reads. */
 export interface NodeRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
-  /** Express: the address before a mounted router removed its own path. */
+  /** In Express, the URL before a mounted router removed its path. */
   readonly originalUrl?: string | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-/** What the adapter calls on a response of `node:http`, `node:http2` or Express. */
+/** The members of a `node:http`, `node:http2` or Express response that the adapter uses. */
 export interface NodeResponse {
   statusCode: number
   getHeader(name: string): number | string | readonly string[] | undefined
   setHeader(name: string, value: string | readonly string[]): unknown
   end(body: Uint8Array): unknown
-  /** Whether somebody has already ended the response. */
+  /** Whether the response has already been ended. */
   readonly writableEnded?: boolean | undefined
-  /** Called to cut off a response that fails after its headers were sent. */
+  /** Called to abort a response that fails after its headers were sent. */
   destroy?(error: Error): unknown
 }
 
 export interface NodeListenerOptions {
-  /** Called with what the handler threw when there is no `next` to receive it. The response is a plain 500. */
+  /** Called with the error of the handler if there is no `next`. The response is a plain 500. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 const optionNames = { onError: true } satisfies Record<keyof NodeListenerOptions, true>
 
-/** The only origin that a handler sees. The `Host` header is not used: its sender can write anything there. */
+/** The origin of every request. The `Host` header is not used, because the client can set it to anything. */
 const origin = 'http://localhost'
 
-/** The methods that a handler can receive. The platform's `Request` refuses CONNECT, TRACE and TRACK. */
+/** The supported methods. The platform's `Request` does not accept CONNECT, TRACE and TRACK. */
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /**
  * Adapts a handler of web-standard requests to a listener for `node:http`, `node:http2`, Express and Connect.
  *
- * The handler receives method, headers, path and query; the origin of `request.url` is always `http://localhost`, and
- * the body is not passed on, because a login needs none. Another method gets a 405, and a request that cannot be read a
- * 400. `Set-Cookie` and `Vary` are added to those that earlier middleware has set.
+ * The handler receives method, headers, path and query. The origin of `request.url` is always `http://localhost`, and the
+ * body is not passed on, because a login does not need it. An unsupported method gets a 405, and an invalid request a 400.
+ * `Set-Cookie` and `Vary` are added to those that earlier middleware has set.
  *
- * The listener never rejects. What the handler throws goes to `next` where there is one, and otherwise to `onError`, with
- * a 500 as the response. A response that fails after its headers were sent is cut off: over HTTP/1.1 its connection is
- * closed, over HTTP/2 its stream is reset.
+ * The listener never rejects. An error of the handler is passed to `next` if there is one; otherwise it is passed to
+ * `onError`, and the response is a 500. A response that fails after its headers were sent is aborted: HTTP/1.1 closes the
+ * connection, HTTP/2 resets the stream.
  *
  * @example
  * expressApp.get('/login', toNodeListener(login.start))
@@ -57,9 +57,9 @@ export function toNodeListener(
   options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse, next?: (error: unknown) => void) => Promise<void> {
   checkFunction('handler', handler)
-  checkOptions('options', options, optionNames)
+  checkOptions('options', options, optionNames, 'a Node listener')
   const { onError } = options
-  if (onError !== undefined) checkFunction('onError', onError)
+  checkOptionalFunction('onError', onError)
   return async (request, response, next) => {
     try {
       const received = toWebRequest(request)
@@ -73,56 +73,56 @@ export function toNodeListener(
       try {
         await next(error)
       } catch {
-        // A rejection here would end the process.
+        // An unhandled rejection would end the process.
         sendFailure(response)
       }
     }
   }
 }
 
-/** The request for the handler, or the response that refuses it. */
+/** Returns the request for the handler, or an error response. */
 function toWebRequest({ method = 'GET', originalUrl, url = '/', headers }: NodeRequest): Request | Response {
-  if (!methods.includes(method)) return refusal(405, 'Method Not Allowed', { allow: methods.join(', ') })
+  if (!methods.includes(method)) return errorResponse(405, 'Method Not Allowed', { allow: methods.join(', ') })
   try {
     return new Request(origin + pathOf(originalUrl ?? url), { method, headers: toHeaders(headers) })
   } catch {
-    return refusal(400, 'Bad Request')
+    return errorResponse(400, 'Bad Request')
   }
 }
 
-/** The path and query of a request target in origin form or absolute form (RFC 9112, section 3.2). */
+/** Returns path and query of a request target in origin form or absolute form (RFC 9112, section 3.2). */
 function pathOf(target: string): string {
-  // As it is: resolved against a base, `//user@host` would name another host.
+  // Not resolved against a base, because `//user@host` would then name another host.
   if (target.startsWith('/')) return target
   const { protocol, pathname, search } = new URL(target)
-  if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('The request target is not an http address.')
+  if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('The request target is not an http URL.')
   return pathname + search
 }
 
 function toHeaders(received: NodeRequest['headers']): Headers {
   const headers = new Headers()
   for (const [name, value] of Object.entries(received)) {
-    // HTTP/2 has its pseudo-headers here too.
+    // HTTP/2 also lists its pseudo-headers here.
     if (value === undefined || name.startsWith(':')) continue
     for (const item of typeof value === 'string' ? [value] : value) headers.append(name, item)
   }
   return headers
 }
 
-function refusal(status: number, text: string, headers: Record<string, string> = {}): Response {
+function errorResponse(status: number, text: string, headers: Record<string, string> = {}): Response {
   return new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
 
-async function send(answer: Response, response: NodeResponse): Promise<void> {
-  const body = new Uint8Array(await answer.arrayBuffer())
-  response.statusCode = answer.status
-  answer.headers.forEach((value, name) => {
+async function send(response: Response, nodeResponse: NodeResponse): Promise<void> {
+  const body = new Uint8Array(await response.arrayBuffer())
+  nodeResponse.statusCode = response.status
+  response.headers.forEach((value, name) => {
     if (name === 'set-cookie') return
-    response.setHeader(name, name === 'vary' ? [...existing(response, name), value].join(', ') : value)
+    nodeResponse.setHeader(name, name === 'vary' ? [...existing(nodeResponse, name), value].join(', ') : value)
   })
-  const cookies = answer.headers.getSetCookie()
-  if (cookies.length > 0) response.setHeader('set-cookie', [...existing(response, 'set-cookie'), ...cookies])
-  response.end(body)
+  const cookies = response.headers.getSetCookie()
+  if (cookies.length > 0) nodeResponse.setHeader('set-cookie', [...existing(nodeResponse, 'set-cookie'), ...cookies])
+  nodeResponse.end(body)
 }
 
 function existing(response: NodeResponse, name: string): readonly string[] {
@@ -139,7 +139,7 @@ function sendFailure(response: NodeResponse): void {
     response.setHeader('content-length', String(body.length))
     response.end(body)
   } catch {
-    // The headers were sent. Without an error, HTTP/2 would end the stream as if the response were complete.
+    // The headers were already sent. Without an error, HTTP/2 would end the stream as if the response were complete.
     if (response.writableEnded !== true)
       response.destroy?.(new Error('The response failed after its headers were sent.'))
   }

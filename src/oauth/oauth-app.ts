@@ -1,81 +1,87 @@
+// src/oauth is the login: app options, start, callback, code exchange, transaction, request handlers, Node adapter. It imports
+// src/http and src/errors; it must not import src/connections, src/resources, src/client.ts or src/sandbox.
+
 import { expectNoState, validateAuthResponse } from 'oauth4webapi'
-import { checkFlag, checkFunction, checkMilliseconds, checkObject, checkOptions, checkText } from '../check-options.ts'
+import {
+  checkFlag,
+  checkMilliseconds,
+  checkObject,
+  checkOptionalFunction,
+  checkOptions,
+  checkText,
+} from '../check-options.ts'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
+import { placeholder } from '../errors/redact.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
-import type { AccessToken } from './access-token.ts'
-import { isPublicPlace } from './browser.ts'
+import { type AccessToken, inspectSymbol, printAs } from './access-token.ts'
+import { type CommonAppOptions, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
-import type { LoginRequest } from './login-request.ts'
-import { inspectSymbol, placeholder, printAs } from './print.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
-import { type CommonAppOptions, readAppSettings } from './settings.ts'
-import { type StartedLogin, startLogin } from './start-login.ts'
-import { type ExchangeSettings, requestToken } from './token-request.ts'
+import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
+import { type ClientAuthentication, clientCredentials, type ExchangeSettings, requestToken } from './token-request.ts'
 import { readTokenResponse } from './token-response.ts'
 import type { LoginTransaction } from './transaction.ts'
 import { encodedForms } from './untrusted-text.ts'
 
 export interface OAuthAppOptions extends CommonAppOptions {
-  /** The app's secret. It belongs on a server; a browser's app is a `PublicOAuthApp`. */
+  /** The app's secret. Keep it on a server; use `PublicOAuthApp` in a browser. */
   readonly clientSecret: string
   /**
-   * How the app proves itself to the token endpoint: in the form, as the specification shows (section 4), or by HTTP
-   * Basic, which the reference allows too (section 1).
+   * How the app authenticates to the token endpoint: in the form body, as the specification shows (section 4), or with
+   * HTTP Basic, which the reference also allows (section 1).
    * @default 'client_secret_post'
    */
   readonly clientAuthentication?: ClientAuthentication | undefined
   /**
-   * Sends the code exchange; called as `fetch(url, init)`. For a proxy or a test double. It must not follow redirects.
-   * @default the platform's `fetch`
+   * Sends the code exchange; called as `fetch(url, init)`. For a proxy or a test double. Must not follow redirects.
+   * @default globalThis.fetch
    */
   readonly fetch?: WebFetch | undefined
   /**
-   * How long the code exchange may take, answer included, in ms.
+   * Timeout of the code exchange, including reading the response, in milliseconds.
    * @default 30_000
    */
   readonly timeout?: number | undefined
   /**
-   * Allows a client secret where every visitor can read it.
+   * Allows a client secret in a browser, where every visitor can read it.
    * @default false
    */
   readonly dangerouslyAllowSecretInBrowser?: boolean | undefined
 }
 
 export interface ExchangeOptions {
-  /** Ends the exchange at once; it then rejects with the signal's reason. */
+  /** Aborts the exchange, which then rejects with the signal's reason. */
   readonly signal?: WebAbortSignal | undefined
 }
 
 const exchangeOptionNames = { signal: true } satisfies Record<keyof ExchangeOptions, true>
 
 /**
- * An OAuth app with its client secret, on your server: starts logins and finishes them (authorization code grant with
- * PKCE, RFC 6749 and RFC 7636; specification, section 5).
+ * An OAuth app with its client secret, for use on a server. Starts and finishes logins (authorization code grant with
+ * PKCE: RFC 6749, RFC 7636; specification, section 5).
  *
- * @throws InvalidArgumentError when an option cannot be used, or when it is made in a browser
+ * @throws InvalidArgumentError when an option is invalid, or in a browser
  */
 export class OAuthApp {
   readonly #settings: ExchangeSettings
 
-  /** The service's address. */
+  /** The service's URL. */
   readonly baseUrl: string
-  /** The identifier of the registered app. */
+  /** The client id of the registered app. */
   readonly clientId: string
-  /** Where the browser returns after consent. */
+  /** The URL that the browser returns to after consent. */
   readonly redirectUri: string
 
   constructor(options: OAuthAppOptions) {
-    // More than the options is fine: a record of the registered app can be spread into them.
+    // Unknown options are allowed, so that a record of the registered app can be passed.
     checkObject('options', options, 'Pass at least `baseUrl`, `clientId`, `clientSecret` and `redirectUri`.')
     const clientSecret = checkSecret(options)
     const settings = readAppSettings(options)
     const { clientAuthentication = 'client_secret_post', fetch: customFetch, timeout = 30_000 } = options
-    if (customFetch !== undefined) checkFunction('fetch', customFetch)
     this.#settings = {
       ...settings,
       credentials: clientCredentials(clientAuthentication, settings.client.client_id, clientSecret),
-      fetch: customFetch,
+      fetch: checkOptionalFunction('fetch', customFetch),
       timeout: checkMilliseconds('timeout', timeout),
     }
     this.baseUrl = settings.baseUrl
@@ -84,57 +90,57 @@ export class OAuthApp {
   }
 
   /**
-   * Begins a login: state, code verifier and code challenge (S256) are made anew each time.
+   * Starts a login with a new state, code verifier and code challenge (S256).
    *
-   * @throws InvalidArgumentError when scope, actor or a parameter cannot be used
+   * @throws InvalidArgumentError when scope, actor or a parameter is invalid
    */
   startLogin(request: LoginRequest): Promise<StartedLogin> {
     return startLogin(this.#settings, request)
   }
 
   /**
-   * Checks the callback and exchanges its code for the access token. The exchange is sent once and never repeated: a
-   * code is good for one try.
+   * Checks the callback and exchanges its code for an access token. The exchange is never retried, because a code works
+   * only once.
    *
-   * @throws LoginError when callback, transaction or service refuse; `reason` says why
-   * @throws NetworkError when no answer came
-   * @throws TimeoutError when the answer was not there in time
+   * @throws LoginError when the callback or the transaction is invalid, or the service rejects the login; see `reason`
+   * @throws NetworkError when the connection fails
+   * @throws TimeoutError when the response does not arrive in time
    */
   async finishLogin(
     callback: LoginCallback,
     transaction: LoginTransaction,
     options: ExchangeOptions = {},
   ): Promise<AccessToken> {
-    checkOptions('options', options, exchangeOptionNames)
+    checkOptions('options', options, exchangeOptionNames, 'a code exchange')
     options.signal?.throwIfAborted()
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])
-    const answer = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
-    return readTokenResponse(this.#settings, answer, { requestedScope: transaction.scope, secrets })
+    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
+    return readTokenResponse(this.#settings, response, { requestedScope: transaction.scope, secrets })
   }
 
   /**
-   * Finishes a login that a `PublicOAuthApp` started and whose callback it checked. Take the grant only from a request
-   * that your own page made in its user's session: it decides whose connection the token becomes.
+   * Finishes a login that a `PublicOAuthApp` started and whose callback it checked. Only accept the grant from a request
+   * that your page made in the user's session, because it determines whose connection the token becomes.
    *
-   * @throws LoginError `missing_parameter`, `redirect_uri_mismatch` (the grant is for another address than this app's),
-   * and each reason of the code exchange
-   * @throws NetworkError when no answer came
-   * @throws TimeoutError when the answer was not there in time
+   * @throws LoginError `missing_parameter`, `redirect_uri_mismatch` (the grant has another redirect URI than this app),
+   * and the reasons of the code exchange
+   * @throws NetworkError when the connection fails
+   * @throws TimeoutError when the response does not arrive in time
    */
   async exchangeCode(grant: AuthorizationCodeGrant, options: ExchangeOptions = {}): Promise<AccessToken> {
-    checkOptions('options', options, exchangeOptionNames)
+    checkOptions('options', options, exchangeOptionNames, 'a code exchange')
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
-    // The state was compared where the login was started; what is left to check here is the code itself.
+    // `PublicOAuthApp` has already compared the state.
     const { server, client } = this.#settings
     const parameters = validateAuthResponse(server, client, new URLSearchParams({ code }), expectNoState)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, codeVerifier])
-    const answer = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
+    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
     const requestedScope = typeof scope === 'string' ? scope : undefined
-    return readTokenResponse(this.#settings, answer, { requestedScope, secrets })
+    return readTokenResponse(this.#settings, response, { requestedScope, secrets })
   }
 
-  /** The app without its secret. */
+  /** Returns the app's options without the secret. */
   toJSON(): Record<string, unknown> {
     const { baseUrl, clientId, redirectUri } = this
     return { baseUrl, clientId, clientSecret: placeholder, redirectUri }
@@ -149,36 +155,51 @@ function checkSecret(options: OAuthAppOptions): string {
   if (options.clientSecret === undefined) {
     throw new InvalidArgumentError(
       'clientSecret',
-      'An `OAuthApp` needs a client secret.',
-      'Pass it; or, where there is none, use `PublicOAuthApp` and let your server exchange the code.',
+      'An `OAuthApp` requires a client secret.',
+      'Pass `clientSecret`, or use `PublicOAuthApp` and exchange the code on your server.',
     )
   }
   const isAllowed = checkFlag('dangerouslyAllowSecretInBrowser', options.dangerouslyAllowSecretInBrowser)
-  if (isPublicPlace() && !isAllowed) {
+  if (isPublicRuntime() && !isAllowed) {
     throw new InvalidArgumentError(
       'clientSecret',
-      'A client secret in a browser or a React Native app can be read by everybody who uses it.',
+      'A client secret in a browser or a React Native app can be read by every user.',
       'Use `PublicOAuthApp` here and `exchangeCode` on your server.',
     )
   }
   return checkText('clientSecret', options.clientSecret)
 }
 
-/** A grant comes from outside, as JSON: nothing about it is taken for granted. The verifier by RFC 7636, section 4.1. */
+/** Checks a grant, which is untrusted JSON. The format of the code verifier is that of RFC 7636, section 4.1. */
 function checkGrant(grant: AuthorizationCodeGrant, redirectUri: string): AuthorizationCodeGrant {
   const { code, codeVerifier } = (grant as Partial<AuthorizationCodeGrant> | null | undefined) ?? {}
-  if (typeof code !== 'string' || code === '') throw incomplete('`code`')
-  if (typeof codeVerifier !== 'string' || !/^[\w.~-]{43,128}$/.test(codeVerifier)) throw incomplete('`codeVerifier`')
+  if (typeof code !== 'string' || code === '') throw invalidGrant('code')
+  if (typeof codeVerifier !== 'string' || !/^[\w.~-]{43,128}$/.test(codeVerifier)) throw invalidGrant('codeVerifier')
   if (grant.redirectUri === redirectUri) return grant
-  throw new LoginError("The grant is for another redirect URI than this app's.", {
+  throw new LoginError("The grant's redirect URI does not match this app.", {
     reason: 'redirect_uri_mismatch',
-    hint: 'Use one `redirectUri` in the browser and on the server.',
+    hint: 'Use the same `redirectUri` in the browser and on the server.',
   })
 }
 
-function incomplete(what: string): LoginError {
-  return new LoginError(`The grant has no usable ${what}.`, {
+function invalidGrant(name: string): LoginError {
+  return new LoginError(`The grant has no valid \`${name}\`.`, {
     reason: 'missing_parameter',
-    hint: 'Send what `readCallback` gave, whole and unchanged.',
+    hint: 'Send the complete result of `readCallback` to your server, unchanged.',
   })
+}
+
+/**
+ * Whether users can read this code: in a page, a web worker or a React Native app. Evaluated in the constructor, never at
+ * import. Cloudflare Workers and Deno also have a `WorkerGlobalScope`, but unlike browsers their user agent does not start
+ * with Mozilla.
+ */
+function isPublicRuntime(): boolean {
+  const scope = globalThis as {
+    window?: { document?: unknown }
+    WorkerGlobalScope?: unknown
+    navigator?: { userAgent?: unknown; product?: unknown }
+  }
+  if (scope.window?.document !== undefined || scope.navigator?.product === 'ReactNative') return true
+  return typeof scope.WorkerGlobalScope === 'function' && String(scope.navigator?.userAgent).startsWith('Mozilla/')
 }

@@ -1,43 +1,42 @@
 import { checkObject } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { type AppSettings, type CommonAppOptions, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import type { LoginRequest } from './login-request.ts'
-import { type AppSettings, type CommonAppOptions, readAppSettings } from './settings.ts'
-import { type StartedLogin, startLogin } from './start-login.ts'
+import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
 
 export interface PublicOAuthAppOptions extends CommonAppOptions {
-  /** A public app has none: the secret belongs to `OAuthApp`, on your server. */
+  /** Not supported: a client secret belongs on a server, in an `OAuthApp`. */
   readonly clientSecret?: never
 }
 
-/** What the part without a secret hands to the part with it, which finishes the login with `app.exchangeCode`. */
+/** The result of a checked callback. Send it to your server, where `OAuthApp.exchangeCode` finishes the login. */
 export interface AuthorizationCodeGrant {
-  /** The one-time code of the callback. */
+  /** The one-time authorization code of the callback. */
   readonly code: string
-  /** The verifier of this login (RFC 7636). */
+  /** The code verifier of the login (RFC 7636). */
   readonly codeVerifier: string
-  /** The redirect URI of this login. The server compares it with its own. */
+  /** The redirect URI of the login. The server checks that it matches the `OAuthApp`. */
   readonly redirectUri: string
-  /** The scopes that were asked for, separated by spaces. Serves `missingScopes` of the token only. */
+  /** The requested scopes, separated by spaces. Only used for `missingScopes` of the token. */
   readonly scope?: string | undefined
 }
 
 /**
- * An app without its client secret, for where users can read the code: pages, browser extensions, native apps (a public
- * client in RFC 6749, section 2.1). It starts a login and reads the callback; the code exchange needs the secret and is
- * made by your server, with `OAuthApp` and `exchangeCode`.
+ * An OAuth app without a client secret, for code that users can read: pages, browser extensions, native apps (a public
+ * client in RFC 6749, section 2.1). It starts a login and checks the callback. Your server then exchanges the code, with
+ * `OAuthApp.exchangeCode`.
  *
- * @throws InvalidArgumentError when an option cannot be used
+ * @throws InvalidArgumentError when an option is invalid
  */
 export class PublicOAuthApp {
   readonly #settings: AppSettings
 
-  /** The service's address. */
+  /** The service's URL. */
   readonly baseUrl: string
-  /** The identifier of the registered app. */
+  /** The client id of the registered app. */
   readonly clientId: string
-  /** Where the browser returns after consent. */
+  /** The URL that the browser returns to after consent. */
   readonly redirectUri: string
 
   constructor(options: PublicOAuthAppOptions) {
@@ -45,8 +44,8 @@ export class PublicOAuthApp {
     if (options.clientSecret !== undefined) {
       throw new InvalidArgumentError(
         'clientSecret',
-        'A `PublicOAuthApp` takes no client secret.',
-        'On a server use `OAuthApp`; in a browser leave the secret out.',
+        'A `PublicOAuthApp` does not accept a client secret.',
+        'Use `OAuthApp` on a server. In a browser, leave the secret out.',
       )
     }
     this.#settings = readAppSettings(options)
@@ -56,19 +55,19 @@ export class PublicOAuthApp {
   }
 
   /**
-   * Begins a login: state, code verifier and code challenge (S256) are made anew each time.
+   * Starts a login with a new state, code verifier and code challenge (S256).
    *
-   * @throws InvalidArgumentError when scope, actor or a parameter cannot be used
+   * @throws InvalidArgumentError when scope, actor or a parameter is invalid
    */
   startLogin(request: LoginRequest): Promise<StartedLogin> {
     return startLogin(this.#settings, request)
   }
 
   /**
-   * Checks the callback of a login and gives what your server needs to finish it. POST it there at once, over https:
-   * with it and the client secret the token is had.
+   * Checks the callback of a login and returns the grant that your server needs to finish it. POST the grant to your
+   * server immediately, over https: with it and the client secret, anyone could get the token.
    *
-   * @throws LoginError each reason that comes before the code exchange
+   * @throws LoginError when the callback or the transaction is invalid, or the service rejects the login; see `reason`
    */
   readCallback(callback: LoginCallback, transaction: LoginTransaction): AuthorizationCodeGrant {
     const { code, codeVerifier } = checkCallback(this.#settings, callback, transaction)

@@ -1,20 +1,22 @@
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
+import { toHex } from '../bytes.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 
-/** One secret, or several for rotation: the first seals, every one opens. Each of at least 32 characters. */
+/** One secret, or several for rotation: the first seals, and each of them opens. At least 32 characters each. */
 export type SealSecret = string | readonly string[]
 
 /** Why a sealed text does not open. */
 export type SealFailure = 'malformed' | 'unknown-key' | 'tampered' | 'expired'
 
-/** What opening a sealed text came to. Text from outside is often bad, so that is no exception. */
+/** The result of opening a sealed text. A failure is returned, because untrusted text often does not open. */
 export type Opened =
-  | { readonly ok: true; readonly value: unknown }
+  /** `outdated` is whether another secret than the first sealed it. */
+  | { readonly ok: true; readonly value: unknown; readonly outdated: boolean }
   | { readonly ok: false; readonly failure: SealFailure }
 
-/** Seals values as text that nobody else can read or change, and opens them again. */
+/** Encrypts and authenticates values as text, and opens them again. */
 export interface Sealer {
-  /** Seals a JSON value. `expiresAt` is in ms since the epoch; without it the text opens for ever. */
+  /** Seals a JSON value. `expiresAt` is in milliseconds since the Unix epoch; without it the text never expires. */
   seal(value: unknown, expiresAt?: number): Promise<string>
   open(sealed: string): Promise<Opened>
 }
@@ -25,10 +27,10 @@ interface SealKey {
 }
 
 /**
- * A sealer for one purpose: JWE (RFC 7516) with `dir` and `A256GCM`. What was sealed for one purpose does not open for
- * another, as each has keys of its own, derived from the same secrets by HKDF with SHA-256 (RFC 5869).
+ * Creates a sealer for one purpose: JWE (RFC 7516) with `dir` and `A256GCM`. Text sealed for one purpose does not open for
+ * another: each purpose has separate keys, derived from the secrets by HKDF with SHA-256 (RFC 5869).
  *
- * @throws InvalidArgumentError when a secret is too short
+ * @throws InvalidArgumentError when a secret is shorter than 32 characters
  */
 export function createSealer(secret: SealSecret, purpose: string): Sealer {
   const secrets = checkSecrets(secret)
@@ -49,25 +51,26 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
     async open(sealed) {
       const id = keyIdOf(sealed)
       if (id === undefined) return { ok: false, failure: 'malformed' }
-      const known = (await keys()).find((candidate) => candidate.id === id)
+      const index = (await keys()).findIndex((candidate) => candidate.id === id)
+      const known = (await keys())[index]
       if (known === undefined) return { ok: false, failure: 'unknown-key' }
-      return decrypt(sealed, known.key)
+      return decrypt(sealed, known.key, index > 0)
     },
   }
 }
 
 function checkSecrets(secret: unknown): readonly string[] {
   const secrets: unknown[] = Array.isArray(secret) ? [...secret] : [secret]
-  const usable = (text: unknown): text is string => typeof text === 'string' && text.length >= 32
-  if (secrets.length > 0 && secrets.every(usable)) return secrets
+  const isLongEnough = (text: unknown): text is string => typeof text === 'string' && text.length >= 32
+  if (secrets.length > 0 && secrets.every(isLongEnough)) return secrets
   throw new InvalidArgumentError(
     'secret',
-    '`secret` is not a text of at least 32 characters, or a list of such.',
-    'Make one with `openssl rand -base64 32`, and keep it with your other secrets.',
+    '`secret` must be a string of at least 32 characters, or a list of such strings.',
+    'Generate one with `openssl rand -base64 32`, and store it with your other secrets.',
   )
 }
 
-/** The id is derived beside the key, not from it, so that it tells nothing of the key. */
+/** Derives a key and its id. The id is not derived from the key, so it reveals nothing about the key. */
 async function deriveKey(secret: string, purpose: string): Promise<SealKey> {
   const material = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), 'HKDF', false, [
     'deriveKey',
@@ -82,7 +85,7 @@ async function deriveKey(secret: string, purpose: string): Promise<SealKey> {
   const aes = { name: 'AES-GCM', length: 256 }
   const key = await crypto.subtle.deriveKey(parameters('key'), material, aes, false, ['encrypt', 'decrypt'])
   const id = new Uint8Array(await crypto.subtle.deriveBits(parameters('key id'), material, 64))
-  return { key, id: Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('') }
+  return { key, id: toHex(id) }
 }
 
 function keyIdOf(sealed: string): string | undefined {
@@ -94,7 +97,7 @@ function keyIdOf(sealed: string): string | undefined {
   }
 }
 
-async function decrypt(sealed: string, key: CryptoKey): Promise<Opened> {
+async function decrypt(sealed: string, key: CryptoKey, outdated: boolean): Promise<Opened> {
   try {
     const { plaintext } = await compactDecrypt(sealed, key, {
       keyManagementAlgorithms: ['dir'],
@@ -103,7 +106,7 @@ async function decrypt(sealed: string, key: CryptoKey): Promise<Opened> {
     })
     const { value, expiresAt } = JSON.parse(new TextDecoder().decode(plaintext)) as Record<string, unknown>
     if (typeof expiresAt === 'number' && Date.now() >= expiresAt) return { ok: false, failure: 'expired' }
-    return { ok: true, value }
+    return { ok: true, value, outdated }
   } catch {
     return { ok: false, failure: 'tampered' }
   }

@@ -1,19 +1,45 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
-import { checkLoginRequest, type LoginRequest } from './login-request.ts'
-import type { AppSettings } from './settings.ts'
+import type { Actor } from '../actor.ts'
+import { checkObject, checkOptions } from '../check-options.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import { parseScopes, type Scope } from '../scopes.ts'
+import type { AppSettings } from './app-options.ts'
 import { LoginTransaction } from './transaction.ts'
 
-/** A login that has begun. */
+/** What a login requests. */
+export interface LoginRequest {
+  /**
+   * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need, and
+   * `scopesToRequest` of an `InsufficientScopeError` those that a call was missing. A member's role can remove `:write`
+   * scopes (specification, section 5).
+   */
+  readonly scope: readonly (Scope | (string & {}))[] | string
+  /**
+   * The actor that the token acts as. If absent, the parameter is not sent and the service chooses (the reference,
+   * section 3.1, documents no default).
+   */
+  readonly actor?: Actor | undefined
+  /** Additional query parameters for the authorize URL. Must not contain parameters that the login sets. */
+  readonly parameters?: Readonly<Record<string, string>> | undefined
+}
+
+export const loginRequestNames = {
+  scope: true,
+  actor: true,
+  parameters: true,
+} as const satisfies Record<keyof LoginRequest, true>
+
+/** A login that has been started. */
 export interface StartedLogin {
-  /** Where to send the admin's browser. */
+  /** The URL of the consent screen. Send the admin's browser there. */
   readonly url: string
-  /** What finishes it. Keep it until the callback comes, bound to the browser that is sent away. */
+  /** Finishes the login. Keep it until the callback, bound to the browser that you redirect. */
   readonly transaction: LoginTransaction
 }
 
 /**
- * Makes state, code verifier and code challenge, and the address of the consent screen. The specification's parameters
- * (section 4) and `response_type=code`, which RFC 6749, section 4.1.1 requires.
+ * Creates state, code verifier and code challenge, and the URL of the consent screen. It has the specification's
+ * parameters (section 4) and `response_type=code`, which RFC 6749, section 4.1.1 requires.
  */
 export async function startLogin(settings: AppSettings, request: LoginRequest): Promise<StartedLogin> {
   const { scope, actor, parameters } = checkLoginRequest(request)
@@ -28,7 +54,7 @@ export async function startLogin(settings: AppSettings, request: LoginRequest): 
     ['code_challenge', await calculatePKCECodeChallenge(codeVerifier)],
     ['code_challenge_method', 'S256'],
     ...(actor === undefined ? [] : [['actor', actor]]),
-    ...parameters.map(([name, value]) => [name, value]),
+    ...parameters,
   ])
   const createdAt = Date.now()
   const transaction = new LoginTransaction({
@@ -43,4 +69,72 @@ export async function startLogin(settings: AppSettings, request: LoginRequest): 
     expiresAt: createdAt + settings.transactionLifetime,
   })
   return { url: `${settings.server.authorization_endpoint}?${query}`, transaction }
+}
+
+/** A validated login request. */
+interface CheckedLoginRequest {
+  readonly scope: string
+  readonly actor: Actor | undefined
+  readonly parameters: [name: string, value: string][]
+}
+
+/** @throws InvalidArgumentError when scope, actor or a parameter is invalid */
+export function checkLoginRequest(request: LoginRequest): CheckedLoginRequest {
+  checkOptions('request', request, loginRequestNames, 'a login')
+  return {
+    scope: checkScope(request.scope),
+    actor: checkActor(request.actor),
+    parameters: checkParameters(request.parameters),
+  }
+}
+
+/** Checks scopes against RFC 6749, section 3.3, except for the comma, which the service treats as a separator. */
+function checkScope(scope: unknown): string {
+  const list: unknown[] = typeof scope === 'string' ? parseScopes(scope) : Array.isArray(scope) ? scope : []
+  if (list.length === 0 || !list.every((name) => typeof name === 'string' && /^[!#-+\--[\]-~]+$/.test(name))) {
+    throw new InvalidArgumentError(
+      'scope',
+      '`scope` must be a list of scope names.',
+      "Pass at least one, for example ['conversations:read', 'messages:write'], or a string separated by spaces.",
+    )
+  }
+  return [...new Set(list)].join(' ')
+}
+
+function checkActor(actor: unknown): Actor | undefined {
+  if (actor === undefined || actor === 'app' || actor === 'self') return actor
+  throw new InvalidArgumentError('actor', '`actor` must be "app" or "self".', 'Pass one of them, or leave it out.')
+}
+
+/** The parameters that the login sets, and those that would change the form or the target of the response (RFC 9101). */
+const reservedParameters: readonly string[] = [
+  'response_type',
+  'response_mode',
+  'client_id',
+  'client_secret',
+  'redirect_uri',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'actor',
+  'request',
+  'request_uri',
+]
+
+function checkParameters(parameters: unknown = {}): [string, string][] {
+  checkObject('parameters', parameters, "Pass names and values, for example { prompt: 'consent' }.")
+  return Object.entries(parameters).map(([name, value]) => {
+    if (reservedParameters.includes(name)) {
+      throw new InvalidArgumentError(
+        'parameters',
+        `\`parameters\` must not contain "${name}", which is reserved for the login.`,
+        'Leave it out. Pass scope and actor as `scope` and `actor`.',
+      )
+    }
+    if (typeof value !== 'string') {
+      throw new InvalidArgumentError('parameters', `The parameter "${name}" must be a string.`, 'Pass it as a string.')
+    }
+    return [name, value]
+  })
 }

@@ -1,14 +1,54 @@
-import { allowInsecureRequests, authorizationCodeGrantRequest, customFetch } from 'oauth4webapi'
-import { LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
-import { safeCause } from '../errors/redact.ts'
+import {
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  type ClientAuth,
+  ClientSecretPost,
+  customFetch,
+} from 'oauth4webapi'
+import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
+import { isError, safeCause } from '../errors/redact.ts'
 import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
 import { isConnectError, isPlatformFetch } from '../http/connect-error.ts'
 import { discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
-import type { ClientCredentials } from './client-authentication.ts'
-import type { AppSettings } from './settings.ts'
+import type { AppSettings } from './app-options.ts'
+import { type TokenResponse, unusableResponse } from './token-response.ts'
+import { formEncode } from './untrusted-text.ts'
 
-/** What the code exchange needs beside the app's settings. */
+/** How the app authenticates to the token endpoint (RFC 6749, section 2.3.1). */
+export type ClientAuthentication = 'client_secret_post' | 'client_secret_basic'
+
+/** The client authentication, and every form of the secret that it sends. */
+interface ClientCredentials {
+  readonly authenticate: ClientAuth
+  readonly secrets: readonly string[]
+}
+
+export function clientCredentials(
+  method: ClientAuthentication,
+  clientId: string,
+  clientSecret: string,
+): ClientCredentials {
+  if (method === 'client_secret_post') {
+    return { authenticate: ClientSecretPost(clientSecret), secrets: [clientSecret] }
+  }
+  if (method === 'client_secret_basic') {
+    // Form-encoded as RFC 6749 requires. oauth4webapi also encodes `_` and `-`, and a service that does not decode them
+    // would see a different client id.
+    const credentials = btoa(`${formEncode(clientId)}:${formEncode(clientSecret)}`)
+    return {
+      authenticate: (_server, _client, _body, headers) => headers.set('authorization', `Basic ${credentials}`),
+      secrets: [clientSecret, credentials],
+    }
+  }
+  throw new InvalidArgumentError(
+    'clientAuthentication',
+    '`clientAuthentication` must be a supported method.',
+    'Pass "client_secret_post" (the default) or "client_secret_basic".',
+  )
+}
+
+/** What the code exchange needs in addition to the app's settings. */
 export interface ExchangeSettings extends AppSettings {
   readonly credentials: ClientCredentials
   readonly fetch: WebFetch | undefined
@@ -23,25 +63,20 @@ export interface CodeGrant {
   readonly secrets: readonly string[]
 }
 
-/** The token endpoint's answer, read to its end. */
-export interface TokenAnswer {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
-}
-
-/** The id of the exchange on the errors of a request. */
+/** The operation id in the errors of the exchange. */
 const operation = 'oauth.token'
 
-/** The longest answer that is read, in bytes. A token answer has a few hundred. */
-const longestBody = 1_048_576
+/** The maximum size of a response, in bytes. A token response has a few hundred. */
+const maxBodySize = 1_048_576
 
-/** Sends the code exchange, once, and reads the answer: a code is good for one try only (RFC 6749, section 4.1.2). */
+const startAgain = 'The authorization code may have been used: start the login again.'
+
+/** Sends the code exchange and reads the response. Never retried, as a code works only once (RFC 6749, section 4.1.2). */
 export async function requestToken(
   settings: ExchangeSettings,
   grant: CodeGrant,
   signal: AbortSignal | undefined,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   signal?.throwIfAborted()
   const clock = new CallClock(signal, settings.timeout)
   const startedAt = Date.now()
@@ -50,25 +85,27 @@ export async function requestToken(
     const response = await untilAborted(send(settings, grant, clock.signal), clock.signal)
     if (isRedirect(response)) {
       discardBody(response)
-      throw unusable(response.status, 'it redirects, and the code exchange carries the client secret')
+      throw unusableResponse(response.status, 'it is a redirect, and the code exchange carries the client secret')
     }
-    const text = await readText(response, longestBody, clock.signal).catch((error: unknown) => {
-      throw error instanceof UnusableResponse ? unusable(response.status, error.message) : error
+    const text = await readText(response, maxBodySize, clock.signal).catch((error: unknown) => {
+      throw error instanceof UnusableResponse ? unusableResponse(response.status, error.message) : error
     })
     return { status: response.status, headers: response.headers, text }
   } catch (error) {
     if (error instanceof LoginError) throw error
-    const attempts = [{ startedAt, duration: performance.now() - start, error: nameOf(error) }]
-    if (!clock.signal.aborted) throw broken(settings, error, grant.secrets, attempts)
+    const attempts = [
+      { startedAt, duration: performance.now() - start, error: isError(error) ? error.name : typeof error },
+    ]
+    if (!clock.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
     const reason: unknown = clock.signal.reason
     if (!(reason instanceof TimeLimit)) throw reason
-    throw new TimeoutError(`The token endpoint did not answer within ${reason.timeout} ms.`, {
+    throw new TimeoutError(`The token endpoint did not respond within ${reason.timeout} ms.`, {
       operation,
       outcome: 'unknown',
       attempts,
       limit: 'attempt',
       timeout: reason.timeout,
-      hint: 'The code may be spent: start the login again.',
+      hint: startAgain,
     })
   } finally {
     clock.stop()
@@ -102,21 +139,13 @@ async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortS
   )
 }
 
-function unusable(status: number, problem: string): LoginError {
-  return new LoginError(`The response of the token endpoint cannot be used: ${problem}.`, {
-    reason: 'exchange_failed',
-    status,
-    hint: 'Check `baseUrl`: it must be the address of the service itself. Then start the login again.',
-  })
-}
-
-function broken(
+function networkError(
   { fetch, server }: ExchangeSettings,
   error: unknown,
   secrets: readonly string[],
   attempts: NetworkError['attempts'],
 ): NetworkError {
-  // A function of the caller's may have sent the code before it failed: only the platform's own errors prove anything.
+  // A custom fetch may have sent the code before it failed: only the platform's errors prove that nothing was sent.
   const notSent = isPlatformFetch(fetch ?? globalThis.fetch) && isConnectError(error, server.token_endpoint)
   const outcome: Outcome = notSent ? 'not-sent' : 'unknown'
   return new NetworkError('The connection to the token endpoint failed.', {
@@ -124,13 +153,6 @@ function broken(
     outcome,
     attempts,
     cause: safeCause(error, secrets),
-    hint:
-      outcome === 'not-sent'
-        ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.'
-        : 'The code may be spent: start the login again.',
+    hint: notSent ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.' : startAgain,
   })
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
 }

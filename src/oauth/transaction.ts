@@ -2,16 +2,14 @@ import type { Actor } from '../actor.ts'
 import { LoginError } from '../errors/index.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
 
-/** What only the login itself may see. */
+/** The secrets of a transaction. */
 interface TransactionSecrets {
   readonly state: string
   readonly codeVerifier: string
 }
 
-/** A transaction as it is written down. */
-export interface TransactionRecord {
-  readonly state: string
-  readonly codeVerifier: string
+/** A transaction as plain data, including its secrets. */
+export interface TransactionRecord extends TransactionSecrets {
   readonly baseUrl: string
   readonly clientId: string
   readonly redirectUri: string
@@ -21,44 +19,44 @@ export interface TransactionRecord {
   readonly expiresAt: number
 }
 
-/** Beside the object, not in it: so no way of printing, copying or serialising a transaction reaches them. */
+/** Kept outside the object, so that printing, copying or serializing a transaction cannot reveal them. */
 const secrets = /* @__PURE__ */ new WeakMap<LoginTransaction, TransactionSecrets>()
 
 /**
- * The states that a callback has used, with the time they expire, so that a second copy of a transaction (a cookie that
- * came back, a page that was reloaded) is refused as well, as long as the process lives.
+ * The states that a callback has used, with their expiry. While the process runs, they also reject a second copy of a
+ * transaction (a replayed cookie, a reloaded page).
  */
 const usedStates = /* @__PURE__ */ new Map<string, number>()
 
-/** How many used states are remembered. Past it the oldest is forgotten; the service still accepts a code only once. */
-const mostUsedStates = 10_000
+/** The maximum number of used states kept. Above it the oldest is dropped; the service still accepts a code only once. */
+const maxUsedStates = 10_000
 
 /**
- * One login on its way, from `startLogin` to the callback. It owns the state and the code verifier, and shows neither:
- * not printed, inspected, cloned or as JSON. It serves one callback, and expires.
+ * A login in progress, from `startLogin` to the callback. It holds the state and the code verifier, and reveals neither
+ * when printed, inspected, cloned or serialized. It can be used for one callback, and expires.
  *
- * Keep it until the callback comes: in a browser with `serializeTransaction`, on a server with `sealTransaction`, or let
+ * Keep it until the callback: with `serializeTransaction` in a browser, with `sealTransaction` on a server, or let
  * `createLoginHandlers` do it.
  */
 export class LoginTransaction {
-  /** The service's address. */
+  /** The service's URL. */
   readonly baseUrl: string
-  /** The app that started it. */
+  /** The client id of the app that started the login. */
   readonly clientId: string
-  /** Where the callback is to come. */
+  /** The URL that the callback must have. */
   readonly redirectUri: string
-  /** The scopes asked for, separated by spaces. */
+  /** The requested scopes, separated by spaces. */
   readonly scope: string
-  /** The scopes asked for, as a list. */
+  /** The requested scopes, as a list. */
   readonly scopes: readonly Scope[]
-  /** The actor asked for, if one was. */
+  /** The requested actor, if any. */
   readonly actor: Actor | undefined
-  /** When the login started, in ms since the epoch. */
+  /** Start time, in milliseconds since the Unix epoch. */
   readonly createdAt: number
-  /** When it ends, in ms since the epoch. */
+  /** Expiry, in milliseconds since the Unix epoch. */
   readonly expiresAt: number
 
-  /** Only `startLogin`, `parseTransaction` and `openTransaction` make one. */
+  /** Only `startLogin`, `parseTransaction` and `openTransaction` create transactions. */
   declare private readonly opaque: never
 
   constructor(record: TransactionRecord) {
@@ -74,17 +72,21 @@ export class LoginTransaction {
   }
 }
 
-/** The secrets of a transaction that can still be used. Throws `LoginError` when it cannot. */
+/**
+ * Returns the secrets of a transaction that can still be used.
+ *
+ * @throws LoginError `transaction_invalid`, `transaction_used`, `transaction_expired`
+ */
 export function openSecrets(transaction: LoginTransaction): TransactionSecrets {
   const held = secrets.get(transaction)
   if (held === undefined) {
-    throw new LoginError('This is not a login transaction.', {
+    throw new LoginError('The value is not a login transaction.', {
       reason: 'transaction_invalid',
-      hint: 'Keep it with `serializeTransaction` or `sealTransaction`; a JSON copy lacks what the login needs.',
+      hint: 'Store transactions with `serializeTransaction` or `sealTransaction`; a JSON copy lacks the secrets.',
     })
   }
   if (usedStates.has(held.state)) {
-    throw new LoginError('The login transaction has been used by an earlier callback.', {
+    throw new LoginError('The login transaction has already been used by an earlier callback.', {
       reason: 'transaction_used',
       hint: 'Start the login again.',
     })
@@ -93,26 +95,26 @@ export function openSecrets(transaction: LoginTransaction): TransactionSecrets {
   return held
 }
 
-/** Ends a transaction, and each copy of it in this process. */
+/** Marks a transaction, and every copy of it in this process, as used. */
 export function markUsed(transaction: LoginTransaction): void {
   const { state } = openSecrets(transaction)
   for (const [oldest, expiresAt] of usedStates) {
-    if (Date.now() < expiresAt && usedStates.size < mostUsedStates) break
+    if (Date.now() < expiresAt && usedStates.size < maxUsedStates) break
     usedStates.delete(oldest)
   }
   usedStates.set(state, transaction.expiresAt)
 }
 
-/** The transaction as plain data, secrets included. */
-export function toRecord(transaction: LoginTransaction): TransactionRecord {
+/** Returns the transaction as plain data, including its secrets. */
+export function toTransactionRecord(transaction: LoginTransaction): TransactionRecord {
   const { state, codeVerifier } = openSecrets(transaction)
   const { scopes: _scopes, ...readable } = transaction
   return { ...readable, state, codeVerifier }
 }
 
 export function expiredTransaction(): LoginError {
-  return new LoginError('The login took longer than it may.', {
+  return new LoginError('The login has expired.', {
     reason: 'transaction_expired',
-    hint: 'Start the login again; `transactionLifetime` says how long one may take.',
+    hint: 'Start the login again. `transactionLifetime` sets how long a login may take.',
   })
 }

@@ -17,7 +17,7 @@ const identity = fc.oneof(
 )
 
 describe('a connection key', () => {
-  test('matches its own ids and no others, so no two connections share one', async () => {
+  test('matches its ids and no others', async () => {
     await fc.assert(
       fc.asyncProperty(identity, identity, async (one, other) => {
         const key = await connectionKey(one)
@@ -30,7 +30,7 @@ describe('a connection key', () => {
     )
   })
 
-  test('is in every storage what it was, also in one that ignores upper and lower case', async () => {
+  test('is not changed by any storage, including case-insensitive ones', async () => {
     await fc.assert(
       fc.asyncProperty(identity, async (one) => {
         const key = await connectionKey(one)
@@ -43,7 +43,7 @@ describe('a connection key', () => {
     )
   })
 
-  test('stays short enough for a file name however long its ids are, and tells them apart', async () => {
+  test('fits in a file name and stays unique for long ids', async () => {
     const long = (end: string) => `${'Ü'.repeat(5000)}${end}`
     const one = { actor: 'self', application: long('a'), organization: long('o'), user: long('u') } as const
     const key = await connectionKey(one)
@@ -53,16 +53,16 @@ describe('a connection key', () => {
     expect(await keyMatches(key, { user: long('u') })).toBe(true)
     expect(await keyMatches(key, { user: long('v') })).toBe(false)
     expect(isConnectionKey(`app.a.${'b'.repeat(300)}`)).toBe(false)
-    // The longest id that is not shortened.
+    // The longest id that is not replaced by its digest.
     expect(await connectionKey({ actor: 'app', application: 'a', organization: 'o'.repeat(80) })).toContain('ooo')
   })
 
-  test('reads well for ids as services make them', async () => {
+  test('keeps typical ids readable', async () => {
     const identity = { actor: 'self', application: 'desk', organization: '7f3e-11', user: 'usr_9' } as const
     expect(await connectionKey(identity)).toBe('self.desk.7f3e-11.usr=5f9')
   })
 })
 
-test('what is kept by name is not encoded', () => {
+test('does not encode the characters to keep', () => {
   expect(encode('https.api.example:8443/base', '.')).toBe('https.api.example=3a8443=2fbase')
 })

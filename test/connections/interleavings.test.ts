@@ -16,7 +16,7 @@ const connection: Connection = {
 }
 const { key } = connection
 
-/** What one process does with the storage, without the service: `/me` has been asked, and the 401 has come. */
+/** The storage operations of one process, after the responses of the service have arrived. */
 function process(storage: ConnectionStorage) {
   const revoked: string[] = []
   const settings = readStoreSettings({
@@ -34,12 +34,12 @@ function process(storage: ConnectionStorage) {
     read: async () => (await live.read(key))?.accessToken,
     refused: (accessToken: string) => live.tokenSource(key).onInvalidToken?.(accessToken),
     remove: () => settings.entries.removeAll(key),
-    /** Writes the current entry anew with what it holds. */
+    /** Rewrites the current entry with the same record. */
     touch: async () => {
       const found = await live.read(key)
       if (found !== undefined) await live.change(key, found, (record) => record)
     },
-    /** A login whose time is now and whose steps come later. */
+    /** A login that starts now and whose storage operations come later. */
     begin: (accessToken: string) => {
       const save = { startedAt: loginTime(), tried: [], isRetry: false }
       return async () => settings.entries.write(key, await settings.format.write({ connection, accessToken }), save)
@@ -52,7 +52,7 @@ function process(storage: ConnectionStorage) {
   }
 }
 
-/** A storage that does something before each call. */
+/** A storage that calls a function before each operation. */
 function mapCalls(storage: ConnectionStorage, before: () => void): ConnectionStorage {
   const pass = <Value>(operate: () => Value): Value => {
     before()
@@ -70,14 +70,14 @@ async function oldIsConnected(storage: SteppedStorage) {
   await process(storage.as('before')).save('old', 1)
 }
 
-/** Which tokens the storage holds, and which of them is the connection's. */
+/** Returns the tokens in the storage, and the token of the connection. */
 async function endOf({ items }: SteppedStorage) {
   const kept = [...items.values()].flatMap((value) => /"accessToken":"(\w+)"/.exec(value)?.[1] ?? []).sort()
   return { kept, connected: await process(mapStorage(items)).read() }
 }
 
-describe('in every order of their steps', () => {
-  test('of two logins at once, one is connected, and the old token is gone', async () => {
+describe('in every order of storage operations', () => {
+  test('connects one of two concurrent logins, and removes the old token', async () => {
     const leftBehind = new Set<number>()
     const orders = await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
@@ -95,11 +95,11 @@ describe('in every order of their steps', () => {
       }
     })
     expect(orders).toBeGreaterThan(700)
-    // The price of having no compare-and-swap: in some orders the token that lost stays as an entry that nothing names.
+    // Without compare-and-swap, some orders leave the token of the other login in an unused entry.
     expect([...leftBehind].sort()).toEqual([0, 1])
   })
 
-  test('a new login and the same token saved once more leave one of them connected', async () => {
+  test('connects a new login or the old token saved again', async () => {
     await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
       return {
@@ -112,7 +112,7 @@ describe('in every order of their steps', () => {
     })
   })
 
-  test('a login survives the late 401 of the token before it', async () => {
+  test('keeps a login when the previous token gets a late 401', async () => {
     const orders = await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
       const one = process(storage.as('one'))
@@ -131,7 +131,7 @@ describe('in every order of their steps', () => {
     expect(orders).toBeGreaterThan(1000)
   })
 
-  test('a login survives the late 401 of the token before it, in two processes at once', async () => {
+  test('keeps a login when the previous token gets a late 401 in two processes', async () => {
     const reactions = new Set<number>()
     await someInterleavings(10_000, async (storage) => {
       await oldIsConnected(storage)
@@ -150,11 +150,11 @@ describe('in every order of their steps', () => {
         },
       }
     })
-    // None where the login was first, one each where both processes heard of it before either had removed the entry.
+    // None if the login was first; one each if both processes noticed the revocation before either removed the entry.
     expect([...reactions].sort()).toEqual([0, 1, 2])
   })
 
-  test('the later of two logins, one after the other, survives the late 401 of the token before them', async () => {
+  test('keeps the later of two logins when the previous token gets a late 401', async () => {
     await someInterleavings(10_000, async (storage) => {
       await oldIsConnected(storage)
       const login = process(storage.as('login'))
@@ -172,7 +172,7 @@ describe('in every order of their steps', () => {
   })
 
   test.each(Array.from({ length: 12 }, (_, index) => index))(
-    'a login survives a removal that ends for good after %i steps',
+    'keeps a login when a removal is interrupted after %i steps',
     async (steps) => {
       await everyInterleaving(async (storage) => {
         await oldIsConnected(storage)
@@ -194,7 +194,7 @@ describe('in every order of their steps', () => {
     },
   )
 
-  test('a revocation that nobody interrupts leaves nothing behind, in two processes at once', async () => {
+  test('removes every key after a revocation in two processes', async () => {
     await someInterleavings(3000, async (storage) => {
       await oldIsConnected(storage)
       return {
@@ -207,7 +207,7 @@ describe('in every order of their steps', () => {
     })
   })
 
-  test('a retried save gives way to a login that came after its first try', async () => {
+  test('keeps a login that is newer than a retried save', async () => {
     const orders = await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
       const retry = process(storage.as('retry')).retryOf('failed')
@@ -217,7 +217,7 @@ describe('in every order of their steps', () => {
     expect(orders).toBeGreaterThan(100)
   })
 
-  test('a change of an entry neither replaces a login nor brings its own token back', async () => {
+  test('neither replaces a login nor restores the old token when an entry is changed', async () => {
     await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
       const change = process(storage.as('change'))
@@ -235,7 +235,7 @@ describe('in every order of their steps', () => {
     })
   })
 
-  test('a change of an entry during a removal leaves the connection removed', async () => {
+  test('removes the connection when an entry is changed during the removal', async () => {
     await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
       return {
@@ -248,7 +248,7 @@ describe('in every order of their steps', () => {
     })
   })
 
-  test('two logins, one after the other, during a removal end with the later one wholly connected or removed', async () => {
+  test('connects or removes the later of two logins during a removal', async () => {
     const ends = new Set<string>()
     await someInterleavings(10_000, async (storage) => {
       await oldIsConnected(storage)
@@ -266,7 +266,7 @@ describe('in every order of their steps', () => {
           if (connected === undefined) expect(kept).toEqual([])
           else expect(kept).toContain('two')
           ends.add(String(connected))
-          // What the removal and the logins left of each other, the next removal clears.
+          // The next removal clears the remains of the removal and the logins.
           await login.remove()
           expect(storage.items.size).toBe(0)
         },
@@ -275,7 +275,7 @@ describe('in every order of their steps', () => {
     expect([...ends].sort()).toEqual(['two', 'undefined'])
   })
 
-  test('two logins that come and go after a removal has listed the entries survive it', async () => {
+  test('keeps two logins after a removal has listed the entries', async () => {
     const storage = mapStorage()
     await process(storage).save('old', 1)
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -297,7 +297,7 @@ describe('in every order of their steps', () => {
     expect(await process(storage).read()).toBe('two')
   })
 
-  test('however many calls of one process fail, its reaction comes once', async () => {
+  test('calls onRevoked once, however many calls of a process fail', async () => {
     await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
       const { refused, revoked } = process(storage.as('process'))
@@ -315,7 +315,7 @@ describe('in every order of their steps', () => {
     })
   })
 
-  test('a removal and a login end wholly removed or wholly connected', async () => {
+  test('ends a removal and a login either removed or connected', async () => {
     const ends = new Set<string>()
     await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
@@ -334,7 +334,7 @@ describe('in every order of their steps', () => {
     expect([...ends].sort()).toEqual(['new', 'undefined'])
   })
 
-  test('who reads during two logins always finds a token', async () => {
+  test('always finds a token when reading during two logins', async () => {
     await everyInterleaving(async (storage) => {
       await oldIsConnected(storage)
       let found: string | undefined
@@ -355,14 +355,14 @@ describe('in every order of their steps', () => {
 })
 
 test.each<[string, (names: string[]) => string[]]>([
-  ['as they were written', (names) => names],
-  ['the other way round', (names) => names.toReversed()],
-])('without a pointer the newest entry counts, though the storage lists them %s', async (_title, order) => {
+  ['in the order of writing', (names) => names],
+  ['in reverse order', (names) => names.toReversed()],
+])('reads the newest entry without a pointer, if the storage lists them %s', async (_title, order) => {
   const storage = mapStorage()
   await process(storage).save('one', 1)
   const [one] = [...storage.items].filter(([name]) => !name.endsWith(':current'))
   await process(storage).save('two', 2)
-  // A removal has died, and the entry of the first login was left behind.
+  // An interrupted removal has left the entry of the first login.
   const [pointer = ''] = [...storage.items.keys()].filter((name) => name.endsWith(':current'))
   storage.items.delete(pointer)
   storage.items.set(pointer.replace(/current$/, 'removing'), '1')
@@ -371,8 +371,8 @@ test.each<[string, (names: string[]) => string[]]>([
   expect(await listing.read()).toBe('two')
 })
 
-describe('a save that ends half-way', () => {
-  /** Runs one save whose storage fails, or whose process dies, at one step. */
+describe('an interrupted save', () => {
+  /** Runs one save whose storage fails, or whose process ends, at one step. */
   async function stoppedAt(step: number, how: 'fails' | 'dies') {
     const storage = mapStorage()
     await process(storage).save('old', 1)
@@ -396,41 +396,35 @@ describe('a save that ends half-way', () => {
         () => 'saved',
         (error: unknown) => error,
       ),
-      new Promise((resolve) => setImmediate(() => resolve('never heard of'))),
+      new Promise((resolve) => setImmediate(() => resolve('never settled'))),
     ])
     return { storage, outcome, steps }
   }
 
   const steps = Array.from({ length: 5 }, (_, index) => index + 1)
 
-  test.each(steps)(
-    'because the process dies at step %i leaves a connection, and the next login tidies up',
-    async (step) => {
-      const { storage, outcome } = await stoppedAt(step, 'dies')
-      expect(outcome).toBe('never heard of')
-      expect(await process(storage).read()).toBe(step <= 3 ? 'old' : 'new')
-      await process(storage).save('newer')
-      expect(await process(storage).read()).toBe('newer')
-      await process(storage).remove()
-      expect(storage.items.size).toBe(0)
-    },
-  )
+  test.each(steps)('leaves a connection if the process ends at step %i, and the next login cleans up', async (step) => {
+    const { storage, outcome } = await stoppedAt(step, 'dies')
+    expect(outcome).toBe('never settled')
+    expect(await process(storage).read()).toBe(step <= 3 ? 'old' : 'new')
+    await process(storage).save('newer')
+    expect(await process(storage).read()).toBe('newer')
+    await process(storage).remove()
+    expect(storage.items.size).toBe(0)
+  })
 
-  test.each(steps)(
-    'because the storage fails at step %i leaves the old connection, or is saved all the same',
-    async (step) => {
-      const { storage, outcome } = await stoppedAt(step, 'fails')
-      if (step <= 3) expect(outcome).toBeInstanceOf(ConnectionStoreError)
-      else expect(outcome).toBe('saved')
-      expect(await process(storage).read()).toBe(step <= 3 ? 'old' : 'new')
-    },
-  )
+  test.each(steps)('leaves the old connection or completes if the storage fails at step %i', async (step) => {
+    const { storage, outcome } = await stoppedAt(step, 'fails')
+    if (step <= 3) expect(outcome).toBeInstanceOf(ConnectionStoreError)
+    else expect(outcome).toBe('saved')
+    expect(await process(storage).read()).toBe(step <= 3 ? 'old' : 'new')
+  })
 
-  test('has no further step', async () => {
+  test('has exactly five steps', async () => {
     expect(await stoppedAt(6, 'dies')).toMatchObject({ outcome: 'saved', steps: 5 })
   })
 
-  test('after its pointer was written is tidied up by the next login', async () => {
+  test('after writing its pointer is cleaned up by the next login', async () => {
     const { storage } = await stoppedAt(4, 'dies')
     expect(storage.items.size).toBe(3)
     await process(storage).save('newer')

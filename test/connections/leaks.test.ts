@@ -5,9 +5,10 @@ import { AuthenticationError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
 import { ConnectionNotSavedError, type ConnectionStore, type ConnectionStoreOptions } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
-import { printed } from './helpers/printed.ts'
+import { rejection } from '../helpers/client.ts'
+import { printedForms } from '../helpers/printed-forms.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
-import { makeStore, rejection, secret, useSandbox } from './helpers/store.ts'
+import { makeStore, secret, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -15,7 +16,7 @@ beforeEach(async () => {
   sandbox = await newSandbox()
 })
 
-test.each([undefined, secret])('nothing that a store gives out shows a token or the secret (%s)', async (key) => {
+test.each([undefined, secret])('reveals neither a token nor the secret (%s)', async (key) => {
   const events: unknown[] = []
   const keep = (event: unknown) => void events.push(event)
   const accessToken = sandbox.issueToken({ actor: 'self' })
@@ -42,7 +43,7 @@ test.each([undefined, secret])('nothing that a store gives out shows a token or 
   values.push(store, workspace, events)
   expect(events.length).toBeGreaterThan(10)
   for (const value of values) {
-    const text = printed(value)
+    const text = printedForms(value).join('\n')
     expect(text).not.toContain(accessToken)
     expect(text).not.toContain(accessToken.slice(-12))
     expect(text).not.toContain(secret)
@@ -50,11 +51,11 @@ test.each([undefined, secret])('nothing that a store gives out shows a token or 
 })
 
 describe('a storage whose errors quote the token', () => {
-  // Neither is of the form of the service's tokens. The second has characters that JSON and URLs escape.
+  // Neither has the form of the service's tokens. The second has characters that JSON and URLs escape.
   const tokens = ['opaque-0123456789-credential', 'opaque"0123\\456%789/credential']
   const [application, organization] = [{ id: 'a' }, { id: 'o' }]
 
-  /** As Redis clients and SQL drivers do: with the command, its arguments, and errors of their own below. */
+  /** Like the errors of Redis clients and SQL drivers: with the command, its arguments and a cause. */
   function quoting(token: string): Error {
     const forms = `${token} ${JSON.stringify({ token })} ${encodeURIComponent(token)}`
     const cause = Object.assign(new Error(`below: ${forms}`), { code: token })
@@ -65,11 +66,11 @@ describe('a storage whose errors quote the token', () => {
     readonly store: ConnectionStore
     readonly key: string
     readonly token: string
-    /** Makes the service refuse the token. */
+    /** Makes the service reject the token. */
     readonly revoke: () => void
   }
 
-  /** Runs an operation once for each of its storage calls, which fails, and returns what it rejected with. */
+  /** Runs an operation once for each of its storage calls, which fails, and returns the errors. */
   async function failures(
     token: string,
     operate: (subject: Subject) => Promise<unknown>,
@@ -99,29 +100,29 @@ describe('a storage whose errors quote the token', () => {
         revoked = true
       }
       await operate({ store, key, token, revoke }).catch((error: unknown) => rejections.push(error))
-      // No call failed: each has had its turn.
+      // No call failed: every call has been tried.
       if (watch.calls.length < failing) return rejections
     }
   }
 
   function expectNoTrace(errors: readonly unknown[], token: string): void {
     for (const error of errors) {
-      const text = printed(error)
+      const text = printedForms(error).join('\n')
       expect(text).toContain('EIO')
       expect(text).not.toContain(token)
-      // The part that every form of the token has.
+      // The part that every form of the token contains.
       expect(text).not.toContain('opaque')
     }
   }
 
-  test.each(tokens)('leaves no trace of it when a save or its retry fails (%j)', async (token) => {
+  test.each(tokens)('does not reveal it when a save or its retry fails (%j)', async (token) => {
     const saves = await failures(token, ({ store }) => store.save(token))
-    // Reading the metadata takes two calls; then the entry, a look at the pointer, and the pointer are needed.
+    // Two calls read the metadata; then the entry is written, and the pointer read and written.
     expect(saves).toHaveLength(5)
     for (const error of saves) expect(error).toBeInstanceOf(ConnectionNotSavedError)
     expectNoTrace(saves, token)
 
-    // A save that has written its entry, and whose retry fails at each of its calls in turn.
+    // A save that has written its entry, and whose retry fails at each of its calls.
     for (let lasting = 1; lasting <= 8; lasting += 1) {
       const watch = watched(mapStorage())
       const fetch = async () => Response.json({ application, organization, actor: 'app' })
@@ -140,19 +141,19 @@ describe('a storage whose errors quote the token', () => {
     }
   })
 
-  test.each(tokens)('leaves no trace of it when a connection is changed or verified (%j)', async (token) => {
+  test.each(tokens)('does not reveal it when a connection is changed or verified (%j)', async (token) => {
     const changes = await failures(token, ({ store, key }) => store.setMetadata(key, { owner: 8 }))
-    // The first look, at pointer and entry, is made before the token is known.
+    // Pointer and entry are first read before the token is known.
     expectNoTrace(changes.slice(2), token)
     expect(changes).toHaveLength(4)
     const checks = await failures(token, ({ store, key }) => store.verify(key))
-    // The first look, and that of the client.
+    // The first read, and that of the client.
     expectNoTrace(checks.slice(4), token)
     expect(checks.length).toBeGreaterThan(6)
   })
 
   test.each([false, true])(
-    'leaves no trace of it when a refused token is removed (keepRevoked: %j)',
+    'does not reveal it when a revoked token is removed (keepRevoked: %j)',
     async (keepRevoked) => {
       for (const token of tokens) {
         const causes: unknown[] = []
@@ -172,28 +173,25 @@ describe('a storage whose errors quote the token', () => {
     },
   )
 
-  test.each(tokens)(
-    'leaves no trace of it in what the reaction to a refused token rejects with (%j)',
-    async (token) => {
-      const errors: unknown[] = []
-      for (let [failing, isReached] = [1, true]; isReached; failing += 1) {
-        const watch = watched(mapStorage())
-        const settings = readStoreSettings({ baseUrl: 'https://service.example', storage: watch.storage })
-        const connection = { key: 'app.a.o', actor: 'app', application, organization, connectedAt: 0 } as const
-        const value = await settings.format.write({ connection, accessToken: token })
-        await settings.entries.write(connection.key, value, { startedAt: 0, tried: [], isRetry: false })
-        const live = new LiveConnections(settings, async () => true)
-        watch.reset()
-        watch.before = ({ number }) => {
-          if (number === failing) throw quoting(token)
-        }
-        await Promise.resolve(live.tokenSource(connection.key).onInvalidToken?.(token)).catch((error) =>
-          errors.push(error),
-        )
-        isReached = watch.calls.length >= failing
+  test.each(tokens)('does not reveal it in the error of handling a revocation (%j)', async (token) => {
+    const errors: unknown[] = []
+    for (let [failing, isReached] = [1, true]; isReached; failing += 1) {
+      const watch = watched(mapStorage())
+      const settings = readStoreSettings({ baseUrl: 'https://service.example', storage: watch.storage })
+      const connection = { key: 'app.a.o', actor: 'app', application, organization, connectedAt: 0 } as const
+      const value = await settings.format.write({ connection, accessToken: token })
+      await settings.entries.write(connection.key, value, { startedAt: 0, tried: [], isRetry: false })
+      const live = new LiveConnections(settings, async () => true)
+      watch.reset()
+      watch.before = ({ number }) => {
+        if (number === failing) throw quoting(token)
       }
-      expect(errors.length).toBeGreaterThan(4)
-      expectNoTrace(errors, token)
-    },
-  )
+      await Promise.resolve(live.tokenSource(connection.key).onInvalidToken?.(token)).catch((error) =>
+        errors.push(error),
+      )
+      isReached = watch.calls.length >= failing
+    }
+    expect(errors.length).toBeGreaterThan(4)
+    expectNoTrace(errors, token)
+  })
 })

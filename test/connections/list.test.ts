@@ -12,7 +12,7 @@ import { itemsOfMany } from './helpers/many-connections.ts'
 import { findRedis, startRedis } from './helpers/redis-server.ts'
 import { mapStorage, redisStorage, watched } from './helpers/storages.ts'
 import { storeError } from './helpers/store.ts'
-import { unhandledDuring, watchersThatFail } from './helpers/unhandled.ts'
+import { failingCallbacks, unhandledDuring } from './helpers/unhandled.ts'
 
 const baseUrl = 'https://service.example'
 
@@ -27,21 +27,21 @@ async function storeOf(count: number) {
   return { watch, store: new ConnectionStore({ baseUrl, storage: watch.storage }) }
 }
 
-describe('listing', () => {
-  test('gives the connections oldest first, whatever order the storage has', async () => {
+describe('list', () => {
+  test('returns the connections oldest first, in any order of the storage', async () => {
     const { store } = await storeOf(50)
     const times = (await store.list()).connections.map(({ connectedAt }) => connectedAt)
     expect(times).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
   })
 
-  test('iterates what awaiting gives, with a filter too', async () => {
+  test('iterates the same connections as awaiting, with and without a filter', async () => {
     const { store } = await storeOf(50)
     const keys = (connections: readonly { key: string }[]) => connections.map(({ key }) => key).sort()
     expect(keys(await collect(store.list()))).toEqual(keys((await store.list()).connections))
     expect(keys(await collect(store.list({ organization: 'o7' })))).toEqual(['app.a.o7'])
   })
 
-  test('reads nothing before it is awaited or iterated, and stops reading when the loop is left', async () => {
+  test('reads nothing until it is awaited or iterated, and stops when the loop ends', async () => {
     const { store, watch } = await storeOf(200)
     const listing = store.list()
     expect(watch.calls).toEqual([])
@@ -51,7 +51,7 @@ describe('listing', () => {
     expect(watch.count('getKeys')).toBe(2)
   })
 
-  test('never reads more than 16 connections at a time, and takes the names of keys bit by bit', async () => {
+  test('reads at most 16 connections at a time, and does not collect the keys', async () => {
     const items = mapStorage(new Map(await itemsOfMany(300)))
     let [reading, most, named, mostAhead, read] = [0, 0, 0, 0, 0]
     const store = new ConnectionStore({
@@ -80,7 +80,7 @@ describe('listing', () => {
     expect(mostAhead).toBeLessThanOrEqual(2 * 17)
   })
 
-  test('reports what cannot be read to onUnreadable, and iterates the rest', async () => {
+  test('reports unreadable entries to onUnreadable, and iterates the rest', async () => {
     const { store, watch } = await storeOf(3)
     await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
     const reported: ConnectionStoreError[] = []
@@ -90,7 +90,7 @@ describe('listing', () => {
     expect((await store.list()).unreadable).toHaveLength(1)
   })
 
-  test.each(watchersThatFail)('goes on though onUnreadable %s', async (_title, onUnreadable) => {
+  test.each(failingCallbacks)('continues if onUnreadable %s', async (_title, onUnreadable) => {
     const { store, watch } = await storeOf(3)
     await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
     const unhandled = await unhandledDuring(async () => {
@@ -101,7 +101,7 @@ describe('listing', () => {
     expect(unhandled).toEqual([])
   })
 
-  test('names a connection once when the storage names its key twice', async () => {
+  test('returns a connection once if the storage lists its key twice', async () => {
     const { store, watch } = await storeOf(3)
     const { getKeys } = watch.storage
     watch.storage.getKeys = async (base) => {
@@ -116,9 +116,9 @@ describe('listing', () => {
   test.each<[string, () => unknown]>([
     ['throws', () => Promise.reject(new Error('EMFILE'))],
     ['returns an error', () => new Error('EMFILE')],
-    ['returns something that is no list', () => 7],
+    ['returns a value that is not iterable', () => 7],
     [
-      'fails half-way',
+      'fails midway',
       async function* () {
         yield 'other'
         throw new Error('EMFILE')
@@ -149,7 +149,7 @@ test('lists 3,000 connections on files with 1,024 file descriptors', async () =>
 const binary = findRedis()
 
 test.skipIf(binary === undefined)(
-  'lists 50,000 connections, 100,000 keys, in Redis, which serves other commands in between',
+  'lists 50,000 connections (100,000 keys) in Redis without blocking other commands',
   async () => {
     const redis = await startRedis(binary ?? '')
     const [client, other] = [new Redis({ path: redis.path }), new Redis({ path: redis.path })]

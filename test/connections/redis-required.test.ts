@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 
-/** Runs the Redis tests where no redis-server is in the PATH. */
+/** Runs the Redis tests without a redis-server in the PATH. */
 function runWithoutRedis(env: Readonly<Record<string, string>> = {}) {
   const folder = mkdtempSync(`${tmpdir()}/no-redis-`)
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -21,7 +21,7 @@ function runWithoutRedis(env: Readonly<Record<string, string>> = {}) {
 
 const about = (lines: readonly string[]) => lines.filter((line) => line.includes('apt-get install redis-server'))
 
-test('a run without redis-server says in one line which tests it skips and how to run them', () => {
+test('reports the skipped tests in one line without redis-server', () => {
   const { status, lines } = runWithoutRedis()
   expect(status).toBe(0)
   expect(about(lines)).toEqual([
@@ -29,7 +29,7 @@ test('a run without redis-server says in one line which tests it skips and how t
   ])
 })
 
-test('a run with REQUIRE_REDIS=1 fails without redis-server', () => {
+test('fails with REQUIRE_REDIS=1 and without redis-server', () => {
   const { status, lines } = runWithoutRedis({ REQUIRE_REDIS: '1' })
   expect(status).toBe(1)
   expect(lines.join('\n')).toContain('redis-server is not in the PATH')

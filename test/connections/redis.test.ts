@@ -2,15 +2,16 @@ import { createStorage, type Storage } from 'unstorage'
 import redisDriver from 'unstorage/drivers/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.ts'
+import { rejection } from '../helpers/client.ts'
 import { type StoreProcess, startProcess } from './helpers/processes.ts'
 import { findRedis, type RedisServer, startRedis } from './helpers/redis-server.ts'
-import { makeStore, rejection, secret, useSandbox } from './helpers/store.ts'
+import { makeStore, secret, useSandbox } from './helpers/store.ts'
 
 const binary = findRedis()
 
 const required = process.env.REQUIRE_REDIS === '1'
 
-test.runIf(required)('redis-server is installed, as REQUIRE_REDIS asks', () => {
+test.runIf(required)('finds the redis-server that REQUIRE_REDIS requires', () => {
   expect(binary, 'redis-server is not in the PATH').toMatch(/redis-server$/)
 })
 
@@ -39,7 +40,7 @@ describe.skipIf(binary === undefined)('on a Redis server', () => {
     sandbox = await newSandbox()
   })
 
-  test.each([undefined, secret])('connections are saved, read, listed and removed (secret: %s)', async (key) => {
+  test.each([undefined, secret])('saves, reads, lists and removes connections (secret: %s)', async (key) => {
     const store = () => makeStore(sandbox, { storage, secret: key })
     const app = await store().save(sandbox.issueToken())
     const self = await store().save(sandbox.issueToken({ actor: 'self' }))
@@ -62,7 +63,7 @@ describe.skipIf(binary === undefined)('on a Redis server', () => {
     })
     afterEach(() => Promise.all([one.close(), two.close()]))
 
-    /** A connection that both have a client for. */
+    /** Saves a connection, and opens a client for it in both processes. */
     async function connected() {
       const token = sandbox.issueToken()
       const { key, connectedAt } = await one.run('save', token)
@@ -71,7 +72,7 @@ describe.skipIf(binary === undefined)('on a Redis server', () => {
       return { token, key, connectedAt }
     }
 
-    test('that save at once leave one token connected, which both see, every time', async () => {
+    test('agree on one connected token after concurrent saves', async () => {
       const { key } = await connected()
       for (let round = 0; round < 20; round += 1) {
         const saved = await Promise.all([one.run('save', sandbox.issueToken()), two.run('save', sandbox.issueToken())])
@@ -84,7 +85,7 @@ describe.skipIf(binary === undefined)('on a Redis server', () => {
       expect(await storage.getKeys()).toEqual([])
     })
 
-    test('hear of a revocation once each at most, and stop calling until one of them logs in again', async () => {
+    test('call onRevoked at most once each, and send nothing until a new login', async () => {
       const { token, key, connectedAt } = await connected()
       sandbox.revoke(token)
       const names = await Promise.all([one.run('call', key, 50), two.run('call', key, 50)])
@@ -103,7 +104,7 @@ describe.skipIf(binary === undefined)('on a Redis server', () => {
       expect(await Promise.all([one.run('call', key, 5), two.run('call', key, 5)])).toEqual([['ok'], ['ok']])
     })
 
-    test('of which one fails with the old token while the other saves a new one keep the new one, every time', async () => {
+    test('keep a new token that one saves while the other fails with the old one', async () => {
       let { token, key } = await connected()
       for (let round = 0; round < 20; round += 1) {
         sandbox.revoke(token)
@@ -117,9 +118,9 @@ describe.skipIf(binary === undefined)('on a Redis server', () => {
     })
   })
 
-  test('a server that is gone is an error of the store', async () => {
+  test('reports a stopped server as storage_failed', async () => {
     const driver = redisDriver({ path: `${redis.path}.gone`, retryStrategy: () => null })
-    // Without a listener the client prints what it could not connect to.
+    // Without a listener the client prints its connection errors.
     driver.getInstance?.().on('error', () => {})
     const lost = createStorage({ driver })
     const error = await rejection(makeStore(sandbox, { storage: lost }).save(sandbox.issueToken()))

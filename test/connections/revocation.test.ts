@@ -2,10 +2,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, type OperationEndEvent, type SupportWorkspace } from '../../src/index.ts'
 import type { Connection, ConnectionStoreOptions } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
+import { rejection } from '../helpers/client.ts'
 import { settled } from '../helpers/settled.ts'
 import { heldFetch } from './helpers/held-fetch.ts'
 import { watched } from './helpers/storages.ts'
-import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
+import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -44,8 +45,8 @@ function callMany(clients: readonly SupportWorkspace[], times: number): Promise<
   return Promise.all(calls.map((call) => rejection(call as PromiseLike<unknown>)))
 }
 
-describe('a hundred calls and one revocation', () => {
-  test('lead to one onRevoked and one removal, though several clients share the connection', async () => {
+describe('a hundred calls with a revoked token', () => {
+  test('call onRevoked once and remove the connection once, across several clients', async () => {
     const { gate, watch, revoked, store, token, connection, workspace } = await connected()
     const clients = [workspace, await store.workspace(connection.key), await store.workspace(connection.key)]
     gate.hold('requests')
@@ -59,19 +60,19 @@ describe('a hundred calls and one revocation', () => {
       expect((error as Error).cause).toBeUndefined()
     }
     expect(revoked).toEqual([connection])
-    // The entry, the pointer, and the mark that stood for it.
+    // The entry, the pointer and the mark of the removal.
     expect(watch.count('removeItem')).toBe(3)
     expect(await watch.storage.getKeys()).toEqual([])
-    // And one `/me` that confirmed it.
+    // The calls and one `/me` that confirms the revocation.
     expect(sandbox.requests).toHaveLength(101)
     expect(await store.get(connection.key)).toBeUndefined()
     expect(await store.list()).toEqual({ connections: [], unreadable: [] })
   })
 
-  test('leave a connection alone that was saved before their answers came', async () => {
+  test('keep a connection that was saved before their responses arrived', async () => {
     const { gate, watch, revoked, store, token, connection, workspace } = await connected()
     sandbox.revoke(token)
-    gate.hold('answers')
+    gate.hold('responses')
     const calls = callMany([workspace], 100)
     await gate.held(100)
     const successor = sandbox.issueToken({ actor: 'self' })
@@ -86,7 +87,7 @@ describe('a hundred calls and one revocation', () => {
     expect((await workspace.me()).actor).toBe('self')
   })
 
-  test('leave a connection alone that onRevoked itself saved', async () => {
+  test('keep a connection that onRevoked saved', async () => {
     const successor = sandbox.issueToken({ actor: 'self' })
     let save: () => Promise<Connection> = () => expect.unreachable()
     let saved: Connection | undefined
@@ -110,7 +111,7 @@ describe('a hundred calls and one revocation', () => {
 })
 
 describe('after a revocation', () => {
-  test('calls fail at once and without traffic, until a new login: then the same client works again', async () => {
+  test('calls reject without a request until a new login, and then work with the same client', async () => {
     const { store, token, connection, workspace, watch } = await connected()
     sandbox.revoke(token)
     await rejection(workspace.me())
@@ -125,7 +126,7 @@ describe('after a revocation', () => {
     expect((await workspace.conversations.list()).data).not.toEqual([])
   })
 
-  test('calls fail without traffic while the storage still takes its time to remove the entry', async () => {
+  test('calls reject without a request while the storage is still removing the entry', async () => {
     const { watch, token, workspace } = await connected()
     sandbox.revoke(token)
     const { promise: removed, resolve: letRemove } = Promise.withResolvers<void>()
@@ -146,7 +147,7 @@ describe('after a revocation', () => {
     expect(await watch.storage.getKeys()).toEqual([])
   })
 
-  test('the hooks hear that nothing was sent', async () => {
+  test('the hooks report that nothing was sent', async () => {
     const ends: OperationEndEvent[] = []
     const { store, connection, workspace } = await connected({
       client: { hooks: { onOperationEnd: (event) => void ends.push(event) } },
@@ -156,7 +157,7 @@ describe('after a revocation', () => {
     expect(ends.at(-1)).toMatchObject({ error: 'ConnectionStoreError', outcome: 'not-sent', status: undefined })
   })
 
-  test('another connection of the same store goes on', async () => {
+  test('another connection of the same store keeps working', async () => {
     const { store, token, workspace, revoked } = await connected()
     const other = await store.workspace((await store.save(sandbox.issueToken({ actor: 'app' }))).key)
     sandbox.revoke(token)
@@ -165,7 +166,7 @@ describe('after a revocation', () => {
     expect((await other.me()).actor).toBe('app')
   })
 
-  test('a second one after a new login is heard of too', async () => {
+  test('a second revocation after a new login is handled too', async () => {
     const { store, token, workspace, revoked } = await connected()
     sandbox.revoke(token)
     await rejection(workspace.me())
@@ -177,8 +178,8 @@ describe('after a revocation', () => {
   })
 })
 
-describe('a 401 that is about something else', () => {
-  test.each(['invalid_client', 'expired_session', undefined])('with the code %s removes nothing', async (code) => {
+describe('a 401 with another meaning', () => {
+  test.each(['invalid_client', 'expired_session', undefined])('removes nothing with the code %s', async (code) => {
     const { watch, revoked, workspace } = await connected()
     sandbox.failNext({ status: 401, body: code === undefined ? {} : { error: code } })
     expect(await rejection(workspace.me())).toBeInstanceOf(AuthenticationError)
@@ -188,7 +189,7 @@ describe('a 401 that is about something else', () => {
   })
 })
 
-describe('an onRevoked', () => {
+describe('onRevoked', () => {
   test.each([
     [
       'throws',
@@ -197,7 +198,7 @@ describe('an onRevoked', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('The mail server is down.'))],
-  ])('that %s leaves the call its own error, and is the cause of it', async (_title, onRevoked) => {
+  ])('becomes the cause of the error of the call if it %s', async (_title, onRevoked) => {
     const { token, revoked, workspace } = await connected({ onRevoked })
     sandbox.revoke(token)
     const error = (await rejection(workspace.me())) as AuthenticationError
@@ -207,7 +208,7 @@ describe('an onRevoked', () => {
     expect(revoked).toHaveLength(1)
   })
 
-  test('can use the store and its clients, which already see the connection gone', async () => {
+  test('can use the store and its clients, in which the connection is already removed', async () => {
     const seen: unknown[] = []
     let look: (key: string) => Promise<void> = async () => {}
     const { token, workspace, store } = await connected({ onRevoked: ({ key }) => look(key) })
@@ -218,8 +219,8 @@ describe('an onRevoked', () => {
   })
 })
 
-describe('a storage that fails', () => {
-  test('when the revoked entry is to be removed is the cause of the error, and the token is not used again', async () => {
+describe('a failing storage', () => {
+  test('becomes the cause of the error when removing a revoked entry, whose token is not used again', async () => {
     const { watch, token, revoked, workspace, store, connection } = await connected()
     sandbox.revoke(token)
     watch.before = ({ method }) => {
@@ -231,7 +232,7 @@ describe('a storage that fails', () => {
     expect(revoked).toHaveLength(1)
     sandbox.clearRequests()
 
-    // Each look tries to remove it, and succeeds once the storage does.
+    // Each read tries to remove the entry, and succeeds once the storage works.
     watch.reset()
     expect((await storeError(workspace.me())).reason).toBe('not_connected')
     expect(watch.count('removeItem')).toBe(1)
@@ -246,7 +247,7 @@ describe('a storage that fails', () => {
     await workspace.me()
   })
 
-  test('when the token is looked up fails the call before anything is sent', async () => {
+  test('makes a call reject before sending anything when reading the token', async () => {
     const { watch, workspace } = await connected()
     watch.before = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
     const error = await storeError(workspace.me())
@@ -255,7 +256,7 @@ describe('a storage that fails', () => {
     expect(sandbox.requests).toEqual([])
   })
 
-  test('when it does not answer at all ends with the time limit of the call', async () => {
+  test('makes a call time out if it does not respond', async () => {
     const { watch, workspace } = await connected()
     watch.before = () => new Promise(() => {})
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
@@ -266,7 +267,7 @@ describe('a storage that fails', () => {
     expect(sandbox.requests).toEqual([])
   })
 
-  test('fails list and remove aloud', async () => {
+  test('makes list and remove reject', async () => {
     const { watch, store, connection } = await connected()
     watch.before = () => Promise.reject('gone')
     expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed', key: undefined })

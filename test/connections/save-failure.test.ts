@@ -3,9 +3,10 @@ import { AuthenticationError, ServerError, UnexpectedResponseError } from '../..
 import { AccessToken } from '../../src/oauth/access-token.ts'
 import { ConnectionNotSavedError, ConnectionStore, ConnectionStoreError } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
-import { printed } from './helpers/printed.ts'
+import { rejection } from '../helpers/client.ts'
+import { printedForms } from '../helpers/printed-forms.ts'
 import { type Method, watched } from './helpers/storages.ts'
-import { makeStore, rejection, storeError, useSandbox } from './helpers/store.ts'
+import { makeStore, storeError, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -22,8 +23,8 @@ async function notSaved(promise: PromiseLike<unknown>): Promise<ConnectionNotSav
 
 const meRequests = () => sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/me').length
 
-describe('a storage that fails while a login is saved', () => {
-  test('is heard of, leaves the old connection, and loses no token: retry saves it without asking /me again', async () => {
+describe('a storage that fails during a save', () => {
+  test('keeps the old connection, and retry saves the token without calling /me again', async () => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
     const old = await store.save(sandbox.issueToken())
@@ -51,7 +52,7 @@ describe('a storage that fails while a login is saved', () => {
     expect(sandbox.requests.at(-1)?.headers.authorization).toBe(`Bearer ${token}`)
   })
 
-  test('after the entry was written leaves nothing of it once a retry succeeds', async () => {
+  test('leaves no unused entry after a successful retry', async () => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
     let left = 2
@@ -65,7 +66,7 @@ describe('a storage that fails while a login is saved', () => {
     expect(await watch.storage.getKeys()).toHaveLength(2)
   })
 
-  test('only while it tidies up afterwards does not fail the save', async () => {
+  test('does not fail the save if only the cleanup fails', async () => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
     const { key } = await store.save(sandbox.issueToken())
@@ -82,7 +83,7 @@ describe('a storage that fails while a login is saved', () => {
     ['setItem', undefined],
     ['setItem', { toString: () => 'an object' }],
     ['getItem', new TypeError('one')],
-  ])('by throwing something odd from %s (%#) is an error of the store all the same', async (method, thrown) => {
+  ])('is reported as a ConnectionStoreError if %s throws an unusual value (%#)', async (method, thrown) => {
     const watch = watched()
     watch.before = (call) => {
       if (call.method === method) throw thrown
@@ -92,50 +93,50 @@ describe('a storage that fails while a login is saved', () => {
     )
   })
 
-  test('with an error that quotes what was to be written shows nothing of it', async () => {
+  test('does not reveal the value that its error quotes', async () => {
     const token = 'no-prefix-that-this-package-knows-0123'
     const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
     const storage = {
       getItem: () => null,
       removeItem: () => undefined,
       getKeys: () => [],
-      // As Redis clients and SQL drivers do.
+      // Like Redis clients and SQL drivers.
       setItem: (_key: string, value: string) => {
         throw Object.assign(new Error(`READONLY, in SET ${value}`), { command: { name: 'set', args: [value] }, token })
       },
     }
     const store = makeStore(sandbox, { storage, client: { fetch: async () => Response.json(me) } })
     const error = await notSaved(store.save(token))
-    expect(printed(error)).not.toContain(token)
-    expect(printed(await notSaved(error.retry()))).not.toContain(token)
+    expect(printedForms(error).join('\n')).not.toContain(token)
+    expect(printedForms(await notSaved(error.retry())).join('\n')).not.toContain(token)
     expect(error.message).toContain('READONLY')
   })
 })
 
-describe('a /me that fails while a login is saved', () => {
-  test('is heard of, and retry asks again', async () => {
+describe('a /me that fails during a save', () => {
+  test('is reported, and retry calls it again', async () => {
     const token = sandbox.issueToken()
     const store = makeStore(sandbox, { client: { maxRetries: 0 } })
     sandbox.failNext({ status: 503 })
     const error = await notSaved(store.save(token))
     expect(error).toMatchObject({ reason: 'me_failed', key: undefined })
     expect(error.cause).toBeInstanceOf(ServerError)
-    expect(printed(error)).not.toContain(token)
+    expect(printedForms(error).join('\n')).not.toContain(token)
     const saved = await error.retry()
     expect(await store.get(saved.key)).toEqual(saved)
     expect(meRequests()).toBe(2)
   })
 
-  test('because the token was revoked meanwhile says so', async () => {
+  test('is reported if the token was revoked in the meantime', async () => {
     const token = sandbox.issueToken()
     sandbox.revoke(token)
     const error = await notSaved(makeStore(sandbox).save(token))
     expect(error.cause).toBeInstanceOf(AuthenticationError)
-    expect(printed(error)).not.toContain(token)
+    expect(printedForms(error).join('\n')).not.toContain(token)
   })
 })
 
-describe('a /me that does not say whose the token is', () => {
+describe('a /me response without an identity', () => {
   const whole = {
     application: { id: 'a' },
     organization: { id: 'o' },
@@ -156,26 +157,26 @@ describe('a /me that does not say whose the token is', () => {
     ['no organization', { organization: undefined }, 'organization'],
     ['an empty organization id', { organization: { id: '' } }, 'organization'],
     ['an id that is a number', { organization: { id: 7 } }, 'organization'],
-    ['an id with half a character', { organization: { id: 'o\ud800' } }, 'organization'],
+    ['an id with a lone surrogate', { organization: { id: 'o\ud800' } }, 'organization'],
     ['no actor', { actor: null }, 'actor'],
-    ['an actor that is not known', { actor: 'robot' }, 'actor'],
+    ['an unknown actor', { actor: 'robot' }, 'actor'],
     ['no user', { user: null }, 'user'],
     [
       'nothing at all',
       { application: null, organization: null, actor: null, user: null },
       'application, organization, actor',
     ],
-  ])('because it has %s names what is missing', async (_title, change, missing) => {
+  ])('is reported with the missing part if it has %s', async (_title, change, missing) => {
     const error = await notSaved(storeWith({ ...whole, ...change }).save('token'))
     expect(error.reason).toBe('identity_incomplete')
     expect(error.message).toContain(`does not name the token's ${missing}.`)
   })
 
-  test('is no answer that can be used when it is no object', async () => {
+  test('is reported if it is not an object', async () => {
     expect((await notSaved(storeWith([]).save('token'))).cause).toBeInstanceOf(UnexpectedResponseError)
   })
 
-  test('needs no user for the app itself, and no names or scopes for anybody', async () => {
+  test('needs no user for an app, and no names or scopes', async () => {
     const { scopes: _, ...bare } = whole
     const app = await storeWith({ ...bare, actor: 'app' }).save('token')
     expect(app).toEqual({ ...app, key: 'app.a.o', actor: 'app', application: { id: 'a' }, organization: { id: 'o' } })
@@ -184,7 +185,7 @@ describe('a /me that does not say whose the token is', () => {
     expect((await storeWith(bare).save('token')).key).toBe('self.a.o.u')
   })
 
-  test('of its scopes leaves those that the login granted', async () => {
+  test('keeps the scopes of the login if it has none', async () => {
     const token = new AccessToken({
       accessToken: 'token',
       baseUrl: 'https://service.example',
@@ -197,7 +198,7 @@ describe('a /me that does not say whose the token is', () => {
   })
 })
 
-test('a workspace whose entry cannot be read fails before anything is sent', async () => {
+test('rejects before sending anything if the entry of a workspace is unreadable', async () => {
   const watch = watched()
   const store = makeStore(sandbox, { storage: watch.storage })
   const { key } = await store.save(sandbox.issueToken())

@@ -20,8 +20,8 @@ const place = (key: string, what: 'pointer' | 'entry') =>
     (one) => one.includes(`:${key}:`) && one.endsWith(':current') === (what === 'pointer'),
   ) ?? ''
 
-describe('with a secret', () => {
-  test('the storage shows neither token nor names', async () => {
+describe('a store with a secret', () => {
+  test('reveals neither token nor names in the storage', async () => {
     const token = sandbox.issueToken({ actor: 'self' })
     const { user, organization } = await store(secret).save(token)
     expect(text()).not.toContain(token)
@@ -29,7 +29,7 @@ describe('with a secret', () => {
     expect(text()).not.toContain(String(organization.name))
   })
 
-  test('an entry sealed with an older secret is read as long as that is in the list', async () => {
+  test('reads an entry sealed with an older secret that is in the list', async () => {
     const saved = await store(secret).save(sandbox.issueToken())
     const rotated = store([newer, secret])
     expect(await rotated.get(saved.key)).toEqual(saved)
@@ -38,7 +38,7 @@ describe('with a secret', () => {
     expect(await store(newer).get(saved.key)).toEqual(later)
   })
 
-  test('an entry sealed with a secret that is not known is an error that names it, and stays where it is', async () => {
+  test('reports and keeps an entry sealed with an unknown secret', async () => {
     const saved = await store(secret).save(sandbox.issueToken())
     const { key } = saved
     const before = text()
@@ -53,7 +53,7 @@ describe('with a secret', () => {
     expect(await store(secret).get(key)).toEqual(saved)
   })
 
-  test('an entry that is not sealed is refused: who can write to the storage could have put it there', async () => {
+  test('rejects an entry that is not sealed', async () => {
     const { key } = await store().save(sandbox.issueToken())
     const error = await storeError(store(secret).workspace(key))
     expect(error).toMatchObject({ reason: 'entry_damaged', key })
@@ -62,7 +62,7 @@ describe('with a secret', () => {
     await (await store(secret).workspace(key)).me()
   })
 
-  test("an entry put in another connection's place is not taken for that one's", async () => {
+  test('rejects an entry copied to another connection', async () => {
     const app = await store(secret).save(sandbox.issueToken())
     const self = await store(secret).save(sandbox.issueToken({ actor: 'self' }))
     storage.items.set(place(self.key, 'entry'), storage.items.get(place(app.key, 'entry')) ?? '')
@@ -72,7 +72,7 @@ describe('with a secret', () => {
     })
   })
 
-  test("an entry put in another service's place is not taken for that one's", async () => {
+  test('rejects an entry copied to another service', async () => {
     const { key } = await store(secret).save(sandbox.issueToken())
     const elsewhere = await newSandbox()
     const port = (url: string) => `=3a${new URL(url).port}`
@@ -84,7 +84,7 @@ describe('with a secret', () => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  test('an entry copied to another prefix of the same storage does not open there', async () => {
+  test('rejects an entry copied to another prefix of the same storage', async () => {
     const one = makeStore(sandbox, { storage, secret, prefix: 'a' })
     const two = makeStore(sandbox, { storage, secret, prefix: 'b' })
     const saved = await one.save(sandbox.issueToken())
@@ -97,7 +97,7 @@ describe('with a secret', () => {
   })
 })
 
-test('without a secret the storage holds the token as it is', async () => {
+test('stores the token in plain text without a secret', async () => {
   const token = sandbox.issueToken()
   await store().save(token)
   expect(text()).toContain(token)
@@ -105,23 +105,23 @@ test('without a secret the storage holds the token as it is', async () => {
 
 describe('a damaged entry', () => {
   const damages: [string, (value: string) => string][] = [
-    ['cut short', (value) => value.slice(0, -9)],
+    ['truncated', (value) => value.slice(0, -9)],
     ['emptied', () => ''],
     ['replaced by other text', () => 'spoiled'],
     ['replaced by a number', () => '7'],
     ['replaced by null', () => 'null'],
     ['replaced by a list', () => '[]'],
     ['replaced by an object', () => '{}'],
-    ['of a version that is not known', (value) => value.replace('"version":1', '"version":2')],
+    ['of an unknown version', (value) => value.replace('"version":1', '"version":2')],
     ['without content', () => '{"version":1}'],
-    ['with content that is no object', () => '{"version":1,"content":7}'],
-    ['with sealed content that is no text', () => '{"version":1,"sealed":7}'],
+    ['with content that is not an object', () => '{"version":1,"content":7}'],
+    ['with sealed content that is not a string', () => '{"version":1,"sealed":7}'],
   ]
   const plainDamages: typeof damages = [
-    ['with a token that is no text', (value) => value.replace(/"accessToken":"[^"]+"/, '"accessToken":7')],
+    ['with a token that is not a string', (value) => value.replace(/"accessToken":"[^"]+"/, '"accessToken":7')],
     ['without its organization', (value) => value.replace('"organization"', '"organisation"')],
     ['with another actor', (value) => value.replace('"actor":"app"', '"actor":"self"')],
-    ['with no time', (value) => value.replace('"connectedAt"', '"connected"')],
+    ['without a time', (value) => value.replace('"connectedAt"', '"connected"')],
     ['of another service', (value) => value.replace('"http.', '"https.')],
     ['of another prefix', (value) => value.replace('"prefix":"connections"', '"prefix":"other"')],
     ['without a prefix', (value) => value.replace('"prefix":"connections",', '')],
@@ -131,12 +131,12 @@ describe('a damaged entry', () => {
       'with another tag',
       (value) => value.replace(/(?<=\.)[\w-](?=[\w-]*"\})/, (letter) => (letter === 'A' ? 'B' : 'A')),
     ],
-    ['that is no sealed text', () => '{"version":1,"sealed":"spoiled"}'],
+    ['that is not a sealed text', () => '{"version":1,"sealed":"spoiled"}'],
   ]
   test.each<[string, ...(typeof damages)[number]]>([
     ...[...damages, ...plainDamages].map((damage) => ['plain', ...damage] as [string, ...typeof damage]),
     ...[...damages, ...sealedDamages].map((damage) => ['sealed', ...damage] as [string, ...typeof damage]),
-  ])('(%s) %s is reported by name, and a new login mends it', async (form, _title, damage) => {
+  ])('(%s) %s is reported with its key, and replaced by a new login', async (form, _title, damage) => {
     const key = form === 'sealed' ? secret : undefined
     const other = await store(key).save(sandbox.issueToken({ actor: 'self' }))
     const { key: damaged } = await store(key).save(sandbox.issueToken())
@@ -157,7 +157,7 @@ describe('a damaged entry', () => {
   })
 
   test.each(['', 'spoiled', '{}', '{"current":7}', '{"current":"../../other"}'])(
-    'a pointer that is %j is reported by name, and a new login mends it',
+    'with the pointer %j is reported with its key, and replaced by a new login',
     async (value) => {
       const { key } = await store(secret).save(sandbox.issueToken())
       storage.items.set(place(key, 'pointer'), value)

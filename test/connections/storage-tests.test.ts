@@ -59,7 +59,7 @@ describe.skipIf(binary === undefined)('Redis', () => {
   })
 })
 
-describe('a storage that cannot keep connections fails', () => {
+describe('an unsuitable storage fails', () => {
   const parts = ({ items: _, ...storage }: ReturnType<typeof mapStorage>): ConnectionStorage => storage
   const good = () => parts(mapStorage())
   const shared = (change: (storage: ConnectionStorage) => Partial<ConnectionStorage>) => {
@@ -67,38 +67,38 @@ describe('a storage that cannot keep connections fails', () => {
     return () => ({ ...storage, ...change(storage) })
   }
   const bad: [string, () => ConnectionStorage, RegExp][] = [
-    ['because it forgets', shared(() => ({ setItem: () => {} })), /returns the text/],
+    ['because it stores nothing', shared(() => ({ setItem: () => {} })), /returns the text/],
     ['because it removes nothing', shared(() => ({ removeItem: () => {} })), /removes a key/],
-    ['because it names no keys', shared(() => ({ getKeys: () => [] })), /names the full keys/],
+    ['because it lists no keys', shared(() => ({ getKeys: () => [] })), /lists the full keys/],
     [
-      'because it names keys without their base',
+      'because it lists keys without their base',
       shared((storage) => ({
         getKeys: (base = '') => (storage.getKeys() as string[]).map((key) => key.slice(base.length)),
       })),
-      /names the full keys/,
+      /lists the full keys/,
     ],
     [
-      'because it ignores upper and lower case and dots',
+      'because it ignores punctuation',
       shared((storage) => ({
         getItem: (key) => storage.getItem(key.replaceAll(/[.=-]/g, '')),
         setItem: (key, value) => storage.setItem(key.replaceAll(/[.=-]/g, ''), value),
       })),
-      /tells keys apart/,
+      /distinguishes similar keys/,
     ],
     [
       'because it returns errors',
       shared((storage) => ({ getItem: (key) => storage.getItem(key) ?? new Error('none') })),
-      /has nothing under a key/,
+      /returns nothing for a key/,
     ],
     [
-      'because its keys are cut off',
+      'because it truncates keys',
       shared((storage) => ({
         getItem: (key) => storage.getItem(key),
         setItem: (key, value) => storage.setItem(key.slice(0, 200), value),
       })),
       /247 characters/,
     ],
-    ['because each process has its own', good, /another process/],
+    ['because processes do not share it', good, /another process/],
   ]
 
   test.each(bad)('%s', async (_title, open, failing) => {
@@ -112,9 +112,9 @@ describe('a storage that cannot keep connections fails', () => {
     expect(failed.join('\n')).toMatch(failing)
   })
 
-  test('with what is wrong in its message', async () => {
+  test('with a message that describes the problem', async () => {
     const open = shared(() => ({ setItem: () => {} }))
     const { run } = storageTests({ open }).find(({ name }) => name.startsWith('replaces')) ?? { run: async () => {} }
-    await expect(run()).rejects.toThrow('This storage cannot keep connections: expected a value to be')
+    await expect(run()).rejects.toThrow('The storage is not suitable for connections: expected a value to be')
   })
 })

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import { type Connection, ConnectionStore } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
+import { rejection } from '../helpers/client.ts'
 import { mapStorage, type OpenStorage, storages, watched } from './helpers/storages.ts'
-import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
+import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -23,14 +24,14 @@ describe.each(Object.entries(storages))('on %s', (_name, openStorage) => {
   ])('%s', (_form, key) => {
     const store = () => makeStore(sandbox, { storage: open.storage, secret: key })
 
-    test('a saved connection is there for another store, as a process after a restart would be', async () => {
+    test('reads a saved connection in another store, as after a restart', async () => {
       const saved = await store().save(sandbox.issueToken({ actor: 'self' }))
       expect(await store().get(saved.key)).toEqual(saved)
       const workspace = await store().workspace(saved.key)
       expect((await workspace.me()).user?.id).toBe(saved.user?.id)
     })
 
-    test('each actor, organization and user has a connection of its own', async () => {
+    test('keeps a separate connection for each actor, organization and user', async () => {
       const [first, second] = sandbox.state.organizations
       const member = sandbox.state.members.find((one) => one.role === 'agent')
       const tokens = [
@@ -54,7 +55,7 @@ describe.each(Object.entries(storages))('on %s', (_name, openStorage) => {
       expect(await keys({ application: 'another' })).toEqual([])
     })
 
-    test('a new login takes the place of the old one, in the clients that there are too', async () => {
+    test('replaces the old login by a new one, also in existing clients', async () => {
       const old = sandbox.issueToken()
       const { key } = await store().save(old)
       const workspace = await store().workspace(key)
@@ -66,7 +67,7 @@ describe.each(Object.entries(storages))('on %s', (_name, openStorage) => {
       expect(await open.storage.getKeys()).toHaveLength(2)
     })
 
-    test('a removed connection leaves nothing behind, and the others alone', async () => {
+    test('removes every key of a connection and keeps the others', async () => {
       const { key } = await store().save(sandbox.issueToken())
       const other = await store().save(sandbox.issueToken({ actor: 'self' }))
       await store().remove(key)
@@ -80,7 +81,7 @@ describe.each(Object.entries(storages))('on %s', (_name, openStorage) => {
 })
 
 describe('a connection', () => {
-  test('says what the token is bound to, and when it was saved', async () => {
+  test('contains what the token is bound to, and when it was saved', async () => {
     const before = Date.now()
     const connection = await makeStore(sandbox).save(sandbox.issueToken({ actor: 'self', scopes: ['users:read'] }))
     const me = sandbox.state.members[0]
@@ -98,13 +99,13 @@ describe('a connection', () => {
     expect(structuredClone(connection)).toEqual(connection)
   })
 
-  test('has a user exactly when it acts as one', () => {
+  test('has a user only if its actor is self', () => {
     const userOf = (connection: Connection) => (connection.actor === 'self' ? connection.user.id : connection.user)
     expectTypeOf(userOf).returns.toEqualTypeOf<string | undefined>()
   })
 })
 
-test('a new login with fewer scopes drops those that the connection had', async () => {
+test('drops earlier scopes with a new login that has fewer', async () => {
   const store = makeStore(sandbox)
   const { key } = await store.save(sandbox.issueToken({ scopes: ['conversations:read', 'contacts:read'] }))
   const again = await store.save(sandbox.issueToken({ scopes: ['contacts:read'] }))
@@ -113,7 +114,7 @@ test('a new login with fewer scopes drops those that the connection had', async 
   expect(error).toMatchObject({ missing: ['conversations:read'] })
 })
 
-test('a snapshot of the storage brings a removed connection back, until it is removed again', async () => {
+test('restores a removed connection from a snapshot, until it is removed again', async () => {
   const storage = mapStorage()
   const store = makeStore(sandbox, { storage, secret })
   const saved = await store.save(sandbox.issueToken())
@@ -136,7 +137,7 @@ describe('a client from the store', () => {
     expect(await rejection(call)).toMatchObject({ granted: ['conversations:read'], missing: ['messages:write'] })
   })
 
-  test('is made with the options that the store has for its clients', async () => {
+  test('has the client options of the store', async () => {
     const urls: string[] = []
     const operations: string[] = []
     const store = makeStore(sandbox, {
@@ -154,7 +155,7 @@ describe('a client from the store', () => {
     expect(urls).toEqual(['/api/oauth/v1/me', '/api/oauth/v1/conversations'])
   })
 
-  test('asks the storage for its token with two look-ups, and never for all keys', async () => {
+  test('reads its token with two lookups, without listing keys', async () => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
     const workspace = await store.workspace((await store.save(sandbox.issueToken())).key)
@@ -164,8 +165,8 @@ describe('a client from the store', () => {
   })
 })
 
-describe('what is not there', () => {
-  test('is undefined to get, and an error that says to log in when a client is wanted', async () => {
+describe('a missing connection', () => {
+  test('is undefined for get, and an error for workspace', async () => {
     const { key } = await makeStore(sandbox).save(sandbox.issueToken())
     const store = makeStore(sandbox)
     expect(await store.get(key)).toBeUndefined()
@@ -195,7 +196,7 @@ describe('what is not there', () => {
     'app.=ff.b',
     'app.=41.=4A',
     'app.a.b\n',
-  ])('a key that is %j is refused before the storage sees it', async (key) => {
+  ])('rejects the key %j before reading the storage', async (key) => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
     for (const method of ['get', 'remove', 'workspace'] as const) {
@@ -205,8 +206,8 @@ describe('what is not there', () => {
   })
 })
 
-describe('one storage for several stores', () => {
-  test('a store for another address of the service neither sees nor sends the tokens of this one', async () => {
+describe('a storage shared by several stores', () => {
+  test('hides and never sends tokens of a store with another base URL', async () => {
     const storage = mapStorage()
     const saved = await makeStore(sandbox, { storage }).save(sandbox.issueToken())
     const { key } = saved
@@ -216,11 +217,11 @@ describe('one storage for several stores', () => {
     expect((await other.list()).connections).toEqual([])
     await storeError(other.workspace(key))
     expect(elsewhere.requests).toEqual([])
-    // The same service, spelled differently.
+    // Another spelling of the same URL.
     expect(await makeStore({ url: `${sandbox.url}/` }, { storage }).get(key)).toEqual(saved)
   })
 
-  test('prefixes keep stores apart, also where one is the beginning of the other', async () => {
+  test('separates stores by prefix, even if one prefix starts with the other', async () => {
     const storage = mapStorage()
     const one = makeStore(sandbox, { storage, prefix: 'ours' })
     const two = makeStore(sandbox, { storage, prefix: 'ours:more' })
@@ -233,7 +234,7 @@ describe('one storage for several stores', () => {
     expect([...storage.items.keys()].every((item) => item.startsWith('ours:more:'))).toBe(true)
   })
 
-  test('what others keep in the storage is left alone and not listed', async () => {
+  test('ignores and keeps foreign data', async () => {
     const storage = mapStorage()
     const store = makeStore(sandbox, { storage })
     const { key } = await store.save(sandbox.issueToken())
@@ -246,15 +247,15 @@ describe('one storage for several stores', () => {
   })
 })
 
-describe('options that cannot be used', () => {
+describe('rejects', () => {
   const bad: [string, object, string][] = [
     ['no base URL', { baseUrl: undefined }, 'baseUrl'],
     ['plain http', { baseUrl: 'http://service.example' }, 'baseUrl'],
     ['a short secret', { secret: 'short' }, 'secret'],
     ['a storage without getKeys', { storage: { getItem() {}, setItem() {}, removeItem() {} } }, 'storage'],
-    ['a prefix with a separator at its end', { prefix: 'a:' }, 'prefix'],
+    ['a prefix that ends with a separator', { prefix: 'a:' }, 'prefix'],
     ['a prefix with a slash', { prefix: 'a/b' }, 'prefix'],
-    ['a client option that no client takes', { client: { timeout: -1 } }, 'timeout'],
+    ['an invalid client option', { client: { timeout: -1 } }, 'timeout'],
   ]
   test.each(bad)('%s', (_title, options, argument) => {
     expect(() => new ConnectionStore({ baseUrl: sandbox.url, ...options })).toThrow(
@@ -262,7 +263,7 @@ describe('options that cannot be used', () => {
     )
   })
 
-  test.each(['', 'two words', undefined, null, {}])('a token that is %j', async (token) => {
+  test.each(['', 'two words', undefined, null, {}])('the token %j', async (token) => {
     const error = await rejection(makeStore(sandbox).save(token as string))
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'accessToken' })
     expect(sandbox.requests).toEqual([])

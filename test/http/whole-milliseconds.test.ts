@@ -7,6 +7,8 @@ afterEach(() => {
 })
 
 test('durations and waits are whole milliseconds', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  // A clock that only moves when it is read, by a fraction.
   let now = 0
   vi.spyOn(performance, 'now').mockImplementation(() => {
     now += 0.3

@@ -21,26 +21,29 @@ afterEach(() => {
 describe('a client secret', () => {
   test.each([
     ['a page', () => inPage()],
-    ["a page's worker", () => inWorker(chrome)],
+    ['a web worker', () => inWorker(chrome)],
     ['a React Native app', () => vi.stubGlobal('navigator', { product: 'ReactNative' })],
-  ])('is refused in %s', (_title, enter) => {
+  ])('is rejected in %s', (_title, enter) => {
     enter()
-    expect(() => make()).toThrow('can be read by everybody')
+    expect(() => make()).toThrow('can be read by every user')
   })
 
-  test('is taken in a browser only when that is asked for aloud', () => {
+  test('is accepted in a browser only if explicitly allowed', () => {
     inPage()
     expect(make({ dangerouslyAllowSecretInBrowser: true }).clientId).toBe('app_abc123')
     expect(() => make({ dangerouslyAllowSecretInBrowser: 'no' })).toThrow('must be a boolean')
   })
 
-  test.each(['Cloudflare-Workers', 'Deno/2.5.0', 'Bun/1.3.0'])('is welcome in a server that says %s', (userAgent) => {
-    inWorker(userAgent)
-    expect(make().clientId).toBe('app_abc123')
-  })
+  test.each(['Cloudflare-Workers', 'Deno/2.5.0', 'Bun/1.3.0'])(
+    'is accepted on a server with the user agent %s',
+    (userAgent) => {
+      inWorker(userAgent)
+      expect(make().clientId).toBe('app_abc123')
+    },
+  )
 })
 
-test('an app without a secret is welcome in a page', () => {
+test('accepts an app without a secret in a page', () => {
   inPage()
   const app = new PublicOAuthApp({ baseUrl: 'https://api.example', clientId: 'app_abc123', redirectUri })
   expect(app.redirectUri).toBe(redirectUri)

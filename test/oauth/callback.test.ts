@@ -7,7 +7,7 @@ import {
   serializeTransaction,
 } from '../../src/oauth.ts'
 import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
-import { accessToken, json, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
+import { accessToken, jsonResponse, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
 
 let endpoint: TokenEndpoint
 beforeAll(async () => {
@@ -22,7 +22,7 @@ function verifierOf(login: StartedLogin): string {
   return JSON.parse(serializeTransaction(login.transaction)).codeVerifier
 }
 
-/** Finishes a login with the callback that `attack` makes of it; it must fail for `reason` before anything is sent. */
+/** Finishes a login with the callback from `attack`. It must fail with `reason` before anything is sent. */
 async function refused(reason: LoginErrorReason, attack: (login: StartedLogin) => string | URL | Request) {
   const app = makeApp(endpoint.url)
   const login = await app.startLogin({ scope })
@@ -31,31 +31,31 @@ async function refused(reason: LoginErrorReason, attack: (login: StartedLogin) =
   return error
 }
 
-describe('a callback is refused before anything is sent', () => {
+describe('rejects a callback before sending anything', () => {
   test.each<[string, LoginErrorReason, Record<string, string | undefined>]>([
-    ['another state', 'state_mismatch', { state: 'somebody-elses' }],
-    ['a state that only begins alike', 'state_mismatch', { state: 'A'.repeat(43) }],
+    ['another state', 'state_mismatch', { state: 'foreign-state' }],
+    ['a different state of the same length', 'state_mismatch', { state: 'A'.repeat(43) }],
     ['no state', 'missing_parameter', { state: undefined }],
     ['an empty state', 'missing_parameter', { state: '' }],
     ['no code', 'missing_parameter', { code: undefined }],
     ['an empty code', 'missing_parameter', { code: '' }],
     ['another issuer', 'issuer_mismatch', { iss: 'https://evil.example' }],
     ['an empty issuer', 'issuer_mismatch', { iss: '' }],
-    ['an error without the right state', 'state_mismatch', { error: 'access_denied', state: 'x' }],
+    ['an error with another state', 'state_mismatch', { error: 'access_denied', state: 'x' }],
     ['a token of the implicit flow', 'authorization_failed', { token: 'abc' }],
     ['an ID token', 'authorization_failed', { id_token: 'abc' }],
-    ['a packed response', 'authorization_failed', { response: 'abc' }],
+    ['a JWT response', 'authorization_failed', { response: 'abc' }],
   ])('with %s', async (_title, reason, change) => {
     await refused(reason, (login) => callbackOf(login, change))
   })
 
   test.each([
-    ['begins with the right one', (state: string) => `${state}x`],
-    ['lacks the last character', (state: string) => state.slice(0, -1)],
+    ['starts with the expected one', (state: string) => `${state}x`],
+    ['lacks its last character', (state: string) => state.slice(0, -1)],
     ['differs in its last character', (state: string) => state.slice(0, -1) + (state.endsWith('A') ? 'B' : 'A')],
     ['differs in its first character', (state: string) => (state.startsWith('A') ? 'B' : 'A') + state.slice(1)],
     ['differs in case', (state: string) => state.toUpperCase()],
-  ])('with a state that %s, and the login can still be finished', async (_title, change) => {
+  ])('with a state that %s, and keeps the transaction usable', async (_title, change) => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const forged = callbackOf(login, { state: change(stateOf(login)) })
@@ -64,13 +64,13 @@ describe('a callback is refused before anything is sent', () => {
     await app.finishLogin(callbackOf(login), login.transaction)
   })
 
-  test('with an issuer that only begins like the right one', async () => {
+  test('with an issuer that only starts like the expected one', async () => {
     for (const more of ['/', '.evil.example', '/api']) {
       await refused('issuer_mismatch', (login) => callbackOf(login, { iss: endpoint.url + more }))
     }
   })
 
-  test.each(['code', 'state', 'iss', 'error', 'error_description', 'anything'])('with %s twice', async (name) => {
+  test.each(['code', 'state', 'iss', 'error', 'error_description', 'anything'])('with a duplicate %s', async (name) => {
     await refused('duplicate_parameter', (login) => {
       const url = new URL(callbackOf(login))
       if (!url.searchParams.has(name)) url.searchParams.append(name, 'one')
@@ -87,11 +87,11 @@ describe('a callback is refused before anything is sent', () => {
     ['another origin without a scheme', (url: string) => url.replace('https://app.example', '//evil.example')],
     ['another path, as a Request', (url: string) => new Request(url.replace('/login/callback', '/elsewhere'))],
     ['another origin, as a URL', (url: string) => new URL(url.replace('app.example', 'evil.example'))],
-  ])('that came to %s', async (_title, move) => {
+  ])('at %s', async (_title, move) => {
     await refused('redirect_uri_mismatch', (login) => move(callbackOf(login)))
   })
 
-  test('that is no address at all', async () => {
+  test('that is not a URL', async () => {
     const app = makeApp(endpoint.url)
     for (const callback of ['https://', undefined, null, 7, {}]) {
       const login = await app.startLogin({ scope })
@@ -100,7 +100,7 @@ describe('a callback is refused before anything is sent', () => {
     }
   })
 
-  test('that lacks a parameter of the redirect URI', async () => {
+  test('without a parameter of the redirect URI', async () => {
     const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tenant=1` })
     const login = await app.startLogin({ scope })
     const without = callbackOf(login).replace('tenant=1', 'tenant=2')
@@ -109,7 +109,7 @@ describe('a callback is refused before anything is sent', () => {
   })
 })
 
-test('a redirect URI can have a parameter twice itself', async () => {
+test('accepts a redirect URI that has a parameter twice', async () => {
   const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tag=1&tag=2` })
   const login = await app.startLogin({ scope })
   const without = callbackOf(login).replace('tag=2', 'tag=1')
@@ -118,14 +118,14 @@ test('a redirect URI can have a parameter twice itself', async () => {
   expect(endpoint.requests).toHaveLength(1)
 })
 
-describe("the service's refusal", () => {
-  test('access_denied has its own reason, with the words of the service', async () => {
+describe('an error in the callback', () => {
+  test('maps access_denied to its own reason, with the description of the service', async () => {
     const denied = { code: undefined, error: 'access_denied', error_description: 'The admin said no.' }
     const error = await refused('access_denied', (login) => callbackOf(login, denied))
     expect(error).toMatchObject({ code: 'access_denied', description: 'The admin said no.', status: undefined })
   })
 
-  test('anything else is authorization_failed with its code', async () => {
+  test('maps other codes to authorization_failed', async () => {
     const error = await refused('authorization_failed', (login) =>
       callbackOf(login, { code: undefined, error: 'invalid_scope' }),
     )
@@ -133,11 +133,11 @@ describe("the service's refusal", () => {
     expect(error.message).toContain('invalid_scope')
   })
 
-  test('wins over a code that comes with it', async () => {
+  test('takes precedence over a code', async () => {
     await refused('access_denied', (login) => callbackOf(login, { error: 'access_denied' }))
   })
 
-  test('cannot forge lines of a log or flood it, nor quote the secrets of the login', async () => {
+  test('cannot forge or flood log lines or quote the secrets of the login', async () => {
     const error = await refused('authorization_failed', (login) =>
       callbackOf(login, {
         error: 'x\r\n2026 INFO all is well',
@@ -152,7 +152,7 @@ describe("the service's refusal", () => {
 })
 
 describe('the issuer', () => {
-  test('is the base URL unless told otherwise', async () => {
+  test('defaults to the base URL', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const token = await app.finishLogin(callbackOf(login, { iss: endpoint.url }), login.transaction)
@@ -170,7 +170,7 @@ describe('the issuer', () => {
 })
 
 describe('a transaction', () => {
-  test('serves one callback', async () => {
+  test('can be used for one callback', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     await app.finishLogin(callbackOf(login), login.transaction)
@@ -182,10 +182,10 @@ describe('a transaction', () => {
     ['?tenant=1', ''],
     ['', '?tenant=1'],
     ['?tenant=1', '?tenant=2'],
-  ])('for the redirect URI with the query "%s" does not serve the one with "%s"', async (query, otherQuery) => {
+  ])('for a redirect URI with the query "%s" is rejected for one with "%s"', async (query, otherQuery) => {
     const [app, other] = [query, otherQuery].map((text) => makeApp(endpoint.url, { redirectUri: redirectUri + text }))
     const login = await app!.startLogin({ scope })
-    // It has every parameter of both, so the address alone would pass.
+    // It has every parameter of both, so checking the URL alone would accept it.
     const url = new URL(callbackOf(login))
     for (const [name, value] of new URLSearchParams(otherQuery)) url.searchParams.append(name, value)
     await loginError(other!.finishLogin(url, login.transaction), 'redirect_uri_mismatch')
@@ -193,7 +193,7 @@ describe('a transaction', () => {
     await app!.finishLogin(callbackOf(login), login.transaction)
   })
 
-  test('serves one callback, however often it was written down', async () => {
+  test('can be used once, even if it was serialized several times', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const copies = [1, 2, 3].map(() => parseTransaction(serializeTransaction(login.transaction)))
@@ -202,7 +202,7 @@ describe('a transaction', () => {
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('serves one of two callbacks that come together', async () => {
+  test('can be used by one of two concurrent callbacks', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const outcomes = await Promise.allSettled([
@@ -213,7 +213,7 @@ describe('a transaction', () => {
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('is used up by a refusal and by an exchange that failed', async () => {
+  test('is used after an error callback and after a failed exchange', async () => {
     const app = makeApp(endpoint.url)
     const denied = await app.startLogin({ scope })
     const callback = callbackOf(denied, { error: 'access_denied' })
@@ -221,28 +221,28 @@ describe('a transaction', () => {
     await loginError(app.finishLogin(callbackOf(denied), denied.transaction), 'transaction_used')
 
     const failed = await app.startLogin({ scope })
-    endpoint.answer = json({ error: 'server_error' }, 500)
+    endpoint.respond = jsonResponse({ error: 'server_error' }, 500)
     await loginError(app.finishLogin(callbackOf(failed), failed.transaction), 'exchange_failed')
     await loginError(app.finishLogin(callbackOf(failed), failed.transaction), 'transaction_used')
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('is not spoiled by a forged callback', async () => {
+  test('stays usable after a forged callback', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const forged = callbackOf(login, { state: 'guess', code: 'forged' })
     await loginError(app.finishLogin(forged, login.transaction), 'state_mismatch')
-    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer' })
+    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer' })
     expect((await app.finishLogin(callbackOf(login), login.transaction)).accessToken).toBe(accessToken)
   })
 
-  test('of one login does not fit the callback of another', async () => {
+  test('rejects the callback of another login', async () => {
     const app = makeApp(endpoint.url)
     const [mine, theirs] = [await app.startLogin({ scope }), await app.startLogin({ scope })]
     await loginError(app.finishLogin(callbackOf(theirs), mine.transaction), 'state_mismatch')
   })
 
-  test('belongs to its redirect URI, its app and its service', async () => {
+  test('is bound to its redirect URI, app and service', async () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const finish = (app: ReturnType<typeof makeApp>) => app.finishLogin(callbackOf(login), login.transaction)
     const foreign = makeApp(endpoint.url, { redirectUri: 'https://app.example/other' })
@@ -252,7 +252,7 @@ describe('a transaction', () => {
     expect(endpoint.requests).toEqual([])
   })
 
-  test('cannot be made by hand, nor be a copy', async () => {
+  test('cannot be constructed or copied by hand', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     for (const copy of [{ ...login.transaction }, structuredClone(login.transaction), {}]) {
@@ -273,10 +273,10 @@ describe('a transaction', () => {
       const login = await app.startLogin({ scope })
       vi.setSystemTime(Date.now() + 600_000)
       await loginError(app.finishLogin(callbackOf(login), login.transaction), 'transaction_expired')
-      expect(() => serializeTransaction(login.transaction)).toThrow('longer than it may')
+      expect(() => serializeTransaction(login.transaction)).toThrow('The login has expired')
     })
 
-    test('is good until the last millisecond', async () => {
+    test('is valid until the last millisecond', async () => {
       const app = makeApp(endpoint.url)
       const login = await app.startLogin({ scope })
       vi.setSystemTime(Date.now() + 599_999)
@@ -286,7 +286,7 @@ describe('a transaction', () => {
 })
 
 describe('a transaction in a browser tab', () => {
-  test('survives the redirect as text', async () => {
+  test('survives the redirect when serialized', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope, actor: 'self' })
     const restored = parseTransaction(serializeTransaction(login.transaction))
@@ -294,11 +294,11 @@ describe('a transaction in a browser tab', () => {
     await app.finishLogin(callbackOf(login), restored)
   })
 
-  test.each([null, undefined, ''])('that is gone (%j) is missing', (text) => {
+  test.each([null, undefined, ''])('is reported as missing if the text is %j', (text) => {
     expect(() => parseTransaction(text)).toThrow(expect.objectContaining({ reason: 'transaction_missing' }))
   })
 
-  test('that is something else is invalid, and the error does not quote it', async () => {
+  test('is reported as invalid if the text is something else, without quoting it', async () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const text = serializeTransaction(login.transaction)
     const record = JSON.parse(text)
@@ -312,7 +312,7 @@ describe('a transaction in a browser tab', () => {
     }
   })
 
-  test('cannot be written down once it has been used', async () => {
+  test('cannot be serialized after it was used', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     await app.finishLogin(callbackOf(login), login.transaction)
@@ -320,22 +320,22 @@ describe('a transaction in a browser tab', () => {
   })
 })
 
-describe('a login in two halves', () => {
+describe('a login split between browser and server', () => {
   const publicApp = () => new PublicOAuthApp({ baseUrl: endpoint.url, clientId: 'app_abc123', redirectUri })
 
-  test('ends on the server with what the browser read from the callback', async () => {
+  test('is finished on the server with the grant of the browser', async () => {
     const browser = publicApp()
     const login = await browser.startLogin({ scope })
     const grant = browser.readCallback(callbackOf(login), login.transaction)
     expect(Object.keys(grant)).toEqual(['code', 'codeVerifier', 'redirectUri', 'scope'])
-    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
+    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
     const token = await makeApp(endpoint.url).exchangeCode(JSON.parse(JSON.stringify(grant)))
     expect(token.accessToken).toBe(accessToken)
     expect(token.missingScopes).toEqual(['messages:write'])
     expect(endpoint.requests[0]?.form.get('code_verifier')).toBe(grant.codeVerifier)
   })
 
-  test('checks the callback in the browser as finishLogin does', async () => {
+  test('checks the callback in the browser like finishLogin', async () => {
     const browser = publicApp()
     const login = await browser.startLogin({ scope })
     const read = (change: Record<string, string>) => browser.readCallback(callbackOf(login, change), login.transaction)
@@ -344,7 +344,7 @@ describe('a login in two halves', () => {
     expect(() => read({})).toThrow(expect.objectContaining({ reason: 'transaction_used' }))
   })
 
-  test.each([null, undefined, 'text', 7])('is refused on the server when it is none: %s', async (grant) => {
+  test.each([null, undefined, 'text', 7])('rejects a value that is not a grant: %s', async (grant) => {
     await loginError(makeApp(endpoint.url).exchangeCode(grant as never), 'missing_parameter')
     expect(endpoint.requests).toEqual([])
   })
@@ -360,13 +360,13 @@ describe('a login in two halves', () => {
     ['a long verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(129) }],
     ['a verifier with a plus sign', 'missing_parameter', { codeVerifier: `${'x'.repeat(43)}+` }],
     ['a verifier with a line break', 'missing_parameter', { codeVerifier: `${'x'.repeat(43)}\n` }],
-  ])('is refused on the server with %s', async (_title, reason, change) => {
+  ])('rejects a grant with %s', async (_title, reason, change) => {
     const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri, ...change }
     await loginError(makeApp(endpoint.url).exchangeCode(grant as never), reason)
     expect(endpoint.requests).toEqual([])
   })
 
-  test('sends nothing on the server once it was called off', async () => {
+  test('sends nothing if the signal is already aborted', async () => {
     const reason = new Error('not now')
     const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri }
     const outcome = makeApp(endpoint.url).exchangeCode(grant, { signal: AbortSignal.abort(reason) })
@@ -374,7 +374,7 @@ describe('a login in two halves', () => {
     expect(endpoint.requests).toEqual([])
   })
 
-  test('does not know the missing scopes when it is not told what was asked for', async () => {
+  test('has no missing scopes if the requested ones are unknown', async () => {
     const token = await makeApp(endpoint.url).exchangeCode({ code, codeVerifier: 'x'.repeat(43), redirectUri })
     expect(token.requestedScopes).toEqual([])
     expect(token.missingScopes).toEqual([])

@@ -2,9 +2,16 @@ import type { ServerResponse } from 'node:http'
 import type { WebFetch } from 'support-workspace-sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { NetworkError, serializeTransaction, TimeoutError } from '../../src/oauth.ts'
+import { rejection } from '../helpers/client.ts'
 import { settled } from '../helpers/settled.ts'
-import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, rejection, scope } from './helpers/login.ts'
-import { accessToken, goodAnswer, json, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
+import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, scope } from './helpers/login.ts'
+import {
+  accessToken,
+  goodResponse,
+  jsonResponse,
+  startTokenEndpoint,
+  type TokenEndpoint,
+} from './helpers/token-endpoint.ts'
 
 let endpoint: TokenEndpoint
 beforeAll(async () => {
@@ -13,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => endpoint.close())
 beforeEach(() => {
   endpoint.requests.length = 0
-  endpoint.answer = goodAnswer
+  endpoint.respond = goodResponse
 })
 
 async function finish(options: Parameters<typeof makeApp>[1] = {}, signal?: AbortSignal) {
@@ -22,8 +29,8 @@ async function finish(options: Parameters<typeof makeApp>[1] = {}, signal?: Abor
   return await app.finishLogin(callbackOf(login), login.transaction, { signal })
 }
 
-describe('a login that ends well', () => {
-  test('gives the access token with the type and the scopes as the service wrote them', async () => {
+describe('a successful login', () => {
+  test('returns the access token with its type and scopes as sent', async () => {
     const token = await finish()
     expect(token.accessToken).toBe(accessToken)
     expect(token.tokenType).toBe('Bearer')
@@ -33,7 +40,7 @@ describe('a login that ends well', () => {
     expect(token.missingScopes).toEqual([])
   })
 
-  test('names the service and the app that the token belongs to', async () => {
+  test('names the service and the app of the token', async () => {
     const app = makeApp(`${endpoint.url}/support/`)
     const login = await app.startLogin({ scope })
     const token = await app.finishLogin(callbackOf(login), login.transaction)
@@ -42,14 +49,14 @@ describe('a login that ends well', () => {
     expect(JSON.parse(JSON.stringify(token))).toMatchObject(expected)
   })
 
-  test('names the scopes that were asked for and not granted', async () => {
-    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
+  test('names the requested scopes that were not granted', async () => {
+    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
     const token = await finish()
     expect(token.scopes).toEqual(['conversations:read'])
     expect(token.missingScopes).toEqual(['messages:write'])
   })
 
-  test('sends the form of the specification, secret included, and no Authorization header', async () => {
+  test('sends the form of the specification with the secret and no Authorization header', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
@@ -71,7 +78,7 @@ describe('a login that ends well', () => {
     })
   })
 
-  test('sends the secret by HTTP Basic when asked to, form-encoded, and keeps it out of the form', async () => {
+  test('sends the secret form-encoded with HTTP Basic, and not in the form', async () => {
     await finish({ clientAuthentication: 'client_secret_basic' })
     const [request] = endpoint.requests
     const [scheme, credentials] = (request?.headers.authorization ?? '').split(' ')
@@ -79,28 +86,28 @@ describe('a login that ends well', () => {
     const [id, secret] = Buffer.from(credentials ?? '', 'base64')
       .toString()
       .split(':')
-    // As it is: a service that does not decode sees the same client id.
+    // Unchanged, so that a service that does not decode it sees the same client id.
     expect(id).toBe('app_abc123')
     expect(new URLSearchParams(`secret=${secret}`).get('secret')).toBe(clientSecret)
     expect(request?.form.has('client_secret')).toBe(false)
     expect(request?.form.has('client_id')).toBe(false)
   })
 
-  test('keeps a path prefix of the base URL', async () => {
+  test('keeps the path prefix of the base URL', async () => {
     const app = makeApp(`${endpoint.url}/support/`)
     const login = await app.startLogin({ scope })
     await app.finishLogin(callbackOf(login), login.transaction)
     expect(endpoint.requests[0]?.path).toBe('/support/api/oauth/token')
   })
 
-  test('takes the callback as text, as a bare path, as a URL and as a Request', async () => {
+  test('accepts the callback as a string, a path, a URL and a Request', async () => {
     const app = makeApp(endpoint.url)
     const shapes = [
       (url: string) => url,
       (url: string) => url.slice('https://app.example'.length),
       (url: string) => new URL(url),
       (url: string) => new Request(url),
-      // What a server behind a proxy that ends TLS sees.
+      // As seen by a server behind a proxy that terminates TLS.
       (url: string) => new Request(url.replace('https://app.example', 'http://10.0.0.7:8080')),
     ]
     for (const shape of shapes) {
@@ -124,26 +131,33 @@ describe('a login that ends well', () => {
   })
 })
 
-describe('answers that are odd but usable', () => {
+describe('accepts an unusual token response with', () => {
   test.each([
-    ['null for what the service may add', { expires_in: null, refresh_token: null, id_token: null }, 200],
-    ['fields of a kind nobody asked for', { expires_in: 'soon', refresh_token: 7, id_token: 'no.jwt', extra: {} }, 200],
+    ['null for optional fields', { expires_in: null, refresh_token: null, id_token: null }, 200],
+    [
+      'unexpected types of undocumented fields',
+      { expires_in: 'soon', refresh_token: 7, id_token: 'no.jwt', extra: {} },
+      200,
+    ],
     ['status 201', {}, 201],
   ])('%s', async (_title, fields, status) => {
-    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: 'a:read', ...fields }, status)
+    endpoint.respond = jsonResponse(
+      { access_token: accessToken, token_type: 'Bearer', scope: 'a:read', ...fields },
+      status,
+    )
     expect((await finish()).accessToken).toBe(accessToken)
   })
 
-  test.each(['bearer', 'BEARER', 'Bearer'])('the token type spelled %s, given back as it came', async (type) => {
-    endpoint.answer = json({ access_token: accessToken, token_type: type, scope: 'conversations:read' })
+  test.each(['bearer', 'BEARER', 'Bearer'])('the token type %s, returned as sent', async (type) => {
+    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: type, scope: 'conversations:read' })
     expect((await finish()).tokenType).toBe(type)
   })
 
   test.each([
     ['absent', {}],
     ['null', { scope: null }],
-  ])('a scope that is %s means that all was granted', async (_title, fields) => {
-    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', ...fields })
+  ])('a scope that is %s, meaning that all scopes were granted', async (_title, fields) => {
+    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer', ...fields })
     const token = await finish()
     expect(token.scope).toBe(scope.join(' '))
     expect(token.missingScopes).toEqual([])
@@ -151,7 +165,7 @@ describe('answers that are odd but usable', () => {
 
   test('a scope that is a list', async () => {
     const granted = ['conversations:read', 'contacts:read']
-    endpoint.answer = json({ access_token: accessToken, token_type: 'Bearer', scope: granted })
+    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer', scope: granted })
     const token = await finish()
     expect(token.scope).toBe('conversations:read contacts:read')
     expect(token.scopes).toEqual(granted)
@@ -160,18 +174,18 @@ describe('answers that are odd but usable', () => {
 
   test('a body without a JSON content type', async () => {
     const body = JSON.stringify({ access_token: accessToken, token_type: 'Bearer', scope: 'a:read' })
-    endpoint.answer = (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(body)
+    endpoint.respond = (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(body)
     expect((await finish()).accessToken).toBe(accessToken)
   })
 })
 
-describe('answers that cannot be used', () => {
+describe('rejects a token response with', () => {
   const good = { access_token: accessToken, token_type: 'Bearer', scope: 'a:read' }
   test.each([
     ['no access token', { ...good, access_token: undefined }],
     ['an empty access token', { ...good, access_token: '' }],
-    ['a number for an access token', { ...good, access_token: 7 }],
-    ['null for an access token', { ...good, access_token: null }],
+    ['a number as access token', { ...good, access_token: 7 }],
+    ['null as access token', { ...good, access_token: null }],
     ['a line break in the access token', { ...good, access_token: 'swot_a\r\nx-evil: 1' }],
     ['a space in the access token', { ...good, access_token: 'swot_a b' }],
     ['an access token that is not ASCII', { ...good, access_token: 'swot_é' }],
@@ -179,20 +193,20 @@ describe('answers that cannot be used', () => {
     ['another token type', { ...good, token_type: 'DPoP' }],
     ['a scope that is a list of numbers', { ...good, scope: [7] }],
     ['a scope that is an object', { ...good, scope: { read: true } }],
-    ['a list', [good]],
+    ['an array', [good]],
     ['null', null],
     ['HTML', '<!doctype html><title>Welcome</title>'],
     ['nothing', ''],
-    ['JSON that is cut off', JSON.stringify(good).slice(0, -5)],
+    ['truncated JSON', JSON.stringify(good).slice(0, -5)],
   ])('%s', async (_title, body) => {
-    endpoint.answer = json(body)
+    endpoint.respond = jsonResponse(body)
     const error = await loginError(finish(), 'exchange_failed')
     expect(error.status).toBe(200)
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('a body above the limit is not read to its end', async () => {
-    endpoint.answer = (response) => {
+  test('a body above the size limit, without reading it completely', async () => {
+    endpoint.respond = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const chunk = Buffer.alloc(65_536, 0x20)
       const write = () => {
@@ -204,21 +218,21 @@ describe('answers that cannot be used', () => {
     expect((await loginError(finish(), 'exchange_failed')).message).toContain('1048576 bytes')
   })
 
-  test('a body that is not text', async () => {
-    endpoint.answer = (response) => response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00]))
+  test('a body that is not valid UTF-8', async () => {
+    endpoint.respond = (response) => response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00]))
     await loginError(finish(), 'exchange_failed')
   })
 })
 
-describe('refusals of the token endpoint', () => {
+describe('an error of the token endpoint', () => {
   test.each([
     ['the documented shape', { error: 'invalid_grant', error_description: 'Code is expired.' }],
     ['code and message', { code: 'invalid_grant', message: 'Code is expired.' }],
     ['an error object', { error: { code: 'invalid_grant', message: 'Code is expired.' } }],
     ['problem+json', { type: 'invalid_grant', title: 'Code is expired.' }],
-  ])('%s is read, with and without a challenge header', async (_title, body) => {
+  ])('is read from %s, with and without a challenge header', async (_title, body) => {
     for (const headers of [{}, { 'www-authenticate': 'Basic realm="token"' }]) {
-      endpoint.answer = json(body, 400, headers as Record<string, string>)
+      endpoint.respond = jsonResponse(body, 400, headers as Record<string, string>)
       const error = await loginError(finish(), 'invalid_grant')
       expect(error).toMatchObject({ status: 400, code: 'invalid_grant', description: 'Code is expired.' })
       expect(error.message).toContain('Code is expired')
@@ -229,11 +243,11 @@ describe('refusals of the token endpoint', () => {
     ['by its code', 400, { error: 'invalid_client' }, {}],
     ['by its status', 401, '', {}],
     ['by its challenge', 403, '', { 'www-authenticate': 'Basic realm="x", error="invalid_client"' }],
-  ])('a wrong secret is told %s', async (_title, status, body, headers) => {
-    endpoint.answer = json(body, status, headers as Record<string, string>)
+  ])('reports a wrong secret %s', async (_title, status, body, headers) => {
+    endpoint.respond = jsonResponse(body, status, headers as Record<string, string>)
     const error = await loginError(finish(), 'invalid_client')
     expect(error.status).toBe(status)
-    expect(error.hint).toContain('client secret')
+    expect(error.hint).toContain('`clientSecret`')
   })
 
   test.each([
@@ -244,42 +258,39 @@ describe('refusals of the token endpoint', () => {
     ['404', 404, ''],
     ['204', 204, ''],
     ['an error under status 200', 200, { error: 'bad_verification_code' }],
-  ])('%s is an exchange that failed, sent once', async (_title, status, body) => {
-    endpoint.answer = json(body, status)
+  ])('reports exchange_failed for %s, without a retry', async (_title, status, body) => {
+    endpoint.respond = jsonResponse(body, status)
     const error = await loginError(finish(), 'exchange_failed')
     expect(error.status).toBe(status)
     expect(endpoint.requests).toHaveLength(1)
   })
 
-  test('an invalid grant under status 200 is one all the same', async () => {
-    endpoint.answer = json({ error: 'invalid_grant' }, 200)
+  test('reports invalid_grant under status 200', async () => {
+    endpoint.respond = jsonResponse({ error: 'invalid_grant' }, 200)
     await loginError(finish(), 'invalid_grant')
   })
 
-  test.each([301, 302, 303, 307, 308])(
-    'a redirect with %i is refused: the secret goes nowhere else',
-    async (status) => {
-      const elsewhere = await startTokenEndpoint()
-      endpoint.answer = json('', status, { location: `${elsewhere.url}/api/oauth/token` })
-      const error = await loginError(finish(), 'exchange_failed')
-      expect(error.status).toBe(status)
-      expect(elsewhere.requests).toEqual([])
-      await elsewhere.close()
-    },
-  )
+  test.each([301, 302, 303, 307, 308])('rejects a %i redirect and sends the secret nowhere else', async (status) => {
+    const elsewhere = await startTokenEndpoint()
+    endpoint.respond = jsonResponse('', status, { location: `${elsewhere.url}/api/oauth/token` })
+    const error = await loginError(finish(), 'exchange_failed')
+    expect(error.status).toBe(status)
+    expect(elsewhere.requests).toEqual([])
+    await elsewhere.close()
+  })
 
-  test('a redirect that a custom fetch followed is refused', async () => {
-    endpoint.answer = (response, request) =>
+  test('rejects a redirect that a custom fetch followed', async () => {
+    endpoint.respond = (response, request) =>
       request.path.endsWith('/moved')
-        ? goodAnswer(response, request)
-        : json('', 307, { location: '/moved' })(response, request)
+        ? goodResponse(response, request)
+        : jsonResponse('', 307, { location: '/moved' })(response, request)
     const following: WebFetch = (url, init) => fetch(url, { ...init, redirect: 'follow' })
     await loginError(finish({ fetch: following }), 'exchange_failed')
   })
 })
 
-describe('faults on the way', () => {
-  test('a connection that never opened is not-sent', async () => {
+describe('a failed code exchange', () => {
+  test('has the outcome not-sent if the connection never opened', async () => {
     const closed = await startTokenEndpoint()
     await closed.close()
     const app = makeApp(closed.url)
@@ -289,7 +300,7 @@ describe('faults on the way', () => {
     expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'not-sent', attempts: [{ error: 'TypeError' }] })
   })
 
-  test('a custom fetch that ends with such an error may have sent the code before', async () => {
+  test('has the outcome unknown if a custom fetch throws the same error', async () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
     const retrying: WebFetch = async (url, init) => {
       await fetch(url, init)
@@ -300,16 +311,16 @@ describe('faults on the way', () => {
   })
 
   test.each([
-    ['before the answer', (response: ServerResponse) => response.destroy()],
+    ['before the response', (response: ServerResponse) => response.destroy()],
     [
-      'in the middle of the body',
+      'during the body',
       (response: ServerResponse) => {
         response.writeHead(200, { 'content-length': '500' })
         response.write('{"access_token":"', () => response.destroy())
       },
     ],
-  ])('a connection that breaks %s leaves the outcome unknown, and is not tried again', async (_title, answer) => {
-    endpoint.answer = answer
+  ])('has the outcome unknown if the connection breaks %s, and is not retried', async (_title, respond) => {
+    endpoint.respond = respond
     const error = await rejection(finish())
     expect(error).toBeInstanceOf(NetworkError)
     expect((error as NetworkError).outcome).toBe('unknown')
@@ -325,10 +336,10 @@ describe('faults on the way', () => {
     })
 
     /** Resolves when the endpoint has received the request, and rejects when the login ends before that. */
-    async function whenAsked(login: Promise<unknown>, answer: (response: ServerResponse) => void = () => {}) {
+    async function whenRequested(login: Promise<unknown>, respond: (response: ServerResponse) => void = () => {}) {
       const { promise: asked, resolve } = Promise.withResolvers<void>()
-      endpoint.answer = (response) => {
-        answer(response)
+      endpoint.respond = (response) => {
+        respond(response)
         resolve()
       }
       const ended = login.then((error) => {
@@ -337,12 +348,12 @@ describe('faults on the way', () => {
       await Promise.race([asked, ended])
     }
 
-    test('no answer in time is a TimeoutError', async () => {
+    test('rejects with a TimeoutError if there is no response in time', async () => {
       let ended = false
       const outcome = rejection(finish({ timeout: 5_000 })).finally(() => {
         ended = true
       })
-      await whenAsked(outcome)
+      await whenRequested(outcome)
       await vi.advanceTimersByTimeAsync(4_999)
       expect(ended).toBe(false)
       await vi.advanceTimersByTimeAsync(1)
@@ -351,14 +362,14 @@ describe('faults on the way', () => {
       expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'unknown', timeout: 5_000, limit: 'attempt' })
     })
 
-    test('the limit is 30 seconds unless told otherwise, and covers the body', async () => {
+    test('times out after 30 seconds by default, including the body', async () => {
       const outcome = rejection(finish())
-      await whenAsked(outcome, (response) => response.writeHead(200).write('{'))
+      await whenRequested(outcome, (response) => response.writeHead(200).write('{'))
       await vi.advanceTimersByTimeAsync(30_000)
       expect(await settled(outcome)).toMatchObject({ name: 'TimeoutError', timeout: 30_000 })
     })
 
-    test('the limit holds for a custom fetch that ignores its signal', async () => {
+    test('times out for a custom fetch that ignores its signal', async () => {
       const { promise: asked, resolve } = Promise.withResolvers<void>()
       const fetch = () => {
         resolve()
@@ -370,17 +381,17 @@ describe('faults on the way', () => {
       expect(await settled(outcome)).toBeInstanceOf(TimeoutError)
     })
 
-    test("the caller's abort rejects with the caller's reason", async () => {
+    test('rejects with the abort reason of the caller', async () => {
       const controller = new AbortController()
       const outcome = rejection(finish({}, controller.signal))
-      await whenAsked(outcome)
+      await whenRequested(outcome)
       const reason = new Error('the user closed the tab')
       controller.abort(reason)
       expect(await settled(outcome)).toBe(reason)
     })
   })
 
-  test('the timer is taken back when the answer is there', async () => {
+  test('clears the timer after the response', async () => {
     const started = vi.spyOn(globalThis, 'setTimeout')
     const stopped = vi.spyOn(globalThis, 'clearTimeout')
     await finish({ timeout: 12_345 })
@@ -390,7 +401,7 @@ describe('faults on the way', () => {
     vi.restoreAllMocks()
   })
 
-  test('an abort before the start sends nothing, and the transaction can still be used', async () => {
+  test('sends nothing if aborted before the start, and keeps the transaction usable', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const reason = new Error('not now')
@@ -400,7 +411,7 @@ describe('faults on the way', () => {
     await app.finishLogin(callbackOf(login), login.transaction)
   })
 
-  test('a long-lived signal does not gather listeners', async () => {
+  test('leaves no listeners on a long-lived signal', async () => {
     const { signal } = new AbortController()
     const added = vi.spyOn(signal, 'addEventListener')
     const removed = vi.spyOn(signal, 'removeEventListener')

@@ -24,12 +24,12 @@ const login = createLoginHandlers(app, {
 const site = (request: Request) =>
   new URL(request.url).pathname.includes('callback') ? login.callback(request) : login.start(request)
 
-/** What must stay empty: what the handlers threw, and what would have ended the process. */
+/** The errors of the handlers and the unhandled rejections. Must stay empty. */
 const failures: unknown[] = []
 const note = (error: unknown) => void failures.push(error)
 const listener = toNodeListener(site, { onError: note })
 
-// A request that never ends is ended by the server, and soon.
+// The server soon ends a request that never ends.
 const limits = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 100 }
 const http1 = createServer(limits, listener)
 const http2 = createHttp2Server(listener)
@@ -145,7 +145,7 @@ const headerLines = [
   'constructor: x',
 ]
 
-/** One request over HTTP/1.1, as bytes; resolves with its status, or with undefined when the connection was closed. */
+/** Sends one request over HTTP/1.1 as bytes. Resolves with the status, or undefined if the connection was closed. */
 function sendHttp1(port: number, text: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(Buffer.from(text, 'latin1')))
@@ -155,7 +155,7 @@ function sendHttp1(port: number, text: string): Promise<number | undefined> {
     }
     socket.on('data', (chunk: Buffer) => {
       const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(chunk.toString('latin1'))?.[1])
-      // 100 Continue is not yet the response.
+      // 100 Continue is not the final response.
       if (status !== 100) finish(status)
     })
     socket.on('error', () => finish())
@@ -163,7 +163,7 @@ function sendHttp1(port: number, text: string): Promise<number | undefined> {
   })
 }
 
-/** Calls a function for each number from 0, some at once. */
+/** Calls a function for each number from 0, several at a time. */
 async function inBatches<Result>(run: (index: number) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = []
   for (let start = 0; start < count; start += atOnce) {
@@ -178,10 +178,10 @@ function tally<Value>(values: readonly Value[]): Map<Value, number> {
   return counts
 }
 
-/** Lets rejections that nobody handles be reported. */
+/** Waits until unhandled rejections are reported. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-test(`survives ${count} hostile requests over HTTP/1.1, and answers or closes each`, async () => {
+test(`responds to or closes each of ${count} hostile requests over HTTP/1.1`, async () => {
   const random = new Random(1)
   const requests = Array.from({ length: count }, () => {
     const version = random.pick(['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/9.9', ''])
@@ -202,7 +202,7 @@ test(`survives ${count} hostile requests over HTTP/1.1, and answers or closes ea
   expect(await sendHttp1(portOf(http1), 'GET /login HTTP/1.1\r\nHost: a\r\n\r\n')).toBe(303)
 }, 60_000)
 
-test(`survives ${count} hostile requests over HTTP/2, and answers, resets or closes each`, async () => {
+test(`responds to, resets or closes each of ${count} hostile requests over HTTP/2`, async () => {
   const random = new Random(2)
   const requests = Array.from({ length: count }, () => {
     const fields: [string, string][] = [
@@ -241,7 +241,7 @@ test(`survives ${count} hostile requests over HTTP/2, and answers, resets or clo
   expect(await sendHttp2(portOf(http2), good)).toBe('response')
 }, 60_000)
 
-test(`gives a Response to each of ${count} hostile requests without an adapter`, async () => {
+test(`returns a Response for each of ${count} hostile requests without an adapter`, async () => {
   const random = new Random(3)
   const statuses = tally(
     await inBatches(async () => {

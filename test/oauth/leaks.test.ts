@@ -10,15 +10,15 @@ import {
   sealTransaction,
   serializeTransaction,
 } from '../../src/oauth.ts'
-import { fromRequest } from '../helpers/client.ts'
+import { fromRequest, rejection } from '../helpers/client.ts'
 import { encodedForms } from '../helpers/encoded-forms.ts'
 import { settled } from '../helpers/settled.ts'
-import { callbackOf, clientSecret, code, makeApp, redirectUri, rejection, scope, stateOf } from './helpers/login.ts'
+import { callbackOf, clientSecret, code, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
 import {
-  type Answer,
   accessToken,
-  goodAnswer,
-  json,
+  goodResponse,
+  jsonResponse,
+  type Responder,
   startTokenEndpoint,
   type TokenEndpoint,
   type TokenRequest,
@@ -32,14 +32,17 @@ beforeAll(async () => {
 })
 afterAll(() => endpoint.close())
 beforeEach(() => {
-  endpoint.answer = goodAnswer
+  endpoint.respond = goodResponse
 })
 afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Every way in which a value can end up in a log, a page or another process. */
-function printed(value: unknown): string {
+/**
+ * Every way in which a value can end up in a log, a page or another process. Unlike `printedForms`, it calls no inherited
+ * getters: `token.accessToken` returns the secret.
+ */
+function withoutGetters(value: unknown): string {
   const texts: string[] = []
   const seen = new Set<unknown>()
   const attempt = (make: () => unknown) => {
@@ -66,7 +69,7 @@ function printed(value: unknown): string {
   return texts.join('\n')
 }
 
-/** The secrets of a login, in the forms that they take on the way. */
+/** The secrets of a login, in every form in which they are sent. */
 function secretsOf(login: StartedLogin): string[] {
   const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
   const plain = [clientSecret, code, stateOf(login), codeVerifier, accessToken, sealSecret]
@@ -75,13 +78,13 @@ function secretsOf(login: StartedLogin): string[] {
 }
 
 function expectNoLeak(value: unknown, secrets: readonly string[]) {
-  const text = printed(value)
+  const text = withoutGetters(value)
   expect(text.length).toBeGreaterThan(0)
   const found = secrets.filter((secret) => text.includes(secret))
   expect(found).toEqual([])
 }
 
-test('the test itself finds a secret wherever it is', () => {
+test('finds a secret in every form (self-test)', () => {
   const hidden = Object.defineProperty(new Error('x'), 'hidden', { value: { deep: [`a ${code}`] } })
   const samples = [
     new Error(`got ${code}`),
@@ -89,11 +92,11 @@ test('the test itself finds a secret wherever it is', () => {
     { a: new Map([[1, code]]) },
     hidden,
   ]
-  for (const sample of samples) expect(printed(sample)).toContain(code)
+  for (const sample of samples) expect(withoutGetters(sample)).toContain(code)
 })
 
-describe('what a login gives out holds no secret', () => {
-  test('app, transaction, token, handlers', async () => {
+describe('reveals no secret in', () => {
+  test('the app, the transaction, the token or the handlers', async () => {
     const app = makeApp(endpoint.url)
     const publicApp = new PublicOAuthApp({ baseUrl: endpoint.url, clientId: 'app_abc123', redirectUri })
     const login = await app.startLogin({ scope, actor: 'self' })
@@ -109,7 +112,7 @@ describe('what a login gives out holds no secret', () => {
     expect(token.accessToken).toBe(accessToken)
   })
 
-  test('token and app print as what they are, with a placeholder', async () => {
+  test('the printed app and token, which show a placeholder', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const token = await app.finishLogin(callbackOf(login), login.transaction)
@@ -120,10 +123,10 @@ describe('what a login gives out holds no secret', () => {
   })
 })
 
-describe('no error of a login holds a secret', () => {
-  /** A service that quotes back everything that it was sent. */
+describe('reveals no secret in the error', () => {
+  /** A service that quotes the whole request. */
   const echo =
-    (status: number, shape: (quoted: string) => unknown): Answer =>
+    (status: number, shape: (quoted: string) => unknown): Responder =>
     (response, request) => {
       const { authorization = '' } = request.headers
       const quoted = `${request.form} ${[...request.form.values()].join(' ')} ${authorization} ${accessToken}`
@@ -133,20 +136,20 @@ describe('no error of a login holds a secret', () => {
       })
       response.end(JSON.stringify(shape(quoted)))
     }
-  const echoes: [string, Answer][] = [
+  const echoes: [string, Responder][] = [
     ['in a description', echo(400, (text) => ({ error: 'invalid_grant', error_description: text }))],
     ['in a code', echo(400, (text) => ({ error: text }))],
     ['in an object', echo(401, (text) => ({ error: { code: text, message: text } }))],
     ['under status 200', echo(200, (text) => ({ error: text }))],
-    ['in odd fields', echo(200, (text) => ({ access_token: text, token_type: text, scope: [text] }))],
+    ['in unexpected fields', echo(200, (text) => ({ access_token: text, token_type: text, scope: [text] }))],
     ['in a token of another type', echo(200, (text) => ({ access_token: accessToken, token_type: text }))],
     ['in a redirect', (response, { form }) => response.writeHead(307, { location: `/x?${form}` }).end()],
     ['in HTML', (response, { form }) => response.writeHead(502).end(`<p>${form}</p>`)],
-    ['in JSON that is cut', json(`{"access_token":"${accessToken}`)],
+    ['in truncated JSON', jsonResponse(`{"access_token":"${accessToken}`)],
   ]
 
-  test.each(echoes)('when the service quotes what it was sent, %s', async (_title, answer) => {
-    endpoint.answer = answer
+  test.each(echoes)('of a service that quotes the request %s', async (_title, respond) => {
+    endpoint.respond = respond
     for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
       const app = makeApp(endpoint.url, { clientAuthentication })
       const login = await app.startLogin({ scope })
@@ -160,10 +163,10 @@ describe('no error of a login holds a secret', () => {
     ['the code', () => code],
     ['the code verifier', ({ form }: TokenRequest) => form.get('code_verifier') ?? ''],
     ['the Basic credentials', ({ headers }: TokenRequest) => headers.authorization?.slice(6) ?? clientSecret],
-  ])('when the service quotes %s in other encodings', async (_title, secretOf) => {
-    endpoint.answer = (response, request) => {
+  ])('of a service that quotes %s in other encodings', async (_title, secretOf) => {
+    endpoint.respond = (response, request) => {
       const forms = encodedForms(secretOf(request)).join(' ')
-      json({ error: forms, error_description: forms }, 400)(response, request)
+      jsonResponse({ error: forms, error_description: forms }, 400)(response, request)
     }
     for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
       const app = makeApp(endpoint.url, { clientAuthentication })
@@ -178,7 +181,7 @@ describe('no error of a login holds a secret', () => {
   const callbacks: [string, Record<string, string | undefined>][] = [
     ['with another state', { state: `${code}x` }],
     ['without a code', { code: undefined }],
-    ['with a code twice', { 'code ': code, again: undefined, iss: code }],
+    ['with a duplicate code', { 'code ': code, again: undefined, iss: code }],
     ['with another issuer', { iss: `https://evil.example/?${code}` }],
     [
       'with an error that quotes it',
@@ -187,7 +190,7 @@ describe('no error of a login holds a secret', () => {
     ['of another flow', { id_token: accessToken }],
   ]
 
-  test.each(callbacks)('when a callback comes %s', async (_title, change) => {
+  test.each(callbacks)('of a callback %s', async (_title, change) => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     const secrets = secretsOf(login)
@@ -199,10 +202,10 @@ describe('no error of a login holds a secret', () => {
   const faults: [string, Partial<OAuthAppOptions>][] = [
     ['a fetch that quotes its request', { fetch: fromRequest(quoteAndThrow) }],
     ['a fetch that throws its request', { fetch: fromRequest((request) => Promise.reject(request)) }],
-    ['a fetch that gives no response', { fetch: async () => undefined as never }],
+    ['a fetch that returns no response', { fetch: async () => undefined as never }],
   ]
 
-  test.each(faults)('after %s', async (_title, options) => {
+  test.each(faults)('of %s', async (_title, options) => {
     for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
       const app = makeApp(endpoint.url, { ...options, clientAuthentication })
       const login = await app.startLogin({ scope })
@@ -213,7 +216,7 @@ describe('no error of a login holds a secret', () => {
     }
   })
 
-  test('after a timeout', async () => {
+  test('of a timeout', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
     const app = makeApp(endpoint.url, { fetch: () => new Promise(() => {}) })
     const login = await app.startLogin({ scope })
@@ -225,7 +228,7 @@ describe('no error of a login holds a secret', () => {
     expectNoLeak(error, secrets)
   })
 
-  test('when a transaction cannot be read', async () => {
+  test('of an unreadable transaction', async () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const secrets = secretsOf(login)
     const text = serializeTransaction(login.transaction)
@@ -235,7 +238,7 @@ describe('no error of a login holds a secret', () => {
     expectNoLeak(await rejection(openTransaction(text, { secret: sealSecret })), secrets)
   })
 
-  test('when an option cannot be used', () => {
+  test('of an invalid option', () => {
     const bad: Partial<OAuthAppOptions>[] = [
       { clientAuthentication: clientSecret as never },
       { timeout: clientSecret as never },

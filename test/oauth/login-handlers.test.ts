@@ -32,7 +32,7 @@ interface Setup {
   readonly handlers?: Partial<LoginHandlersOptions>
 }
 
-/** A site with a login, and what became of it. */
+/** A site with a login, and the results of its logins. */
 function makeSite({ app: appOptions = {}, handlers = {} }: Setup = {}) {
   const { clientId, clientSecret } = sandbox.app
   const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri, ...appOptions })
@@ -57,13 +57,13 @@ function makeSite({ app: appOptions = {}, handlers = {} }: Setup = {}) {
 const isCallback = (address: string) => address.includes('/login/callback?')
 const tokenRequests = () => sandbox.requests.filter(({ path }) => path.startsWith('/api/oauth/token'))
 
-/** Follows a login up to the callback, without going there. */
+/** Follows a login up to the callback, and returns the callback URL without requesting it. */
 async function untilCallback(browser: Browser, start = `${site}/login`): Promise<string> {
   return (await browser.go(start, isCallback)).at
 }
 
 describe('a login through the handlers', () => {
-  test('ends with the token, and the browser where it wanted to go', async () => {
+  test('passes the token to onConnected and redirects to the requested path', async () => {
     const { tokens, browser } = makeSite()
     const { at, response } = await browser().go(`${site}/login?return_to=/inbox%3Ftab%3Dopen`)
     expect(at).toBe(`${site}/inbox?tab=open`)
@@ -72,20 +72,20 @@ describe('a login through the handlers', () => {
     expect(tokens[0]?.accessToken).toMatch(/^swot_/)
   })
 
-  test('begins by POST too', async () => {
+  test('also starts with POST', async () => {
     const { browser } = makeSite()
     const response = await browser().request(`${site}/login`, { method: 'POST' })
     expect(response.status).toBe(303)
     expect(response.headers.get('location')).toContain('/api/oauth/authorize?')
   })
 
-  test('goes on to the default path when none was asked for', async () => {
+  test('redirects to the default path if none was requested', async () => {
     const { browser } = makeSite({ handlers: { returnTo: '/welcome' } })
     expect((await browser().go(`${site}/login`)).at).toBe(`${site}/welcome`)
   })
 
-  test('sends what the app answers, and clears the cookie there as well', async () => {
-    const answers = [
+  test('sends the response of onConnected, and clears the cookie', async () => {
+    const results = [
       () => Response.redirect(`${site}/chosen`, 302),
       async () =>
         new Response('stored', {
@@ -97,7 +97,7 @@ describe('a login through the handlers', () => {
           ],
         }),
     ]
-    for (const onConnected of answers) {
+    for (const onConnected of results) {
       const { browser } = makeSite({ handlers: { onConnected } })
       const visitor = browser()
       const response = await visitor.request(await untilCallback(visitor))
@@ -113,7 +113,7 @@ describe('a login through the handlers', () => {
     }
   })
 
-  test('tells the app the request and the path to return to', async () => {
+  test('passes the request and the return path to onConnected', async () => {
     const seen: unknown[] = []
     const onConnected: LoginHandlersOptions['onConnected'] = (_token, { request, returnTo }) => {
       seen.push(new URL(request.url).pathname, returnTo)
@@ -122,7 +122,7 @@ describe('a login through the handlers', () => {
     expect(seen).toEqual(['/login/callback', '/a'])
   })
 
-  describe('whose onConnected fails', () => {
+  describe('with a failing onConnected', () => {
     const failure = new Error('the database is away')
     const onConnected = () => Promise.reject(failure)
 
@@ -137,7 +137,7 @@ describe('a login through the handlers', () => {
       expect(visitor.cookies.size).toBe(0)
     })
 
-    test('throws to the framework without onError, and the code is never sent again', async () => {
+    test('throws to the framework without onError, and never sends the code again', async () => {
       const { browser, serve } = makeSite({ handlers: { onConnected, onError: undefined } })
       const visitor = browser()
       const callback = await untilCallback(visitor)
@@ -157,7 +157,7 @@ describe('a login through the handlers', () => {
           throw new Error('the log is away')
         },
       ],
-    ])('and whose onError %s rejects with that, and calls onError once', async (_title, fail) => {
+    ])('rejects with the error of an onError that %s, which is called once', async (_title, fail) => {
       const seen: unknown[] = []
       const onError: LoginHandlersOptions['onError'] = (error) => {
         seen.push(error)
@@ -171,9 +171,9 @@ describe('a login through the handlers', () => {
     })
 
     test.each([
-      ['a LoginError of its own', new LoginError('x', { reason: 'invalid_grant', hint: 'y' }), LoginError],
+      ['a LoginError that it throws', new LoginError('x', { reason: 'invalid_grant', hint: 'y' }), LoginError],
       ['a value that is not an error', 'text', Error],
-    ])('with %s is the fault of the app too', async (_title, thrown, type) => {
+    ])('responds with status 500 to %s', async (_title, thrown, type) => {
       const seen: unknown[] = []
       const onError: LoginHandlersOptions['onError'] = (error, { status }) => void seen.push(error, status)
       const { browser } = makeSite({ handlers: { onConnected: () => Promise.reject(thrown), onError } })
@@ -182,7 +182,7 @@ describe('a login through the handlers', () => {
       expect(seen).toEqual([expect.any(type), 500])
     })
 
-    test('because its result is not a Response is told so', async () => {
+    test('reports a result that is not a Response', async () => {
       for (const result of ['text', null, 7, {}, Response.error()]) {
         const { browser, errors } = makeSite({ handlers: { onConnected: () => result as never } })
         expect((await browser().go(`${site}/login`)).response.status).toBe(500)
@@ -191,7 +191,7 @@ describe('a login through the handlers', () => {
     })
   })
 
-  test('starts nothing for a speculative request', async () => {
+  test('does not start for a speculative request', async () => {
     for (const [name, value] of [
       ['sec-purpose', 'prefetch'],
       ['sec-purpose', 'prefetch;prerender'],
@@ -205,7 +205,7 @@ describe('a login through the handlers', () => {
     }
   })
 
-  test('needs no memory: a second server finishes what the first began', async () => {
+  test('can be finished by another server', async () => {
     const [first, second] = [makeSite(), makeSite()]
     const visitor = new Browser({
       [site]: (request) => (isCallback(request.url) ? second.serve(request) : first.serve(request)),
@@ -214,7 +214,7 @@ describe('a login through the handlers', () => {
     expect([first.tokens.length, second.tokens.length]).toEqual([0, 1])
   })
 
-  test('works behind a proxy that ends TLS', async () => {
+  test('works behind a proxy that terminates TLS', async () => {
     const { browser, serve, tokens } = makeSite()
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -223,7 +223,7 @@ describe('a login through the handlers', () => {
     expect(tokens).toHaveLength(1)
   })
 
-  test('answers nothing that may be kept or leak by a Referer header', async () => {
+  test('sends only responses that are not cached and send no referrer', async () => {
     const { browser } = makeSite()
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -243,7 +243,7 @@ describe('a login through the handlers', () => {
   test.each([
     ['/login', ['HEAD', 'PUT', 'DELETE'], 'GET, POST'],
     ['/login/callback', ['HEAD', 'POST', 'PUT'], 'GET'],
-  ])('%s refuses %j', async (path, methods, allow) => {
+  ])('%s rejects the method %j', async (path, methods, allow) => {
     for (const method of methods) {
       const response = await makeSite().browser().request(`${site}${path}`, { method })
       expect(response.status).toBe(405)
@@ -254,7 +254,7 @@ describe('a login through the handlers', () => {
 })
 
 describe('the cookie', () => {
-  test('over https is bound to the host, Secure, HttpOnly and SameSite=Lax, for ten minutes', async () => {
+  test('is host-only, Secure, HttpOnly and SameSite=Lax over https, for ten minutes', async () => {
     const response = await makeSite().browser().request(`${site}/login`)
     expect(response.headers.getSetCookie()).toEqual([
       expect.stringMatching(
@@ -263,7 +263,7 @@ describe('the cookie', () => {
     ])
   })
 
-  test('over http on loopback has no prefix', async () => {
+  test('has no prefix over http on loopback', async () => {
     const app = { redirectUri: 'http://localhost:3000/login/callback', transactionLifetime: 90_500 }
     const { browser, tokens } = makeSite({ app, handlers: { cookieName: 'mine' } })
     const visitor = browser()
@@ -282,7 +282,7 @@ describe('the cookie', () => {
     "/it's/callback",
     '/a%20b%0d%0a%22/callback',
     '/%E6%BC%A2/callback',
-  ])('has the same attributes for a callback at %s, and the login succeeds', async (path) => {
+  ])('has the same attributes for a callback at %s', async (path) => {
     for (const origin of [site, 'http://localhost:3000']) {
       sandbox.registerRedirectUri(origin + path)
       const { login, tokens } = makeSite({ app: { redirectUri: origin + path } })
@@ -301,7 +301,7 @@ describe('the cookie', () => {
     }
   })
 
-  /** Logs in with one return_to after another, and gives the size of the cookies before each callback. */
+  /** Logs in with one return_to after another, and returns the size of the cookies before each callback. */
   async function sizes(start: string, returnTo: string, rounds: number) {
     const visitor = makeSite({
       app: { redirectUri: `${start}/callback` },
@@ -320,9 +320,9 @@ describe('the cookie', () => {
   test.each([
     ['a long path', `/${'x'.repeat(1_000)}`],
     ['a path of 511 CJK characters', `/${'漢'.repeat(511)}`],
-    ['a path far too long', `/${'x'.repeat(8_000)}`],
+    ['a path that is much too long', `/${'x'.repeat(8_000)}`],
     ['a short path', '/inbox'],
-  ])('stays below the limits of browsers and servers, alone and with others, given %s', async (_title, returnTo) => {
+  ])('stays below the limits of browsers and servers with %s', async (_title, returnTo) => {
     for (const start of [`${site}/login`, 'http://localhost:3000/login']) {
       for (const { cookies, largest, together } of await sizes(start, returnTo, 8)) {
         expect(cookies).toBeLessThanOrEqual(5)
@@ -332,19 +332,19 @@ describe('the cookie', () => {
     }
   })
 
-  test('makes room for five short logins over http as well', async () => {
+  test('leaves room for five short logins over http', async () => {
     const measured = await sizes('http://localhost:3000/login', '/inbox', 7)
     expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 3, 4, 5, 5, 5])
   })
 
-  test('does without a return_to that is too long, and the login goes on', async () => {
+  test('drops a return_to that is too long', async () => {
     const { browser, tokens } = makeSite({ handlers: { returnTo: '/home' } })
     const { at } = await browser().go(`${site}/login?return_to=/${'%E6%BC%A2'.repeat(511)}`)
     expect(at).toBe(`${site}/home`)
     expect(tokens).toHaveLength(1)
   })
 
-  test('does without the return_to and the start path when data leaves no room for them', async () => {
+  test('drops the return_to and the start path if data leaves no room for them', async () => {
     const { login, serve, tokens } = makeSite({ handlers: { scope: knownScopes, returnTo: '/home' } })
     const query = `?from=${'x'.repeat(900)}&return_to=/${'y'.repeat(1_000)}`
     const visitor = new Browser({
@@ -355,7 +355,7 @@ describe('the cookie', () => {
     expect(tokens).toHaveLength(1)
   })
 
-  test('keeps a short return_to when only the start path has to go', async () => {
+  test('keeps a short return_to if only the start path is too long', async () => {
     const { login, serve } = makeSite({ handlers: { scope: knownScopes, returnTo: '/home' } })
     const visitor = new Browser({
       [site]: (request) =>
@@ -365,18 +365,18 @@ describe('the cookie', () => {
     expect(at).toBe(`${site}/inbox`)
   })
 
-  test('refuses a login that cannot fit', async () => {
+  test('rejects a login that does not fit', async () => {
     const scope = Array.from({ length: 200 }, (_, index) => `resource_number_${index}:read`)
     const starting = makeSite({ handlers: { scope } }).login.start(new Request(`${site}/login`))
     await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'scope' })
   })
 
-  test('drops no more than it must: two logins of a long path stay side by side', async () => {
+  test('keeps two logins with a long path', async () => {
     const measured = await sizes(`${site}/login`, `/${'x'.repeat(1_000)}`, 4)
     expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 2, 2])
   })
 
-  test('is one for each login: two tabs end well, in either order', async () => {
+  test('is separate for each login, so two tabs can finish in any order', async () => {
     const { browser, tokens } = makeSite()
     const visitor = browser()
     const first = await untilCallback(visitor, `${site}/login?return_to=/one`)
@@ -387,7 +387,7 @@ describe('the cookie', () => {
     expect(visitor.cookies.size).toBe(0)
   })
 
-  test('makes room: a browser holds five logins at most, and the oldest gives way', async () => {
+  test('is limited to five per browser, and the oldest is dropped', async () => {
     const { browser, errors, tokens } = makeSite()
     const visitor = browser()
     const others = ['other', '0123456789abcdef', '__Host-support_login.theme', '__Host-support_login.0123456789abcdef0']
@@ -403,8 +403,8 @@ describe('the cookie', () => {
   })
 })
 
-describe('attacks', () => {
-  test('a callback in another browser finds no login', async () => {
+describe('attacks on a login', () => {
+  test('rejects a callback in another browser', async () => {
     const { browser, errors, tokens } = makeSite()
     const callback = await untilCallback(browser())
     const { response } = await browser().go(callback)
@@ -414,7 +414,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toEqual([])
   })
 
-  test("another browser's login does not serve this one", async () => {
+  test('rejects the cookie of another browser', async () => {
     const { browser, errors } = makeSite()
     const [victim, attacker] = [browser(), browser()]
     await untilCallback(victim)
@@ -423,7 +423,7 @@ describe('attacks', () => {
     expect(victim.cookies.size).toBe(1)
   })
 
-  test("another login's cookie under this login's name does not fit", async () => {
+  test("rejects another login's cookie under the name of this login", async () => {
     const { browser, errors } = makeSite()
     const visitor = browser()
     const first = await untilCallback(visitor)
@@ -435,7 +435,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toEqual([])
   })
 
-  test('a replayed callback finds no login', async () => {
+  test('rejects a replayed callback', async () => {
     const { browser, errors, tokens } = makeSite()
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -446,7 +446,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toHaveLength(1)
   })
 
-  test('a replayed callback with a kept cookie is refused before anything is sent', async () => {
+  test('rejects a replayed callback with a replayed cookie before sending anything', async () => {
     const { browser, errors, tokens } = makeSite()
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -459,7 +459,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toHaveLength(1)
   })
 
-  test('two callbacks with one cookie at the same time exchange the code once, whichever handlers they reach', async () => {
+  test('exchanges the code once for concurrent callbacks with one cookie, even through two handlers', async () => {
     const [first, second] = [makeSite(), makeSite()]
     const visitor = first.browser()
     const callback = await untilCallback(visitor)
@@ -475,7 +475,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toHaveLength(1)
   })
 
-  test('the code of one tab with the state of the other fails at the service: the verifier does not match', async () => {
+  test('fails at the service for the code of one tab with the state of another', async () => {
     const { browser, errors } = makeSite()
     const visitor = browser()
     const first = new URL(await untilCallback(visitor))
@@ -485,7 +485,7 @@ describe('attacks', () => {
     expect(errors).toMatchObject([{ reason: 'invalid_grant', status: 400 }])
   })
 
-  test('a cookie that was changed is refused, and cleared', async () => {
+  test('rejects and clears a changed cookie', async () => {
     const { browser, errors } = makeSite()
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -502,7 +502,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toEqual([])
   })
 
-  test('a key that is still known opens an older login, and one that was rotated out does not', async () => {
+  test('opens a login with a known older key, and not with a dropped one', async () => {
     const before = makeSite({ handlers: { secret: older } })
     const between = makeSite({ handlers: { secret: [secret, older] } })
     const after = makeSite({ handlers: { secret } })
@@ -527,7 +527,7 @@ describe('attacks', () => {
     ['missing_parameter', (url: URL) => url.searchParams.delete('code')],
     ['transaction_missing', (url: URL) => url.searchParams.delete('state')],
     ['transaction_missing', (url: URL) => url.searchParams.set('state', 'x')],
-  ])('%s is noticed before anything is sent', async (reason, change) => {
+  ])('rejects %s before sending anything', async (reason, change) => {
     const { browser, errors } = makeSite()
     const visitor = browser()
     const url = new URL(await untilCallback(visitor))
@@ -538,7 +538,7 @@ describe('attacks', () => {
     expect(tokenRequests()).toEqual([])
   })
 
-  test('a sealed transaction without its verifier is refused', async () => {
+  test('rejects a sealed transaction without its code verifier', async () => {
     const { createSealer } = await import('../../src/oauth/seal.ts')
     const { browser, errors } = makeSite()
     const visitor = browser()
@@ -562,7 +562,7 @@ describe('attacks', () => {
       vi.useRealTimers()
     })
 
-    test('a login that took too long is refused', async () => {
+    test('rejects an expired login', async () => {
       const { browser, errors } = makeSite()
       const visitor = browser()
       const callback = await untilCallback(visitor)
@@ -586,18 +586,18 @@ describe('attacks', () => {
     'javascript:alert(1)',
     '@evil.example',
     'evil.example',
-  ])('return_to=%j does not leave the site', async (spelling) => {
+  ])('ignores return_to=%j, which leaves the site', async (spelling) => {
     const { browser } = makeSite({ handlers: { returnTo: '/home' } })
     const { at } = await browser().go(`${site}/login?return_to=${encodeURIComponent(spelling)}`)
     expect(at).toBe(`${site}/home`)
   })
 
-  test('return_to given twice counts as not given', async () => {
+  test('ignores a duplicate return_to', async () => {
     const { browser } = makeSite()
     expect((await browser().go(`${site}/login?return_to=/a&return_to=/b`)).at).toBe(`${site}/`)
   })
 
-  test('the path to return to is sealed: the authorize address does not show it', async () => {
+  test('does not reveal the return path in the authorize URL', async () => {
     const { browser } = makeSite()
     const visitor = browser()
     await visitor.go(`${site}/login?return_to=/a-private-path`)
@@ -612,7 +612,7 @@ describe('the options of one login', () => {
   }
   const request = () => new Request(`${site}/login`)
 
-  test('replace those of the handlers, one by one and for this login only', async () => {
+  test('override those of the handlers, one by one and for this login only', async () => {
     const { login } = makeSite({ handlers: { parameters: { prompt: 'none' } } })
     const usual = { scope: 'conversations:read messages:write', actor: 'self', prompt: 'none' }
     expect(requested(await login.start(request(), { scope: 'contacts:read' }))).toEqual({
@@ -643,12 +643,12 @@ describe('the options of one login', () => {
     ['data', { data: Number.NaN }],
     ['data', { data: 'x'.repeat(1_023) }],
     ['data', { data: '漢'.repeat(341) }],
-  ])('are refused for %s', async (argument, options) => {
+  ])('are rejected for %s', async (argument, options) => {
     const starting = makeSite().login.start(request(), options as never)
     await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument })
   })
 
-  test('are not taken from the second argument of a framework', async () => {
+  test('ignore the second argument of a framework', async () => {
     const { login } = makeSite()
     for (const argument of [{ params: Promise.resolve({}) }, () => {}, {}]) {
       expect((await login.start(request(), argument as never)).status).toBe(303)
@@ -656,7 +656,7 @@ describe('the options of one login', () => {
   })
 
   test.each([{ userId: 'u_1', tags: ['a', null, 2.5], optional: undefined }, 'x'.repeat(1_022), null, 0, []])(
-    'bring data back to onConnected, and show it to nobody on the way: %j',
+    'pass data to onConnected without revealing it: %j',
     async (data) => {
       const seen: unknown[] = []
       const { login, serve } = makeSite({
@@ -671,7 +671,7 @@ describe('the options of one login', () => {
     },
   )
 
-  test('bring data and returnTo back to onError, and the defaults when the login is not known', async () => {
+  test('pass data and returnTo to onError, or the defaults if the login is unknown', async () => {
     const seen: unknown[] = []
     const { login, serve } = makeSite({
       handlers: {
@@ -693,7 +693,7 @@ describe('the options of one login', () => {
 })
 
 describe('an onError that rejects', () => {
-  test('for a login that failed rejects the callback with what it threw', async () => {
+  test('makes the callback of a failed login reject with its error', async () => {
     const away = new Error('the log is away')
     const { login } = makeSite({ handlers: { onError: () => Promise.reject(away) } })
     const callback = login.callback(new Request(`${redirectUri}?code=1&state=2`))
@@ -711,7 +711,7 @@ describe('the error page', () => {
     return { visitor, response, html: await response.text() }
   }
 
-  test('says in words that access was denied, with 403', async () => {
+  test('explains that access was denied, with status 403', async () => {
     const { response, html, visitor } = await denied()
     expect(response.status).toBe(403)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -719,7 +719,7 @@ describe('the error page', () => {
     expect(visitor.cookies.size).toBe(0)
   })
 
-  test('escapes the words of the service, and lets nothing run', async () => {
+  test('escapes the description of the service and runs no script', async () => {
     const markup = `<script>alert('x')</script><img src=x onerror="alert(1)">&amp;`
     const { response, html } = await denied((url) => url.searchParams.set('error_description', markup))
     expect(html).not.toMatch(/<script|<img|&amp;/)
@@ -729,7 +729,7 @@ describe('the error page', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('links to where the login was started, with the path to return to', async () => {
+  test('links to the start of the login with the return path', async () => {
     const options = { handlers: { onError: undefined, parameters: { auto: 'deny' } } }
     const { login, serve } = makeSite(options)
     const visitor = new Browser({
@@ -747,7 +747,7 @@ describe('the error page', () => {
     expect(await linkOf('/login/callback?state=unknown')).toBe('/')
   })
 
-  test('has a style for light and dark that its policy allows, and nothing else', async () => {
+  test('has a light and a dark style that its policy allows', async () => {
     const [first, second] = [await denied(), await denied()]
     const policy = first.response.headers.get('content-security-policy') ?? ''
     const [, nonce] = /style-src 'nonce-([\w-]+)';/.exec(policy) ?? []
@@ -760,7 +760,7 @@ describe('the error page', () => {
     expect(first.html).not.toMatch(/<script|style="|src=|\bon\w+=/)
   })
 
-  test('does not show the words of a callback that was forged', async () => {
+  test('does not show the description of a forged callback', async () => {
     const { response, html } = await denied((url) => {
       url.searchParams.set('state', 'forged')
       url.searchParams.set('error_description', 'Call this number')
@@ -769,7 +769,7 @@ describe('the error page', () => {
     expect(html).not.toContain('Call this number')
   })
 
-  test('says 502 when the service does not accept the app, and holds no secret', async () => {
+  test('has status 502 if the service rejects the app, and contains no secret', async () => {
     const { browser } = makeSite({ app: { clientSecret: 'a-wrong-secret' }, handlers: { onError: undefined } })
     const visitor = browser()
     const callback = await untilCallback(visitor)
@@ -781,13 +781,13 @@ describe('the error page', () => {
       expect(html).not.toContain(value)
   })
 
-  test('says 502 when the service does not answer', async () => {
+  test('has status 502 if the service does not respond', async () => {
     const fetch = () => Promise.reject(new TypeError('fetch failed'))
     const { browser } = makeSite({ app: { fetch }, handlers: { onError: undefined } })
     expect((await browser().go(`${site}/login`)).response.status).toBe(502)
   })
 
-  test('says 502 when the service does not answer in time', async () => {
+  test('has status 502 if the service does not respond in time', async () => {
     const fetch = () => new Promise<never>(() => {})
     const seen: unknown[] = []
     const onError: LoginHandlersOptions['onError'] = (error, { status }) => void seen.push(error.name, status)
@@ -796,7 +796,7 @@ describe('the error page', () => {
     expect(seen).toEqual(['TimeoutError', 502])
   })
 
-  test("gives way to the app's own answer, also one that takes time", async () => {
+  test('is replaced by the response of an asynchronous onError', async () => {
     const page = () => new Response('our page', { status: 418 })
     for (const onError of [page, async () => page()]) {
       const { browser } = makeSite({ handlers: { onError } })
@@ -808,7 +808,7 @@ describe('the error page', () => {
   })
 })
 
-describe('options that cannot be used are refused at once', () => {
+describe('rejects', () => {
   test.each<[string, Partial<LoginHandlersOptions>]>([
     ['secret', { secret: 'short' }],
     ['secret', { secret: [] }],
@@ -830,16 +830,16 @@ describe('options that cannot be used are refused at once', () => {
     ...['secret', 'scope', 'actor', 'parameters', 'returnTo', 'cookieName', 'onConnected', 'onError'].map(
       (name): [string, Partial<LoginHandlersOptions>] => [name, { [name]: null }],
     ),
-  ])('%s given as %j', (argument, handlers) => {
+  ])('the option %s with the value %j', (argument, handlers) => {
     expect(() => makeSite({ handlers })).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
   })
 
-  test.each([undefined, null, 'options', []])('options that are %j', (options) => {
+  test.each([undefined, null, 'options', []])('the options %j', (options) => {
     const { app } = makeSite()
     expect(() => createLoginHandlers(app, options as never)).toThrow(expect.objectContaining({ argument: 'options' }))
   })
 
-  test('an app that cannot finish a login', () => {
+  test('an app that has no finishLogin', () => {
     const { baseUrl, clientId, redirectUri } = makeSite().app
     for (const app of [new PublicOAuthApp({ baseUrl, clientId, redirectUri }), undefined, null, {}]) {
       const options = { secret, scope: 'conversations:read', onConnected: () => {} }
@@ -847,7 +847,7 @@ describe('options that cannot be used are refused at once', () => {
     }
   })
 
-  test('a redirect URI that no browser can call', () => {
+  test('a redirect URI that is not http(s)', () => {
     expect(() => makeSite({ app: { redirectUri: 'com.example.app:/callback' } })).toThrow(InvalidArgumentError)
   })
 })

@@ -25,7 +25,7 @@ function makeApp(options: Partial<OAuthAppOptions> = {}): OAuthApp {
   return new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri, ...options })
 }
 
-/** Goes to the consent screen, decides there, and gives the address that the browser is sent back to. */
+/** Opens the consent screen, decides, and returns the callback URL. */
 async function consent(url: string, decision: Record<string, string> = { auto: 'allow' }): Promise<string> {
   const response = await fetch(`${url}&${new URLSearchParams(decision)}`, { redirect: 'manual' })
   expect(response.status).toBe(302)
@@ -39,7 +39,7 @@ async function me(token: string): Promise<Record<string, unknown>> {
 }
 
 describe('a login at the service', () => {
-  test.each(['app', 'self'] as const)('ends with a token of the actor asked for: %s', async (actor) => {
+  test.each(['app', 'self'] as const)('returns a token of the requested actor: %s', async (actor) => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope, actor })
     const token = await app.finishLogin(await consent(url), transaction)
@@ -49,7 +49,7 @@ describe('a login at the service', () => {
     expect(await me(token.accessToken)).toMatchObject({ actor, scopes: [...scope] })
   })
 
-  test("names the scopes that a member's role does not get", async () => {
+  test("names the scopes that a member's role removes", async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope, actor: 'self' })
     const token = await app.finishLogin(await consent(url, { auto: 'allow', role: 'agent' }), transaction)
@@ -65,7 +65,7 @@ describe('a login at the service', () => {
     expect(await me(token.accessToken)).toMatchObject({ application: { client_id: sandbox.app.clientId } })
   })
 
-  test('works with the service in process, through a custom fetch', async () => {
+  test('works through a custom fetch', async () => {
     const app = makeApp({ fetch: sandbox.fetch })
     const { url, transaction } = await app.startLogin({ scope })
     const response = await sandbox.fetch(`${url}&auto=allow`, { redirect: 'manual' })
@@ -73,7 +73,7 @@ describe('a login at the service', () => {
     expect(token.accessToken).toMatch(/^swot_/)
   })
 
-  test('of a page ends on its server, which has the secret', async () => {
+  test('is started in a page and finished on its server', async () => {
     const page = new PublicOAuthApp({ baseUrl: sandbox.url, clientId: sandbox.app.clientId, redirectUri })
     const { url, transaction } = await page.startLogin({ scope, actor: 'self' })
     const kept = serializeTransaction(transaction)
@@ -84,21 +84,21 @@ describe('a login at the service', () => {
 })
 
 describe('a login at the service fails', () => {
-  test('with access_denied when the admin says no', async () => {
+  test('with access_denied if the admin denies access', async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope })
     const error = await loginError(app.finishLogin(await consent(url, { auto: 'deny' }), transaction), 'access_denied')
     expect(error.code).toBe('access_denied')
   })
 
-  test('with authorization_failed when the service does not know a scope', async () => {
+  test('with authorization_failed if a scope is unknown', async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope: ['moon:read'] })
     const error = await loginError(app.finishLogin(await consent(url), transaction), 'authorization_failed')
     expect(error.code).toBe('invalid_scope')
   })
 
-  test('when a code is used twice', async () => {
+  test('if a code is used twice', async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope })
     const { codeVerifier, redirectUri } = JSON.parse(serializeTransaction(transaction))
@@ -109,7 +109,7 @@ describe('a login at the service fails', () => {
     expect(error.status).toBe(400)
   })
 
-  test('when the verifier is not the one of the challenge', async () => {
+  test('if the code verifier does not match the challenge', async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope })
     const record = JSON.parse(serializeTransaction(transaction))
@@ -118,7 +118,7 @@ describe('a login at the service fails', () => {
   })
 
   test.each(['client_secret_post', 'client_secret_basic'] as const)(
-    'when the secret is wrong (%s), without a second try',
+    'if the secret is wrong (%s), without a retry',
     async (clientAuthentication) => {
       const app = makeApp({ clientSecret: 'wrong', clientAuthentication })
       const { url, transaction } = await app.startLogin({ scope })
@@ -129,7 +129,7 @@ describe('a login at the service fails', () => {
     },
   )
 
-  test('when the code was made for another redirect URI', async () => {
+  test('if the code was issued for another redirect URI', async () => {
     const foreign = 'http://localhost:3000/other'
     sandbox.registerRedirectUri(foreign)
     const { url } = await makeApp({ redirectUri: foreign }).startLogin({ scope })
@@ -138,7 +138,7 @@ describe('a login at the service fails', () => {
     await loginError(makeApp().exchangeCode(grant), 'invalid_grant')
   })
 
-  test('when another state comes back', async () => {
+  test('if the callback has another state', async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope })
     const callback = new URL(await consent(url))
@@ -146,7 +146,7 @@ describe('a login at the service fails', () => {
     await loginError(app.finishLogin(callback, transaction), 'state_mismatch')
   })
 
-  test('when the token endpoint is out of order, without a second try', async () => {
+  test('if the token endpoint is down, without a retry', async () => {
     const app = makeApp()
     const { url, transaction } = await app.startLogin({ scope })
     const callback = await consent(url)

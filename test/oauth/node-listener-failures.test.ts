@@ -13,16 +13,16 @@ type AnyRequest = IncomingMessage | Http2ServerRequest
 type AnyResponse = ServerResponse | Http2ServerResponse
 type Listener = (request: AnyRequest, response: AnyResponse) => unknown
 
-/** What a client saw of a response until it ended. */
+/** What a client received of a response until it ended. */
 interface Seen {
   readonly status: number | undefined
   readonly body: string
-  /** Whether the response was complete, rather than cut off. */
+  /** Whether the response was complete. */
   readonly complete: boolean
 }
 
 const closers: (() => unknown)[] = []
-/** What would have ended the process. */
+/** The unhandled rejections. */
 const uncaught: unknown[] = []
 const note = (error: unknown) => void uncaught.push(error)
 beforeEach(() => {
@@ -43,7 +43,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Fails instead of waiting for the end of a response that never comes. */
+/** Fails instead of waiting for a response that never ends. */
 async function ended(seen: Promise<Seen>): Promise<Seen> {
   let timer: NodeJS.Timeout | undefined
   const leftOpen = new Promise<never>((_, reject) => {
@@ -60,7 +60,7 @@ function parseHttp1(received: string): Seen {
   return { status: status === undefined ? undefined : Number(status), body, complete }
 }
 
-/** Sends one request as bytes, on a connection that stays open unless the server closes it. */
+/** Sends one request as bytes, over a connection that only the server closes. */
 async function overHttp1(listener: Listener): Promise<Seen> {
   const server = createHttp1Server(listener)
   const port = await listen(server)
@@ -102,7 +102,7 @@ async function overHttp2(listener: Listener): Promise<Seen> {
   )
 }
 
-/** Sends the headers and a part of the body. */
+/** Sends the headers and part of the body. */
 function begin(response: AnyResponse): void {
   const both = response as ServerResponse
   both.writeHead(200)
@@ -114,10 +114,10 @@ const failure = new Error('the handler failed')
 describe.each([
   ['HTTP/1.1', overHttp1],
   ['HTTP/2', overHttp2],
-])('over %s', (_protocol, seenOf) => {
+])('the Node listener over %s', (_protocol, seenOf) => {
   test.each<[string, () => Response]>([
     [
-      'fails half-way',
+      'fails midway',
       () => {
         let pulls = 0
         const pull = (controller: ReadableStreamDefaultController) => {
@@ -127,8 +127,8 @@ describe.each([
         return new Response(new ReadableStream({ pull }), { headers: { 'content-type': 'text/html' } })
       },
     ],
-    ['fails at once', () => new Response(new ReadableStream({ start: (controller) => controller.error(failure) }))],
-  ])('a response whose body %s becomes a complete 500', async (_title, respond) => {
+    ['fails immediately', () => new Response(new ReadableStream({ start: (controller) => controller.error(failure) }))],
+  ])('replaces a response whose body %s with a complete 500', async (_title, respond) => {
     const errors: unknown[] = []
     const listener = toNodeListener(async () => respond(), { onError: (error) => void errors.push(error) })
     expect(await seenOf(listener)).toEqual({ status: 500, body: 'Internal Server Error', complete: true })
@@ -136,7 +136,7 @@ describe.each([
     expect(uncaught).toEqual([])
   })
 
-  test('an onError that rejects leaves the 500, and the process', async () => {
+  test('sends the 500 and keeps the process running if onError rejects', async () => {
     const listener = toNodeListener(() => Promise.reject(failure), {
       onError: async () => {
         throw new Error('no log')
@@ -147,7 +147,7 @@ describe.each([
     expect(uncaught).toEqual([])
   })
 
-  test('a handler that fails after the headers were sent leaves no response open', async () => {
+  test('leaves no response open if the handler fails after the headers were sent', async () => {
     const errors: unknown[] = []
     const listener = toNodeListener(() => Promise.reject(failure), { onError: (error) => void errors.push(error) })
     const seen = await seenOf((request, response) => {
@@ -159,7 +159,7 @@ describe.each([
     expect(uncaught).toEqual([])
   })
 
-  test('a response that cannot be written after the headers were sent is cut off', async () => {
+  test('aborts a response that cannot be written after the headers were sent', async () => {
     const errors: unknown[] = []
     const respond = async () => new Response('late', { headers: { 'x-late': '1' } })
     const listener = toNodeListener(respond, { onError: (error) => void errors.push(error) })
@@ -172,7 +172,7 @@ describe.each([
     expect(uncaught).toEqual([])
   })
 
-  test('a response that fails while it is written is cut off', async () => {
+  test('aborts a response that fails while it is written', async () => {
     const listener = toNodeListener(async () => new Response('text'))
     const seen = await seenOf((request, response) => {
       response.end = () => {
@@ -185,7 +185,7 @@ describe.each([
     expect(uncaught).toEqual([])
   })
 
-  test('a response that somebody else has ended stays as it is', async () => {
+  test('leaves a response alone that was already ended', async () => {
     const respond = async () => new Response('late', { headers: { 'x-late': '1' } })
     const listener = toNodeListener(respond)
     const text = 'on time '.repeat(500_000)
@@ -206,7 +206,7 @@ describe.each([
       },
     ],
     ['rejects', () => Promise.reject(new Error('no error page'))],
-  ])('a next that %s is replaced by a 500, or by the end of a response under way', async (_title, fail) => {
+  ])('sends a 500, or aborts a started response, if next %s', async (_title, fail) => {
     const received: unknown[] = []
     const next = (error: unknown) => {
       received.push(error)

@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-/** A service, an app registered with it at a site of ours, and the login handlers for that site. */
+/** A service, an app registered with it, and the login handlers of its site. */
 async function prepare(siteUrl: string) {
   const sandbox = await startSandbox({ autoConsent: 'allow' })
   closers.push(() => sandbox.close())
@@ -86,7 +86,7 @@ describe('the login handlers work in', () => {
     expect(prepared.connected).toHaveLength(1)
   })
 
-  test('Express, in a router mounted below a path', async () => {
+  test('Express, in a mounted router', async () => {
     const site = express()
     const url = await listen(createServer(site))
     const { login, connected } = await prepare(url)
@@ -109,7 +109,7 @@ describe('the login handlers work in', () => {
     expect(await (await fetch(`${url}/login/broken`)).text()).toBe('next: no database')
   })
 
-  test('route handlers as Next.js takes them, exported by themselves', async () => {
+  test('Next.js route handlers, exported separately', async () => {
     const url = 'https://app.example'
     const { login, connected } = await prepare(url)
     const { start: GET } = login
@@ -127,7 +127,7 @@ describe('the login handlers work in', () => {
   })
 })
 
-/** What the adapter makes of a request: the handler's, when it gets that far, and the response. */
+/** Returns the request that the handler received, if any, and the response. */
 async function adapt(received: Partial<NodeRequest>) {
   let request: Request | undefined
   const headers = new Map<string, unknown>()
@@ -148,7 +148,7 @@ async function adapt(received: Partial<NodeRequest>) {
 describe('recipes', () => {
   const site = 'https://app.example'
 
-  test('ask for one more scope when a call lacks it', async () => {
+  test('request another scope if a call lacks it', async () => {
     const sandbox = await startSandbox({ autoConsent: 'allow' })
     closers.push(() => sandbox.close())
     sandbox.registerRedirectUri(`${site}/login/callback`)
@@ -171,7 +171,7 @@ describe('recipes', () => {
         return Response.json(page.data.length)
       } catch (error) {
         if (!(error instanceof InsufficientScopeError)) throw error
-        // The scopes that it has and those that the call lacked; afterwards the browser comes back here.
+        // Its scopes and those that the call lacked. Afterwards the browser returns here.
         const start = new Request(`${request.url}?return_to=/contacts`)
         return login.start(start, { scope: error.scopesToRequest })
       }
@@ -189,7 +189,7 @@ describe('recipes', () => {
     expect(token?.scopes).toEqual(['conversations:read', 'contacts:read'])
   })
 
-  test("bind a login to the app's own user, and refuse it when the user differs at the callback", async () => {
+  test('bind a login to a user of the app, and reject another user at the callback', async () => {
     const sandbox = await startSandbox({ autoConsent: 'allow' })
     closers.push(() => sandbox.close())
     sandbox.registerRedirectUri(`${site}/login/callback`)
@@ -227,7 +227,7 @@ describe('recipes', () => {
 })
 
 describe('the Node adapter', () => {
-  test('passes on status, headers and each cookie, and takes a response without a body', async () => {
+  test('passes on status, headers and each cookie, with or without a body', async () => {
     const listener = toNodeListener(async (request) => {
       const headers = new Headers({ 'x-method': request.method, 'x-path': new URL(request.url).pathname })
       headers.append('set-cookie', 'a=1; Path=/')
@@ -242,7 +242,7 @@ describe('the Node adapter', () => {
     expect(response.headers.getSetCookie()).toEqual(['a=1; Path=/', 'b=2; Path=/'])
   })
 
-  test('adds its cookies and Vary to those that earlier middleware has set', async () => {
+  test('adds its cookies and Vary to those of earlier middleware', async () => {
     const listener = toNodeListener(async () => {
       const headers = new Headers({ vary: 'Cookie', 'x-app': 'handler' })
       headers.append('set-cookie', 'login=1')
@@ -271,7 +271,7 @@ describe('the Node adapter', () => {
     }
   })
 
-  test('answers a plain 500 and tells onError when the handler throws and there is no next', async () => {
+  test('sends a plain 500 and calls onError if the handler throws without a next', async () => {
     const failure = new Error('no database')
     const errors: unknown[] = []
     const onError = (error: unknown) => {
@@ -286,7 +286,7 @@ describe('the Node adapter', () => {
     expect(errors).toEqual([failure, expect.any(TypeError)])
   })
 
-  test('answers a plain 500, whole, when next fails too or a length was set before', async () => {
+  test('sends a complete 500 if next fails too or a length was already set', async () => {
     const listener = toNodeListener(() => Promise.reject(new Error('no database')))
     const next = () => Promise.reject(new Error('no error page'))
     for (const onward of [next, undefined]) {
@@ -302,7 +302,7 @@ describe('the Node adapter', () => {
     }
   })
 
-  test('does not reject when the response has been sent already', async () => {
+  test('does not reject if the response was already sent', async () => {
     const outcomes: Promise<void>[] = []
     const listener = toNodeListener(async () => new Response('late', { headers: { 'x-late': '1' } }))
     const url = await listen(
@@ -322,7 +322,7 @@ describe('the Node adapter', () => {
     ['http://user:word@evil.example/login?x=1', '/login?x=1'],
     ['https://evil.example', '/'],
     [undefined, '/'],
-  ])('takes path and query of the target %j, on an origin of its own', async (target, path) => {
+  ])('uses path and query of the target %j with its fixed origin', async (target, path) => {
     for (const host of ['a:b@c', 'evil.example', 'a b', '', ':', 'x/../', undefined]) {
       const { request, status } = await adapt({ url: target, headers: { host, cookie: ['a=1', 'b=2'] } })
       expect(status).toBe(200)
@@ -332,27 +332,27 @@ describe('the Node adapter', () => {
   })
 
   test.each(['', '*', 'evil.example:443', '?x=1', 'javascript:alert(1)', 'http://', 'http://a:b', 'ftp://a/b', 'x'])(
-    'answers 400 to the target %j',
+    'responds with 400 to the target %j',
     async (url) => {
       expect(await adapt({ url })).toMatchObject({ request: undefined, status: 400 })
     },
   )
 
-  test("leaves out HTTP/2's pseudo-headers, which no request can carry", async () => {
+  test('drops the pseudo-headers of HTTP/2', async () => {
     const pseudo = { ':method': 'GET', ':path': '/login', ':scheme': 'https', ':authority': 'app.example' }
     const { request, status } = await adapt({ url: '/login', headers: { ...pseudo, cookie: 'a=1' } })
     expect(status).toBe(200)
     expect([...(request?.headers ?? [])]).toEqual([['cookie', 'a=1']])
   })
 
-  test('answers 400 to a header that no request can carry', async () => {
+  test('responds with 400 to an invalid header', async () => {
     for (const headers of [{ cookie: 'a\nb' }, { 'a b': 'c' }, { x: '漢' }]) {
       expect((await adapt({ headers })).status).toBe(400)
     }
   })
 
   test.each(['CONNECT', 'TRACE', 'TRACK', 'trace', 'get', 'G E T', '', 'PROPFIND'])(
-    'answers 405 to the method %j and names those it passes on',
+    'responds with 405 to the method %j and lists the supported ones',
     async (method) => {
       const { request, status, headers } = await adapt({ method })
       expect(request).toBeUndefined()
@@ -361,7 +361,7 @@ describe('the Node adapter', () => {
     },
   )
 
-  test('refuses a handler or an option that it cannot use', () => {
+  test('rejects an invalid handler or option', () => {
     const handler = async () => new Response()
     for (const [argument, make] of [
       ['handler', () => toNodeListener(undefined as never)],

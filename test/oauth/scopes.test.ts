@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { scopesFor } from '../../src/oauth.ts'
 
-test('scopesFor lists the scopes of operations, each once and in their order', () => {
+test('returns the scopes of operations, each once and in order', () => {
   expect(scopesFor('messages.create', 'conversations.list', 'conversations.get', 'messages.list')).toEqual([
     'messages:write',
     'conversations:read',
@@ -10,7 +10,7 @@ test('scopesFor lists the scopes of operations, each once and in their order', (
   expect(scopesFor('me')).toEqual([])
 })
 
-test('scopesFor refuses an id that is no operation', () => {
+test('rejects an unknown operation id', () => {
   const refused = expect.objectContaining({ name: 'InvalidArgumentError', argument: 'operationIds' })
   for (const id of ['conversations', 'messages:write', '']) expect(() => scopesFor(id as never)).toThrow(refused)
 })

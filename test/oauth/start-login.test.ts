@@ -13,7 +13,7 @@ const baseUrl = 'https://api.example'
 const app = makeApp(baseUrl)
 const commonNames = ['baseUrl', 'clientId', 'redirectUri', 'issuer', 'transactionLifetime', 'allowInsecureHttp']
 
-describe('the authorize address', () => {
+describe('the authorize URL', () => {
   test('has the parameters of the specification, response_type and the S256 challenge of the verifier', async () => {
     const { url, transaction } = await app.startLogin({ scope: ['conversations:read', 'contacts:read'], actor: 'self' })
     const { origin, pathname, searchParams } = new URL(url)
@@ -34,34 +34,34 @@ describe('the authorize address', () => {
     expect(state).not.toBe(codeVerifier)
   })
 
-  test('never holds the client secret or the code verifier', async () => {
+  test('never contains the client secret or the code verifier', async () => {
     const { url, transaction } = await app.startLogin({ scope: 'conversations:read' })
     const { codeVerifier } = JSON.parse(serializeTransaction(transaction))
     expect(decodeURIComponent(url)).not.toContain(codeVerifier)
     expect(decodeURIComponent(url)).not.toContain(clientSecret)
   })
 
-  test('leaves the actor out when none is asked for, and carries further parameters', async () => {
+  test('omits the actor by default, and includes additional parameters', async () => {
     const { url } = await app.startLogin({ scope: 'conversations:read', parameters: { organization: 'org 1&2' } })
     const { searchParams } = new URL(url)
     expect(searchParams.has('actor')).toBe(false)
     expect(searchParams.get('organization')).toBe('org 1&2')
   })
 
-  test('keeps a path prefix of the base URL, with or without a trailing slash', async () => {
+  test('keeps the path prefix of the base URL, with or without a trailing slash', async () => {
     for (const prefixed of ['https://example.org/support', 'https://example.org/support/']) {
       const { url } = await makeApp(prefixed).startLogin({ scope: 'conversations:read' })
       expect(url).toMatch(/^https:\/\/example\.org\/support\/api\/oauth\/authorize\?/)
     }
   })
 
-  test('sends the redirect URI as it was written, not as a URL parser would write it', async () => {
+  test('contains the redirect URI as written, without normalizing it', async () => {
     const written = 'HTTPS://App.Example:443/login/../callback?tenant=a b'
     const { url } = await makeApp(baseUrl, { redirectUri: written }).startLogin({ scope: 'conversations:read' })
     expect(new URL(url).searchParams.get('redirect_uri')).toBe(written)
   })
 
-  test('is different each time', async () => {
+  test('differs each time', async () => {
     const states = new Set<string | null>()
     for (let round = 0; round < 20; round++) {
       const { url } = await app.startLogin({ scope: 'conversations:read' })
@@ -72,7 +72,7 @@ describe('the authorize address', () => {
 })
 
 describe('the transaction', () => {
-  test('tells when it ends, what was asked for, and for which app', async () => {
+  test('has its expiry, the request and the app', async () => {
     const { transaction } = await makeApp(baseUrl, { transactionLifetime: 60_000 }).startLogin({
       scope: 'conversations:read  contacts:read conversations:read',
       actor: 'app',
@@ -89,13 +89,13 @@ describe('the transaction', () => {
     expect(Math.abs(Date.now() - transaction.createdAt)).toBeLessThan(5_000)
   })
 
-  test('lasts ten minutes unless told otherwise', async () => {
+  test('expires after ten minutes by default', async () => {
     const { transaction } = await app.startLogin({ scope: 'conversations:read' })
     expect(transaction.expiresAt - transaction.createdAt).toBe(600_000)
   })
 })
 
-describe('what cannot be used is refused before anything is made', () => {
+describe('rejects', () => {
   test.each([
     ['nothing', ''],
     ['an empty list', []],
@@ -104,9 +104,9 @@ describe('what cannot be used is refused before anything is made', () => {
     ['a backslash', ['conversations:\\read']],
     ['a character that is not ASCII', ['conversations:réad']],
     ['a space inside a name', ['conversations:read contacts:read']],
-    ['a comma, which the service takes for a separator', 'conversations:read,contacts:read'],
+    ['a comma, which the service treats as a separator', 'conversations:read,contacts:read'],
     ['a number', [1]],
-    ['no list', undefined],
+    ['not a list', undefined],
   ])('a scope that is %s', async (_title, scope) => {
     await expect(app.startLogin({ scope: scope as never })).rejects.toMatchObject({ argument: 'scope' })
   })
@@ -129,12 +129,12 @@ describe('what cannot be used is refused before anything is made', () => {
     'actor',
     'request',
     'request_uri',
-  ])('a further parameter named %s', async (name) => {
+  ])('an additional parameter named %s', async (name) => {
     const login = app.startLogin({ scope: 'conversations:read', parameters: { [name]: 'mine' } })
     await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'parameters' })
   })
 
-  test('a further parameter that is no text', async () => {
+  test('an additional parameter that is not a string', async () => {
     const login = app.startLogin({ scope: 'conversations:read', parameters: { count: 1 as never } })
     await expect(login).rejects.toMatchObject({ argument: 'parameters' })
   })
@@ -150,12 +150,12 @@ describe('what cannot be used is refused before anything is made', () => {
     ['data', 'data:text/html,hello'],
     ['a file', 'file:///etc/passwd'],
     ['a native scheme without a dot', 'myapp://callback'],
-    ['one that brings its own code', 'https://app.example/callback?code=1'],
-    ['one that brings its own state', 'https://app.example/callback?state=1'],
-    ['one that brings its own error', 'https://app.example/callback?error=1'],
-    ['one that brings its own description', 'https://app.example/callback?error_description=1'],
-    ['one that brings its own error URI', 'https://app.example/callback?error_uri=1'],
-    ['one that brings its own issuer', 'https://app.example/callback?iss=1'],
+    ['one with a code parameter', 'https://app.example/callback?code=1'],
+    ['one with a state parameter', 'https://app.example/callback?state=1'],
+    ['one with an error parameter', 'https://app.example/callback?error=1'],
+    ['one with an error_description parameter', 'https://app.example/callback?error_description=1'],
+    ['one with an error_uri parameter', 'https://app.example/callback?error_uri=1'],
+    ['one with an iss parameter', 'https://app.example/callback?iss=1'],
     ['missing', undefined],
   ])('a redirect URI that is %s', (_title, uri) => {
     expect(() => makeApp(baseUrl, { redirectUri: uri as never })).toThrow(InvalidArgumentError)
@@ -168,11 +168,11 @@ describe('what cannot be used is refused before anything is made', () => {
     'http://[::1]:3000/callback',
     'com.example.app:/callback',
     'https://app.example/callback?tenant=1',
-  ])('while %s is a redirect URI', (uri) => {
+  ])('but accepts the redirect URI %s', (uri) => {
     expect(makeApp(baseUrl, { redirectUri: uri }).redirectUri).toBe(uri)
   })
 
-  test('plain http elsewhere, unless it is asked for aloud', () => {
+  test('plain http outside loopback, unless explicitly allowed', () => {
     const options = { redirectUri: 'http://intranet/callback', allowInsecureHttp: true }
     expect(makeApp('http://intranet', options).baseUrl).toBe('http://intranet')
   })
@@ -200,12 +200,12 @@ describe('what cannot be used is refused before anything is made', () => {
         { [name]: text.replace('%', redirectUri) },
       ]),
     ),
-  ])('the option %s given as %j', (argument, options) => {
+  ])('the option %s with the value %j', (argument, options) => {
     expect(() => makeApp(baseUrl, options)).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
   })
 })
 
-test.each([undefined, null, 'https://api.example', []])('an app with %j for options is refused', (options) => {
+test.each([undefined, null, 'https://api.example', []])('rejects the options %j', (options) => {
   for (const App of [OAuthApp, PublicOAuthApp]) {
     expect(() => new App(options as never)).toThrow(expect.objectContaining({ argument: 'options' }))
   }
@@ -219,13 +219,13 @@ test.each([
   ['parameters', { scope: 'conversations:read', parameters: null }],
   ['parameters', { scope: 'conversations:read', parameters: ['prompt=consent'] }],
   ['parameters', { scope: 'conversations:read', parameters: 'prompt=consent' }],
-])('a login is refused for its %s: %j', async (argument, request) => {
+])('rejects a login for its %s: %j', async (argument, request) => {
   const login = app.startLogin(request as never)
   await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument })
 })
 
 describe('an app without a secret', () => {
-  test.each(commonNames)('refuses the option %s given as null', (name) => {
+  test.each(commonNames)('rejects null for the option %s', (name) => {
     const options = { baseUrl, clientId: 'app_abc123', redirectUri, [name]: null }
     const refused = expect.objectContaining({ name: 'InvalidArgumentError', argument: name })
     expect(() => new PublicOAuthApp(options)).toThrow(refused)
@@ -233,22 +233,22 @@ describe('an app without a secret', () => {
 
   const publicApp = new PublicOAuthApp({ baseUrl, clientId: 'app_abc123', redirectUri })
 
-  test('starts a login as one with a secret does', async () => {
+  test('starts a login like one with a secret', async () => {
     const { url } = await publicApp.startLogin({ scope: 'conversations:read', actor: 'self' })
     expect(url).toContain('code_challenge_method=S256')
   })
 
-  test('does not take a secret', () => {
+  test('rejects a client secret', () => {
     const options = { baseUrl, clientId: 'app_abc123', redirectUri, clientSecret } as never
-    expect(() => new PublicOAuthApp(options)).toThrow('takes no client secret')
+    expect(() => new PublicOAuthApp(options)).toThrow('does not accept a client secret')
   })
 
-  test('has no way to exchange a code, and the types say so', () => {
-    // @ts-expect-error the secret is what `finishLogin` needs
+  test('cannot exchange a code, also by its types', () => {
+    // @ts-expect-error `finishLogin` needs the secret
     expect(publicApp.finishLogin).toBeUndefined()
-    // @ts-expect-error and `exchangeCode`
+    // @ts-expect-error `exchangeCode` needs the secret
     expect(publicApp.exchangeCode).toBeUndefined()
-    // @ts-expect-error `OAuthApp` has no use without a secret
+    // @ts-expect-error `OAuthApp` requires a secret
     expect(() => new OAuthApp({ baseUrl, clientId: 'app_abc123', redirectUri })).toThrow('PublicOAuthApp')
   })
 })

@@ -18,13 +18,13 @@ function makeTransaction(state: string, lifetime = 600_000): LoginTransaction {
 
 const used = expect.objectContaining({ reason: 'transaction_used' })
 
-test('a used transaction stays used, and so does each copy, while 10,000 others are used', () => {
+test('rejects copies of a used transaction while 10,000 others are used', () => {
   const first = makeTransaction('first')
   markUsed(first)
   for (let count = 1; count < 10_000; count++) markUsed(makeTransaction(`other ${count}`))
   expect(() => openSecrets(first)).toThrow(used)
   expect(() => openSecrets(makeTransaction('first'))).toThrow(used)
-  // One more, and the oldest is forgotten: memory has a bound.
+  // Above the limit the oldest state is dropped, which bounds the memory.
   markUsed(makeTransaction('one more'))
   expect(openSecrets(makeTransaction('first')).state).toBe('first')
   expect(() => openSecrets(makeTransaction('other 1'))).toThrow(used)

@@ -3,27 +3,27 @@ import type { ConnectionStorage } from '../../../src/oauth.ts'
 import { settled } from '../../helpers/settled.ts'
 import { type Method, mapStorage } from './storages.ts'
 
-/** A storage whose operations take effect one by one, when a schedule lets them. */
+/** A storage whose operations take effect one by one, in the order of a schedule. */
 export interface SteppedStorage {
   readonly items: Map<string, string>
-  /** Whether operations wait for the schedule. Off before the actors begin, and after they have ended. */
+  /** Whether operations wait for the schedule. Off before the actors start and after they end. */
   stepping: boolean
-  /** The storage as one of the actors sees it. */
+  /** Returns the storage for one of the actors. */
   readonly as: (actor: string) => ConnectionStorage
 }
 
 export interface Scenario {
-  /** What runs at the same time. Each has its own stores, as processes have. */
+  /** The concurrent actors. Each has its own stores, as processes do. */
   readonly actors: Readonly<Record<string, () => Promise<unknown>>>
-  /** Looks at how it ended. */
+  /** Checks the outcome. */
   readonly check: () => Promise<void> | void
 }
 
 /**
- * Runs a scenario in every order in which the storage operations of its actors can follow one another, and checks the end
- * of each. Nothing but the storage may take time.
+ * Runs a scenario in every possible order of the storage operations of its actors, and checks each outcome. Nothing but
+ * the storage may take time.
  *
- * @returns how many orders there were.
+ * @returns the number of orders
  */
 export async function everyInterleaving(prepare: (storage: SteppedStorage) => Promise<Scenario>): Promise<number> {
   let schedules = 0
@@ -40,15 +40,15 @@ export async function everyInterleaving(prepare: (storage: SteppedStorage) => Pr
 }
 
 /**
- * Runs a scenario in random orders, for those that have too many to try each.
+ * Runs a scenario in random orders, if there are too many to run all.
  *
- * @param count how many orders to try.
+ * @param count the number of orders to run
  */
 export async function someInterleavings(
   count: number,
   prepare: (storage: SteppedStorage) => Promise<Scenario>,
 ): Promise<void> {
-  // The same orders each time: a failure can be looked at again.
+  // A fixed seed, so that failures are reproducible.
   let seed = 1
   const random = () => {
     seed = (Math.imul(seed, 48271) >>> 0) % 2147483647
@@ -67,7 +67,7 @@ interface Waiting {
   readonly proceed: () => void
 }
 
-/** One run. Beyond the schedule, the first of the waiting operations goes on. */
+/** Runs one order. After the end of the schedule, the first waiting operation continues. */
 async function run(prepare: (storage: SteppedStorage) => Promise<Scenario>, schedule: readonly number[]) {
   const waiting: Waiting[] = []
   const width: number[] = []
@@ -77,7 +77,7 @@ async function run(prepare: (storage: SteppedStorage) => Promise<Scenario>, sche
   const { actors, check } = await prepare(storage)
   storage.stepping = true
   const outcomes = Promise.allSettled(Object.values(actors).map((actor) => actor()))
-  // After an immediate every promise that can settle has settled: the actors wait for the storage, or are done.
+  // After an immediate every promise that can settle has settled, so the actors wait for the storage or are done.
   for (await setImmediate(); waiting.length > 0; await setImmediate()) {
     const choice = (schedule[taken.length] ?? 0) % waiting.length
     width.push(waiting.length)

@@ -1,4 +1,4 @@
-// A process that lists many connections on files, with the file descriptors that its shell left it.
+// A process that lists many connections on files, with limited file descriptors.
 import { createStorage } from 'unstorage'
 import fsDriver from 'unstorage/drivers/fs'
 import { ConnectionStore } from '../../../src/oauth.ts'

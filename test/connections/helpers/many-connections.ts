@@ -1,7 +1,7 @@
 import { readStoreSettings } from '../../../src/connections/store-options.ts'
 import { mapStorage } from './storages.ts'
 
-/** The keys and values that a store for `https://service.example` would have written for so many connections. */
+/** Returns the keys and values that a store for `https://service.example` writes for a number of connections. */
 export async function itemsOfMany(count: number): Promise<[string, string][]> {
   const storage = mapStorage()
   const { entries, format } = readStoreSettings({ baseUrl: 'https://service.example', storage })

@@ -10,14 +10,14 @@ export interface StoreProcess {
   close(): Promise<void>
 }
 
-/** Starts a process with a store of its own, and waits until it listens. */
+/** Starts a process with its own store, and waits until it is ready. */
 export async function startProcess(...args: string[]): Promise<StoreProcess> {
   const child: ChildProcess = fork(fileURLToPath(new URL('./store-process.ts', import.meta.url)), args, {
     execArgv: [],
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>()
-  const answer = (id: number) => new Promise<never>((resolve, reject) => waiting.set(id, { resolve, reject }))
+  const reply = (id: number) => new Promise<never>((resolve, reject) => waiting.set(id, { resolve, reject }))
   child.on('message', ({ id, result, error }: { id: number; result: never; error?: string }) => {
     const caller = waiting.get(id)
     waiting.delete(id)
@@ -27,12 +27,12 @@ export async function startProcess(...args: string[]): Promise<StoreProcess> {
   void ended.then(() => {
     for (const { reject } of waiting.values()) reject(new Error('The process has ended.'))
   })
-  await answer(0)
+  await reply(0)
   let next = 1
   return {
     run: (name, ...args) => {
       const id = next++
-      const result = answer(id)
+      const result = reply(id)
       child.send({ id, name, args })
       return result
     },

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 export interface RedisServer {
-  /** The path of its Unix socket. It listens on no port. */
+  /** The path of the Unix socket. The server has no port. */
   readonly path: string
   readonly close: () => Promise<void>
 }
 
-/** Where the `redis-server` of this machine is; undefined when it has none. */
+/** The path of `redis-server`; undefined if it is not installed. */
 export function findRedis(): string | undefined {
   const candidates = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'redis-server'))
   return candidates.find((candidate) => {
@@ -22,7 +22,7 @@ export function findRedis(): string | undefined {
   })
 }
 
-/** Starts a server that keeps everything in memory, and waits until it takes connections. */
+/** Starts a server without persistence, and waits until it accepts connections. */
 export async function startRedis(binary: string): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'redis-'))
   const path = join(folder, 'redis.sock')

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 
-/** A storage on one machine that several processes can share: for the store itself, or as a driver of unstorage. */
+/** A storage that several processes on one machine can share, used directly or as an unstorage driver. */
 export function sqliteStorage(path: string) {
   const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 5000')

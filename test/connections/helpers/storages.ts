@@ -12,7 +12,7 @@ export interface OpenStorage {
   readonly close: () => void | Promise<void>
 }
 
-/** Every storage that the store is tested on, but Redis, by name. */
+/** The storages that the store is tested with, except Redis, by name. */
 export const storages: Readonly<Record<string, () => OpenStorage>> = {
   'a Map': () => ({ storage: mapStorage(), close: () => {} }),
   'unstorage in memory': () => unstorage(createStorage()),
@@ -36,7 +36,7 @@ function unstorage(storage: ReturnType<typeof createStorage>): OpenStorage {
   return { storage, close: () => storage.dispose() }
 }
 
-/** A storage on Redis that names its keys bit by bit, so that a walk through many keys holds up no other command. */
+/** A storage on Redis that scans its keys, so that listing many keys does not block other commands. */
 export function redisStorage(client: Redis): ConnectionStorage {
   return {
     getItem: (key) => client.get(key),
@@ -49,7 +49,7 @@ export function redisStorage(client: Redis): ConnectionStorage {
   }
 }
 
-/** A storage whose items a test can look at and spoil. */
+/** A storage whose items a test can read and change. */
 export function mapStorage(items = new Map<string, string>()) {
   return {
     items,
@@ -62,12 +62,12 @@ export function mapStorage(items = new Map<string, string>()) {
 
 export type Method = 'getItem' | 'setItem' | 'removeItem' | 'getKeys'
 
-/** A storage that writes down each call, and asks `before` what to do first: throw, wait, or nothing. */
+/** A storage that records each call, and first awaits `before`, which may throw or wait. */
 export function watched(storage: ConnectionStorage = mapStorage()) {
   const calls: { method: Method; key: string }[] = []
   const watch = {
     calls,
-    /** Called with the number of the call, from 1. */
+    /** Called with the number of the call, starting at 1. */
     before: (_call: { method: Method; key: string; number: number }): unknown => undefined,
     count: (method: Method) => calls.filter((call) => call.method === method).length,
     reset: () => void calls.splice(0),

@@ -1,4 +1,4 @@
-// A process of its own with a store on Redis, which does what the test tells it over IPC.
+// A process with a store on Redis, controlled by the test over IPC.
 import { createStorage } from 'unstorage'
 import redisDriver from 'unstorage/drivers/redis'
 import { ConnectionStore } from '../../../src/oauth.ts'
@@ -16,16 +16,16 @@ const store = new ConnectionStore({
 const workspaces = new Map<string, ReturnType<ConnectionStore['workspace']>>()
 
 const commands = {
-  /** Gives the connection, or nothing. */
+  /** Returns the connection, if any. */
   save: async (token: string) => store.save(token),
   get: async (key: string) => (await store.get(key)) ?? null,
   remove: async (key: string) => store.remove(key),
-  /** Opens the client of a connection, which every later call uses. */
+  /** Opens the client of a connection for later calls. */
   open: async (key: string) => {
     workspaces.set(key, store.workspace(key))
     await workspaces.get(key)
   },
-  /** Makes some calls at once. Gives the names of their errors, each once, or `ok`. */
+  /** Makes concurrent calls. Returns the names of their errors, each once, or `ok`. */
   call: async (key: string, times: number) => {
     const workspace = await workspaces.get(key)
     const one = async () =>
@@ -35,7 +35,7 @@ const commands = {
       )
     return [...new Set(await Promise.all(Array.from({ length: times }, one)))]
   },
-  /** When the connections were made whose revocation this process has heard of since it was asked last. */
+  /** Returns the `connectedAt` of connections found revoked since the last call. */
   revoked: async () => {
     const heard = revoked
     revoked = []

@@ -1,10 +1,11 @@
 import { afterEach, expect } from 'vitest'
 import { ConnectionStore, ConnectionStoreError, type ConnectionStoreOptions } from '../../../src/oauth.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.ts'
+import { rejection } from '../../helpers/client.ts'
 
 export const secret = 'a secret of this app, 32 characters or more'
 
-/** Starts a sandbox for each test that asks for one. */
+/** Returns a function that starts a sandbox for a test, and closes it afterwards. */
 export function useSandbox(): () => Promise<Sandbox> {
   const open: Sandbox[] = []
   afterEach(async () => {
@@ -19,14 +20,6 @@ export function useSandbox(): () => Promise<Sandbox> {
 
 export function makeStore(sandbox: { readonly url: string }, options: Partial<ConnectionStoreOptions> = {}) {
   return new ConnectionStore({ baseUrl: sandbox.url, ...options })
-}
-
-/** What a promise rejects with. */
-export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
-  return await promise.then(
-    () => expect.unreachable('it should have been rejected'),
-    (error: unknown) => error,
-  )
 }
 
 export async function storeError(promise: PromiseLike<unknown>): Promise<ConnectionStoreError> {

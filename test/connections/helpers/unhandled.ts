@@ -1,5 +1,5 @@
-/** Functions that only watch, and fail, for `test.each`. */
-export const watchersThatFail: readonly [title: string, watcher: () => void][] = [
+/** Callbacks that fail, for `test.each`. */
+export const failingCallbacks: readonly [title: string, callback: () => void][] = [
   [
     'throws',
     () => {
@@ -9,14 +9,14 @@ export const watchersThatFail: readonly [title: string, watcher: () => void][] =
   ['rejects', () => Promise.reject(new Error('no log')) as unknown as undefined],
 ]
 
-/** Runs a function, and returns the rejections that nobody has handled by its end. */
+/** Runs a function, and returns the unhandled rejections. */
 export async function unhandledDuring(run: () => Promise<void>): Promise<unknown[]> {
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
   process.on('unhandledRejection', note)
   try {
     await run()
-    // They are reported once the microtasks are done.
+    // Node reports them after the microtasks.
     await new Promise((resolve) => setImmediate(resolve))
   } finally {
     process.off('unhandledRejection', note)

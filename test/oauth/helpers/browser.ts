@@ -8,8 +8,8 @@ interface Cookie {
 }
 
 /**
- * As much of a browser as a login needs: cookies by host, path and Secure, `__Host-` rules, Max-Age=0, and redirects
- * followed one by one. Sites are handlers by origin; other origins are asked over the network.
+ * The parts of a browser that a login needs: cookies by host, path and Secure, `__Host-` rules, Max-Age=0, and redirects
+ * followed one by one. Sites are handlers by origin; other origins are requested over the network.
  */
 export class Browser {
   readonly cookies: Map<string, Cookie> = new Map()
@@ -20,7 +20,7 @@ export class Browser {
     this.#sites = sites
   }
 
-  /** One request, without following a redirect. */
+  /** Sends one request without following a redirect. */
   async request(address: string, init: RequestInit = {}): Promise<Response> {
     this.visited.push(address)
     const url = new URL(address)
@@ -34,7 +34,7 @@ export class Browser {
     return response
   }
 
-  /** Goes to an address and on from redirect to redirect; `until` stops before an address is asked. */
+  /** Opens a URL and follows its redirects. `until` stops before a URL is requested. */
   async go(
     address: string,
     until: (next: string) => boolean = () => false,
@@ -65,7 +65,7 @@ export class Browser {
     const path = attributes.get('Path') ?? '/'
     const secure = attributes.has('Secure')
     const isHost = secure && path === '/' && !attributes.has('Domain') && url.protocol === 'https:'
-    if (name.startsWith('__Host-') && !isHost) throw new Error(`a browser refuses this cookie: ${line}`)
+    if (name.startsWith('__Host-') && !isHost) throw new Error(`a browser rejects this cookie: ${line}`)
     if (attributes.get('Max-Age') === '0') this.cookies.delete(name)
     else this.cookies.set(name, { value: pair.slice(name.length + 1), host: url.hostname, path, secure })
   }

@@ -4,8 +4,8 @@ const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 const frameTypes = { headers: 1, reset: 3, settings: 4, goAway: 7 }
 
 /**
- * Sends one HTTP/2 request as raw bytes, without the checks of a client, and waits for what ends it: response headers, a
- * reset, a GOAWAY, or the end of the connection.
+ * Sends one HTTP/2 request as raw bytes, without the checks of a client, and waits for response headers, a reset, a
+ * GOAWAY or the end of the connection.
  */
 export function sendHttp2(port: number, fields: readonly (readonly [string, string])[]): Promise<string> {
   return new Promise((resolve) => {
@@ -44,7 +44,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer = Bu
   return Buffer.concat([head, payload])
 }
 
-/** A string of HPACK without Huffman code (RFC 7541, section 5.2). */
+/** Encodes an HPACK string without Huffman coding (RFC 7541, section 5.2). */
 function text(value: string): Buffer {
   const bytes = Buffer.from(value, 'latin1')
   if (bytes.length < 127) return Buffer.concat([Buffer.of(bytes.length), bytes])

@@ -6,6 +6,7 @@ import {
   type OAuthAppOptions,
   type StartedLogin,
 } from '../../../src/oauth.ts'
+import { rejection } from '../../helpers/client.ts'
 
 export const clientSecret = 'secret_x+y/z=& é-0123456789'
 export const code = 'code_abc123def456'
@@ -20,20 +21,13 @@ export function stateOf(login: StartedLogin): string {
   return new URL(login.url).searchParams.get('state') ?? ''
 }
 
-/** The callback that the service would send for a login, with some parameters changed or, when undefined, left out. */
+/** Returns the callback of a login with some parameters changed, or left out if undefined. */
 export function callbackOf(login: StartedLogin, change: Record<string, string | undefined> = {}): string {
   const url = new URL(new URL(login.url).searchParams.get('redirect_uri') ?? '')
   for (const [name, value] of Object.entries({ code, state: stateOf(login), ...change })) {
     if (value !== undefined) url.searchParams.append(name, value)
   }
   return url.href
-}
-
-export async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    () => expect.unreachable('it should have been rejected'),
-    (error: unknown) => error,
-  )
 }
 
 export async function loginError(promise: Promise<unknown>, reason: LoginErrorReason): Promise<LoginError> {

@@ -9,26 +9,26 @@ export interface TokenRequest {
   readonly form: URLSearchParams
 }
 
-export type Answer = (response: ServerResponse, request: TokenRequest) => void
+export type Responder = (response: ServerResponse, request: TokenRequest) => void
 
-/** A token endpoint on loopback that answers as it is told, well or badly, and remembers what it was sent. */
+/** A token endpoint on loopback that responds as configured, and records the requests. */
 export interface TokenEndpoint {
   readonly url: string
   readonly requests: TokenRequest[]
-  answer: Answer
+  respond: Responder
   close(): Promise<void>
 }
 
 export const accessToken = 'swot_0123456789abcdefghijklmnopqrstuv'
 
-export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Answer {
+export function jsonResponse(body: unknown, status = 200, headers: Record<string, string> = {}): Responder {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
     response.end(typeof body === 'string' ? body : JSON.stringify(body))
   }
 }
 
-export const goodAnswer: Answer = json({
+export const goodResponse: Responder = jsonResponse({
   access_token: accessToken,
   token_type: 'Bearer',
   scope: 'conversations:read messages:write',
@@ -47,14 +47,14 @@ export async function startTokenEndpoint(): Promise<TokenEndpoint> {
         form: new URLSearchParams(Buffer.concat(chunks).toString('utf8')),
       }
       requests.push(request)
-      endpoint.answer(response, request)
+      endpoint.respond(response, request)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const endpoint: TokenEndpoint = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    answer: goodAnswer,
+    respond: goodResponse,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

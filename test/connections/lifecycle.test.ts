@@ -3,10 +3,11 @@ import { AuthenticationError, ServerError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
 import { type Connection, ConnectionNotSavedError, type ConnectionStoreOptions } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
+import { rejection } from '../helpers/client.ts'
 import { heldFetch } from './helpers/held-fetch.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
-import { makeStore, rejection, secret, storeError, useSandbox } from './helpers/store.ts'
-import { unhandledDuring, watchersThatFail } from './helpers/unhandled.ts'
+import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
+import { failingCallbacks, unhandledDuring } from './helpers/unhandled.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -40,7 +41,7 @@ describe('a token for another service or app', () => {
     return new AccessToken({ ...issued, baseUrl: sandbox.url, clientId: 'app_sandbox', ...origin })
   }
 
-  test('is refused before anything is sent', async () => {
+  test('is rejected before sending anything', async () => {
     const store = makeStore(sandbox, { clientId: 'app_sandbox' })
     for (const origin of [
       { baseUrl: 'https://other.example' },
@@ -56,10 +57,10 @@ describe('a token for another service or app', () => {
   })
 
   test.each([
-    ['no address', {}],
-    ['an address that is no text', { baseUrl: 7 }],
-    ['an empty address', { baseUrl: '' }],
-  ])('is refused before anything is sent when it is a plain object with %s', async (_title, origin) => {
+    ['no base URL', {}],
+    ['a base URL that is not a string', { baseUrl: 7 }],
+    ['an empty base URL', { baseUrl: '' }],
+  ])('is rejected before sending anything if it is a plain object with %s', async (_title, origin) => {
     const token = { accessToken: sandbox.issueToken(), ...origin } as unknown as AccessToken
     expect(await rejection(makeStore(sandbox).save(token))).toMatchObject({
       name: 'InvalidArgumentError',
@@ -68,14 +69,14 @@ describe('a token for another service or app', () => {
     expect(sandbox.requests).toEqual([])
   })
 
-  test('is not what a token of this service is, with or without a slash at the end of its address', async () => {
+  test('does not apply if only the trailing slash of the base URL differs', async () => {
     const store = makeStore(sandbox, { clientId: 'app_sandbox' })
     for (const origin of [{}, { baseUrl: sandbox.url }, { baseUrl: `${sandbox.url}/`, clientId: 'app_sandbox' }]) {
       expect((await store.save(tokenOf(origin))).actor).toBe('app')
     }
   })
 
-  test('is refused when /me names another client id than the one of the store, and nothing is saved', async () => {
+  test('is rejected without saving if /me names another client id', async () => {
     const storage = mapStorage()
     const store = makeStore(sandbox, { storage, clientId: 'another' })
     const error = await rejection(store.save(sandbox.issueToken()))
@@ -84,15 +85,15 @@ describe('a token for another service or app', () => {
     expect(storage.items.size).toBe(0)
   })
 
-  test.each(['', 7, null])('cannot be told by a clientId that is %j', (clientId) => {
+  test.each(['', 7, null])('requires a valid clientId, not %j', (clientId) => {
     expect(() => makeStore(sandbox, { clientId: clientId as string })).toThrow(
       expect.objectContaining({ name: 'InvalidArgumentError', argument: 'clientId' }),
     )
   })
 })
 
-describe('one 401 invalid_token that /me does not confirm', () => {
-  test('leaves the connection, and the error of the call is what it was', async () => {
+describe('a 401 invalid_token that /me does not confirm', () => {
+  test('keeps the connection and the error of the call', async () => {
     const { store, workspace, revoked, key } = await connected()
     refuseOnce()
     const error = await rejection(workspace.conversations.list())
@@ -107,8 +108,8 @@ describe('one 401 invalid_token that /me does not confirm', () => {
   test.each([
     ['a server error', { status: 503 }],
     ['a rate limit', { status: 429 }],
-    ['a 401 about something else', { status: 401, body: { error: 'invalid_client' } }],
-  ] as const)('because that fails with %s leaves the connection too', async (_title, fault) => {
+    ['a 401 with another code', { status: 401, body: { error: 'invalid_client' } }],
+  ] as const)('keeps the connection if /me fails with %s', async (_title, fault) => {
     const { store, workspace, revoked, key } = await connected()
     refuseOnce()
     sandbox.failNext(fault)
@@ -117,14 +118,14 @@ describe('one 401 invalid_token that /me does not confirm', () => {
     expect(await store.get(key)).toBeDefined()
   })
 
-  test('asks /me once, with the refused token, for many calls that fail together', async () => {
+  test('calls /me once with the failed token for many concurrent calls', async () => {
     const { gate, token, workspace, revoked, storage } = await connected()
     gate.hold('requests')
     const calls = Promise.all(Array.from({ length: 20 }, () => rejection(workspace.conversations.list())))
     await gate.held(20)
     sandbox.revoke(token)
     gate.release()
-    // Every call has been refused before `/me` is sent, so that each would ask if they did not share.
+    // Every call is rejected before `/me` is sent, so each would call it if they did not share one.
     gate.hold('requests')
     await gate.held(1)
     await vi.waitFor(() => expect(sandbox.requests).toHaveLength(20))
@@ -137,8 +138,8 @@ describe('one 401 invalid_token that /me does not confirm', () => {
   })
 })
 
-describe('reactions to refused tokens', () => {
-  test('are one for each token: a successor that is refused meanwhile is heard of too', async () => {
+describe('handling of revoked tokens', () => {
+  test('runs once per token, including a new token that is revoked in the meantime', async () => {
     const storage = mapStorage()
     const { promise: first, resolve: letFirstEnd } = Promise.withResolvers<void>()
     const { promise: heard, resolve: isHeard } = Promise.withResolvers<void>()
@@ -169,7 +170,7 @@ describe('reactions to refused tokens', () => {
     await call
   })
 
-  test('end: the same token, saved and refused again, is heard of again', async () => {
+  test('runs again for the same token, saved and revoked again', async () => {
     const tokens = new Set(['the-token'])
     const revoked: Connection[] = []
     const store = makeStore(sandbox, {
@@ -225,10 +226,10 @@ describe('keepRevoked', () => {
     expect(storage.items.size).toBe(0)
   })
 
-  test('leaves a login alone that came before the refusal of the token before it', async () => {
+  test('keeps a login that came before the revocation of the previous token', async () => {
     const { gate, store, storage, token, key, workspace, revoked } = await connected({ keepRevoked: true })
     sandbox.revoke(token)
-    gate.hold('answers')
+    gate.hold('responses')
     const call = rejection(workspace.me())
     await gate.held(1)
     const saved = await makeStore(sandbox, { storage, secret }).save(sandbox.issueToken({ actor: 'self' }))
@@ -241,7 +242,7 @@ describe('keepRevoked', () => {
 })
 
 describe('metadata', () => {
-  test('is kept with a connection, survives a new login, and can be replaced and removed', async () => {
+  test('is kept by a new login, and can be replaced and removed', async () => {
     const { store, key, storage, token } = await connected()
     const withMetadata = await store.save(token, { metadata: { owner: 7, tags: ['a'] } })
     expect(withMetadata.metadata).toEqual({ owner: 7, tags: ['a'] })
@@ -257,13 +258,13 @@ describe('metadata', () => {
     expect(storage.items.size).toBe(2)
   })
 
-  test('changed many times at once in a process ends with the last change', async () => {
+  test('ends with the last of many concurrent changes in a process', async () => {
     const { store, key } = await connected()
     await Promise.all(Array.from({ length: 20 }, (_, index) => store.setMetadata(key, { index })))
     expect((await store.get(key))?.metadata).toEqual({ index: 19 })
   })
 
-  test('ends with the last change, though the storage responds to the first one late', async () => {
+  test('ends with the last change even if the storage delays the first one', async () => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage, secret })
     const { key } = await store.save(sandbox.issueToken())
@@ -272,7 +273,7 @@ describe('metadata', () => {
     watch.before = ({ number }) => (number === 1 ? released : undefined)
     const first = store.setMetadata(key, { index: 1 })
     const second = store.setMetadata(key, { index: 2 })
-    // The second one has the time that it needs, if it does not wait.
+    // Enough time for the second change, if it does not wait for the first.
     for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1))
     release()
     expect([(await first).metadata, (await second).metadata]).toEqual([{ index: 1 }, { index: 2 }])
@@ -280,7 +281,7 @@ describe('metadata', () => {
   })
 
   test.each([null, 'text', 7, [], { toJSON: () => 'text' }, { size: 1n }])(
-    'that is no JSON object (%#) is refused before anything is sent or changed',
+    'that is not a JSON object (%#) is rejected before sending or changing anything',
     async (metadata) => {
       const { store, key, token } = await connected()
       const bad = metadata as unknown as Record<string, unknown>
@@ -291,7 +292,7 @@ describe('metadata', () => {
     },
   )
 
-  test('of what is not connected cannot be set', async () => {
+  test('cannot be set without a connection', async () => {
     const { store, key } = await connected()
     await store.remove(key)
     expect(await storeError(store.setMetadata(key, {}))).toMatchObject({ reason: 'not_connected', key })
@@ -306,14 +307,14 @@ describe('verify', () => {
     scopes: ['users:read'],
   }
   async function verified(change: object) {
-    let answer: object = me
-    const store = makeStore(sandbox, { client: { fetch: async () => Response.json(answer) } })
+    let body: object = me
+    const store = makeStore(sandbox, { client: { fetch: async () => Response.json(body) } })
     const connection = await store.save('the-token', { metadata: { owner: 7 } })
-    answer = { ...me, ...change }
+    body = { ...me, ...change }
     return { store, connection }
   }
 
-  test('saves the names and scopes that /me gives now, and leaves the rest', async () => {
+  test('saves the current names and scopes of /me, and keeps the rest', async () => {
     const organization = { id: 'o', display_name: 'After' }
     const { store, connection } = await verified({ scopes: ['contacts:read'], organization })
     const expected = { ...connection, scopes: ['contacts:read'], organization: { id: 'o', name: 'After' } }
@@ -321,7 +322,7 @@ describe('verify', () => {
     expect(await store.get(connection.key)).toEqual(expected)
   })
 
-  test('refuses an answer about another connection', async () => {
+  test('rejects a /me response for another connection', async () => {
     const { store, connection } = await verified({ organization: { id: 'another' } })
     expect(await storeError(store.verify(connection.key))).toMatchObject({
       reason: 'identity_mismatch',
@@ -330,9 +331,9 @@ describe('verify', () => {
     expect(await store.get(connection.key)).toEqual(connection)
   })
 
-  test('leaves a login alone that came while it asked', async () => {
+  test('keeps a login that is saved during the call', async () => {
     const { gate, store, storage, key } = await connected()
-    gate.hold('answers')
+    gate.hold('responses')
     const verifying = store.verify(key)
     await gate.held(1)
     const token = sandbox.issueToken({ actor: 'self', scopes: ['users:read'] })
@@ -342,7 +343,7 @@ describe('verify', () => {
     expect(await store.get(key)).toEqual(saved)
   })
 
-  test('hears of a revocation as any call does', async () => {
+  test('handles a revocation like any call', async () => {
     const { store, token, key, revoked, storage } = await connected()
     sandbox.revoke(token)
     expect(await rejection(store.verify(key))).toBeInstanceOf(AuthenticationError)
@@ -350,7 +351,7 @@ describe('verify', () => {
     expect(storage.items.size).toBe(0)
   })
 
-  test('rejects with what failed, and leaves the connection', async () => {
+  test('rejects with the error of the call, and keeps the connection', async () => {
     const { store, key } = await connected()
     sandbox.failNext({ status: 503 })
     expect(await rejection(store.verify(key))).toBeInstanceOf(ServerError)
@@ -381,7 +382,7 @@ describe('a retired secret', () => {
     }
   }
 
-  test('is not needed any more for a connection that was read', async () => {
+  test('is not needed for a connection after reading it', async () => {
     const { rotating, later, watch, keys } = await sealedWithTheOld(1)
     const [key = ''] = keys
     expect(await storeError(later.get(key))).toMatchObject({ reason: 'secret_unknown' })
@@ -392,7 +393,7 @@ describe('a retired secret', () => {
     expect(watch.count('setItem')).toBe(0)
   })
 
-  test('still opens an entry in a storage that takes no writes', async () => {
+  test('still opens an entry in a read-only storage', async () => {
     const { rotating, watch, keys } = await sealedWithTheOld(1)
     watch.before = ({ method }) => {
       if (method === 'setItem') throw new Error('read-only')
@@ -401,7 +402,7 @@ describe('a retired secret', () => {
     expect(await storeError(rotating.reseal())).toMatchObject({ reason: 'storage_failed' })
   })
 
-  test('is not needed any more for anything after reseal, which tells how far it is', async () => {
+  test('is not needed after reseal, which reports its progress', async () => {
     const { rotating, later, keys } = await sealedWithTheOld(40)
     await rotating.get(keys[0] ?? '')
     const progress: unknown[] = []
@@ -413,18 +414,15 @@ describe('a retired secret', () => {
     expect(await rotating.reseal()).toEqual({ checked: 40, resealed: 0, unreadable: [] })
   })
 
-  test.each(watchersThatFail)(
-    'is replaced everywhere by reseal, though its onProgress %s',
-    async (_title, onProgress) => {
-      const { rotating } = await sealedWithTheOld(3)
-      const unhandled = await unhandledDuring(async () => {
-        expect(await rotating.reseal({ onProgress })).toEqual({ checked: 3, resealed: 3, unreadable: [] })
-      })
-      expect(unhandled).toEqual([])
-    },
-  )
+  test.each(failingCallbacks)('is replaced by reseal even if onProgress %s', async (_title, onProgress) => {
+    const { rotating } = await sealedWithTheOld(3)
+    const unhandled = await unhandledDuring(async () => {
+      expect(await rotating.reseal({ onProgress })).toEqual({ checked: 3, resealed: 3, unreadable: [] })
+    })
+    expect(unhandled).toEqual([])
+  })
 
-  test('leaves reseal going past what cannot be read', async () => {
+  test('does not stop reseal at unreadable entries', async () => {
     const { rotating, storage, keys } = await sealedWithTheOld(3)
     const place = [...storage.items.keys()].find((item) => item.endsWith(`${keys[1]}:current`)) ?? ''
     storage.items.set(place, 'spoiled')
@@ -435,7 +433,7 @@ describe('a retired secret', () => {
     })
   })
 
-  test('is left in use where reseal was aborted', async () => {
+  test('stays in use where reseal was aborted', async () => {
     const { rotating, later } = await sealedWithTheOld(40)
     const controller = new AbortController()
     const onProgress = () => controller.abort(new Error('enough'))
@@ -444,7 +442,7 @@ describe('a retired secret', () => {
     expect((await later.list()).unreadable.length).toBeGreaterThan(10)
   })
 
-  test('of a revoked connection is replaced too', async () => {
+  test('is also replaced for a revoked connection', async () => {
     const storage = mapStorage()
     const options = { storage, keepRevoked: true, client: { maxRetries: 0 } }
     const old = makeStore(sandbox, { ...options, secret })
@@ -472,7 +470,7 @@ describe('retry of a failed save', () => {
     return { watch, store, error, token }
   }
 
-  test.each(['storage', 'me'] as const)('keeps a newer login, and returns it (%s failed)', async (how) => {
+  test.each(['storage', 'me'] as const)('keeps and returns a newer login (%s failed)', async (how) => {
     const { watch, store, error } = await failed(how)
     const newer = sandbox.issueToken()
     const saved = await store.save(newer)
@@ -483,7 +481,7 @@ describe('retry of a failed save', () => {
     expect(await watch.storage.getKeys()).toHaveLength(2)
   })
 
-  test('replaces the login that was there before', async () => {
+  test('replaces an earlier login', async () => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
     await store.save(sandbox.issueToken())
@@ -501,9 +499,9 @@ describe('retry of a failed save', () => {
   })
 })
 
-describe('a storage that returns instead of throwing', () => {
+describe('a storage that returns errors instead of throwing', () => {
   test.each([new Error('EMFILE: too many open files'), 7, true])(
-    '%j from getItem is storage_failed, not a damaged entry',
+    'reports storage_failed, and not a damaged entry, for %j from getItem',
     async (value) => {
       const { storage, key } = await connected()
       const store = makeStore(sandbox, { storage: { ...storage, getItem: () => value }, secret })
@@ -512,7 +510,7 @@ describe('a storage that returns instead of throwing', () => {
     },
   )
 
-  test.each(['setItem', 'removeItem'] as const)('an error from %s is storage_failed', async (method) => {
+  test.each(['setItem', 'removeItem'] as const)('reports storage_failed for an error from %s', async (method) => {
     const { storage, key } = await connected()
     const failing = { ...storage, [method]: () => new Error('EMFILE') }
     const store = makeStore(sandbox, { storage: failing, secret })
@@ -521,7 +519,7 @@ describe('a storage that returns instead of throwing', () => {
   })
 })
 
-test('a pointer names the entry before it, so that the next login clears what a half-finished one left', async () => {
+test('removes the entry of an interrupted save with the next login', async () => {
   const { storage, store } = await connected()
   const pointer = () => JSON.parse([...storage.items].find(([key]) => key.endsWith(':current'))?.[1] ?? '')
   const first = pointer().current
@@ -530,7 +528,7 @@ test('a pointer names the entry before it, so that the next login clears what a 
   expect(pointer().current).not.toBe(first)
 })
 
-test('no storage key of a service with a long address, or of long ids, has a part that no file system takes', async () => {
+test('keeps every part of a storage key short enough for file systems', async () => {
   const storage = mapStorage()
   const me = { application: { id: 'Ä'.repeat(999) }, organization: { id: 'o'.repeat(999) }, actor: 'app' }
   const options = { storage, client: { fetch: async () => Response.json(me) } }

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createSealer } from '../../src/oauth/seal.ts'
 import { openTransaction, sealTransaction, serializeTransaction } from '../../src/oauth.ts'
-import { callbackOf, loginError, makeApp, rejection, scope, stateOf } from './helpers/login.ts'
+import { rejection } from '../helpers/client.ts'
+import { callbackOf, loginError, makeApp, scope, stateOf } from './helpers/login.ts'
 import { accessToken, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
 
 const secret = 'a secret of this app, 32 characters or more'
@@ -26,7 +27,7 @@ describe('a sealed transaction', () => {
     expect(token.accessToken).toBe(accessToken)
   })
 
-  test('shows neither state nor code verifier', async () => {
+  test('reveals neither state nor code verifier', async () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
     const sealed = await sealTransaction(login.transaction, { secret })
@@ -37,14 +38,14 @@ describe('a sealed transaction', () => {
     }
   })
 
-  test('opens with an older key, and not once that was rotated out', async () => {
+  test('opens with an older secret until it is dropped', async () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const sealed = await sealTransaction(login.transaction, { secret: older })
     expect((await openTransaction(sealed, { secret: [secret, older] })).clientId).toBe('app_abc123')
     await loginError(openTransaction(sealed, { secret }), 'transaction_invalid')
   })
 
-  test('that was changed is invalid', async () => {
+  test('is invalid if it was changed', async () => {
     const login = await makeApp(endpoint.url).startLogin({ scope })
     const sealed = await sealTransaction(login.transaction, { secret })
     const middle = Math.floor(sealed.length / 2)
@@ -61,7 +62,7 @@ describe('a sealed transaction', () => {
     expect(opened).toEqual({ ok: false, failure: 'unknown-key' })
   })
 
-  test.each([null, undefined, ''])('that is gone (%j) is missing', async (sealed) => {
+  test.each([null, undefined, ''])('is missing if the text is %j', async (sealed) => {
     await loginError(openTransaction(sealed, { secret }), 'transaction_missing')
   })
 
@@ -82,14 +83,14 @@ describe('a sealed transaction', () => {
     await loginError(foreign.finishLogin(callbackOf(login), transaction), 'redirect_uri_mismatch')
   })
 
-  test('cannot be made of one that has been used', async () => {
+  test('cannot be made from a used one', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
     await app.finishLogin(callbackOf(login), login.transaction)
     await loginError(sealTransaction(login.transaction, { secret }), 'transaction_used')
   })
 
-  test('needs a secret of 32 characters', async () => {
+  test('requires a secret of at least 32 characters', async () => {
     const { transaction } = await makeApp(endpoint.url).startLogin({ scope })
     expect(await rejection(sealTransaction(transaction, { secret: 'short' }))).toMatchObject({ argument: 'secret' })
     expect(await rejection(openTransaction(undefined, { secret: 'short' }))).toMatchObject({ argument: 'secret' })

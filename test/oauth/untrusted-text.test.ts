@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import { encodedForms, quote, untrustedText } from '../../src/oauth/untrusted-text.ts'
 
-describe('text from outside', () => {
-  test('loses a secret in each spelling, also when one secret is the beginning of another', () => {
+describe('untrusted text', () => {
+  test('loses secrets in every encoding, even if one is a prefix of another', () => {
     const secrets = encodedForms(['abcdefgh', 'abcdefgh + "ijk"'])
     const plain = ['abcdefgh + "ijk"', 'abcdefgh + \\"ijk\\"', 'abcdefgh']
     const spellings = [...plain, 'abcdefgh+%2B+%22ijk%22', 'abcdefgh%20%2B%20%22ijk%22']
     for (const spelling of spellings) expect(untrustedText(`<${spelling}>`, secrets)).toBe('<[redacted]>')
   })
 
-  test.each([undefined, null, '', ' \n '])('that says nothing (%j) is none', (text) => {
+  test.each([undefined, null, '', ' \n '])('is undefined if it is empty (%j)', (text) => {
     expect(untrustedText(text, [])).toBeUndefined()
   })
 
-  test('is one line', () => {
+  test('is a single line', () => {
     expect(untrustedText('one\r\n\ttwo\u2029three', [])).toBe('one two three')
   })
 })
 
-test('a quote has what is known, and one full stop less', () => {
+test('quotes the known parts without a trailing full stop', () => {
   expect(quote('code', 'Words.')).toBe(': code: Words')
   expect(quote(undefined, 'Words.')).toBe(': Words')
   expect(quote('code', undefined)).toBe(': code')

@@ -1,0 +1,73 @@
+import { type ErrorDetails, SupportWorkspaceError } from '../errors/support-workspace-error.ts'
+import type { Connection } from './connection.ts'
+
+/**
+ * Why an operation of the connection store failed:
+ *
+ * - `not_connected`: there is no such connection: it never existed, was removed, or its token was revoked. Log in again.
+ * - `me_failed`: the call of `/me`, which identifies a new token, failed; see `cause`.
+ * - `identity_incomplete`: `/me` does not name application, organization, actor or, for `self`, the user.
+ * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
+ * - `storage_failed`: the storage threw or returned an error, or an invalid value; `cause` is a copy of its error.
+ * - `secret_unknown`: the entry is sealed with a secret that was not passed to the store.
+ * - `entry_damaged`: the entry is not one that this package wrote under the key, or is not sealed although the store has a
+ *   secret.
+ */
+export type ConnectionStoreErrorReason =
+  | 'not_connected'
+  | 'me_failed'
+  | 'identity_incomplete'
+  | 'identity_mismatch'
+  | 'storage_failed'
+  | 'secret_unknown'
+  | 'entry_damaged'
+
+interface ConnectionStoreErrorDetails extends ErrorDetails {
+  readonly reason: ConnectionStoreErrorReason
+  readonly key?: string | undefined
+}
+
+/**
+ * The connection store has no valid connection, or its storage failed. A call of a client from `store.workspace(key)`
+ * rejects with it before any request is sent.
+ */
+export class ConnectionStoreError extends SupportWorkspaceError {
+  static override readonly kind: string = 'ConnectionStoreError'
+
+  /** Why, from a closed list. */
+  readonly reason: ConnectionStoreErrorReason
+  /** The key of the connection. Undefined if `/me` has not identified it yet, or if the error concerns all of them. */
+  readonly key: string | undefined
+  /** The operation was not sent to the service, so it can be called again. (`save` calls `/me`, which changes nothing.) */
+  readonly outcome: 'not-sent' = 'not-sent'
+
+  constructor(message: string, details: ConnectionStoreErrorDetails) {
+    super(message, details)
+    this.reason = details.reason
+    this.key = details.key
+  }
+}
+
+interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {
+  readonly retry: () => Promise<Connection>
+}
+
+/**
+ * A new token could not be saved. The token is not lost: `retry` holds it, without revealing it in any printed form. An
+ * earlier connection is unchanged.
+ */
+export class ConnectionNotSavedError extends ConnectionStoreError {
+  static override readonly kind: string = 'ConnectionNotSavedError'
+
+  /**
+   * Saves the token again, and returns the connection. Calls `/me` only if it has not succeeded yet. If a newer login of
+   * the connection has been saved since the first attempt, keeps and returns that one. Rejects with a new
+   * `ConnectionNotSavedError`, which can be retried in turn.
+   */
+  declare readonly retry: () => Promise<Connection>
+
+  constructor(message: string, details: ConnectionNotSavedDetails) {
+    super(message, details)
+    Object.defineProperty(this, 'retry', { value: details.retry })
+  }
+}

@@ -1,0 +1,86 @@
+import type { AuthorizationServer, Client } from 'oauth4webapi'
+import { checkCharacters, checkFlag, checkMilliseconds, checkText } from '../check-options.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import { isLoopback, parseBaseUrl } from '../http/base-url.ts'
+
+/** The options of an app, with or without a client secret. */
+export interface CommonAppOptions {
+  /** The service's URL, with or without a path prefix, for example `https://api.supportwire.app`. */
+  readonly baseUrl: string
+  /** The client id of the registered app (specification, section 4). */
+  readonly clientId: string
+  /** The URL that the browser returns to after consent, exactly as registered for the app (reference, section 3.1). */
+  readonly redirectUri: string
+  /**
+   * The issuer that a callback's `iss` parameter must name, if the service sends one (RFC 9207).
+   * @default the `baseUrl`, without a trailing slash
+   */
+  readonly issuer?: string | undefined
+  /**
+   * Maximum time between `startLogin` and the callback, in milliseconds.
+   * @default 600_000
+   */
+  readonly transactionLifetime?: number | undefined
+  /**
+   * Allows plain http outside loopback, for `baseUrl` and `redirectUri`. The network can then read codes and tokens.
+   * @default false
+   */
+  readonly allowInsecureHttp?: boolean | undefined
+}
+
+/** The validated options, and the metadata that oauth4webapi needs. */
+export interface AppSettings {
+  readonly baseUrl: string
+  readonly redirectUri: string
+  readonly transactionLifetime: number
+  readonly server: AuthorizationServer & { readonly authorization_endpoint: string; readonly token_endpoint: string }
+  readonly client: Client
+}
+
+export function readAppSettings(options: CommonAppOptions): AppSettings {
+  const { issuer, transactionLifetime = 600_000 } = options
+  const allowInsecureHttp = checkFlag('allowInsecureHttp', options.allowInsecureHttp)
+  const baseUrl = parseBaseUrl(options.baseUrl, allowInsecureHttp).href.replace(/\/$/, '')
+  return {
+    baseUrl,
+    redirectUri: checkRedirectUri(options.redirectUri, allowInsecureHttp),
+    transactionLifetime: checkMilliseconds('transactionLifetime', transactionLifetime),
+    server: {
+      issuer: issuer === undefined ? baseUrl : checkText('issuer', issuer),
+      authorization_endpoint: `${baseUrl}/api/oauth/authorize`,
+      token_endpoint: `${baseUrl}/api/oauth/token`,
+    },
+    client: { client_id: checkText('clientId', options.clientId) },
+  }
+}
+
+/** The parameters of a callback (RFC 6749, section 4.1.2; RFC 9207). A redirect URI must not contain them. */
+const callbackParameters = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss']
+
+/**
+ * Checks a redirect URI. It must be absolute, without a fragment (RFC 6749, section 3.1.2) and without credentials. Its
+ * scheme must be https, http on loopback (RFC 8252, section 7.3) or where explicitly allowed, or the scheme of a native
+ * app with a dot in it (RFC 8252, section 7.1), which rules out `javascript:` and the like. It is returned as written,
+ * because the service compares it character by character.
+ */
+function checkRedirectUri(redirectUri: unknown, allowInsecureHttp: boolean): string {
+  const hint = 'Pass the redirect URI exactly as registered for the app.'
+  const invalid = (problem: string) => new InvalidArgumentError('redirectUri', `\`redirectUri\` ${problem}.`, hint)
+  if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) throw invalid('must be an absolute URL')
+  // The URL parser would drop them, and the service compares what was written.
+  checkCharacters('redirectUri', redirectUri)
+  const url = new URL(redirectUri)
+  if (redirectUri.includes('#')) throw invalid('must not have a fragment')
+  if (url.username !== '' || url.password !== '') throw invalid('must not have a username or password')
+  if (url.protocol === 'http:' && !isLoopback(url) && !allowInsecureHttp) {
+    throw invalid('uses plain http outside loopback, which would expose the authorization code to the network')
+  }
+  if (!/^https?:$/.test(url.protocol) && !url.protocol.includes('.')) {
+    throw invalid('must use https, or the scheme of a native app (a reversed domain name)')
+  }
+  const reserved = callbackParameters.find((name) => url.searchParams.has(name))
+  if (reserved !== undefined) {
+    throw invalid(`must not have the query parameter "${reserved}", which the service adds`)
+  }
+  return redirectUri
+}
