@@ -3,7 +3,7 @@ import { redact, safeCause } from '../errors/redact.ts'
 import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import { checkAccessToken } from './authorization.ts'
 import { type CallClock, TimeLimit, untilAborted } from './call-clock.ts'
-import { isPlatformFetch } from './connect-error.ts'
+import { globalFetch, isPlatformFetch } from './connect-error.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
 import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedFailure } from './failure.ts'
 import type { PreparedRequest } from './request.ts'
@@ -89,7 +89,7 @@ async function askToken({ tokenSource }: ClientSettings): Promise<string> {
 /** Calls `fetch`. */
 async function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<FetchResponse> {
   // A local variable, because a platform's fetch throws when called as a method of another object.
-  const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
+  const fetch = (settings.fetch ?? globalFetch()) as (url: string, init: FetchInit) => Promise<FetchResponse>
   onSend()
   // The hook may have aborted the call, and a custom fetch may ignore its signal.
   signal.throwIfAborted()

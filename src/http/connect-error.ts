@@ -45,21 +45,29 @@ const neverOpenedCodes = new Set([
  * The global `fetch` when this package was loaded. A later replacement is a wrapper, whose errors prove nothing. An
  * object, so that tests can replace it.
  */
-export const platform: { readonly fetch: unknown } = { fetch: /* @__PURE__ */ globalFetch() }
+export const platform: { fetch: unknown } = { fetch: /* @__PURE__ */ fetchProperty() }
+
+/** Returns the global `fetch`. Early versions of Node 22 define a getter, which is replaced on the first access. */
+export function globalFetch(): typeof globalThis.fetch {
+  const isPlatform = fetchProperty() === platform.fetch
+  const { fetch } = globalThis
+  if (isPlatform) platform.fetch = fetchProperty()
+  return fetch
+}
 
 /**
  * Whether the errors of a `fetch` can prove that no connection was opened: it must be the platform's, without a
  * retrying agent.
  */
 export function isPlatformFetch(fetch: unknown): boolean {
-  if (fetch !== globalThis.fetch || globalFetch() !== platform.fetch) return false
+  if (fetch !== globalThis.fetch || fetchProperty() !== platform.fetch) return false
   return dispatcherNames.every((name) => isPlainDispatcher(Reflect.get(globalThis, name)))
 }
 
 /**
  * Returns the global `fetch`, or its getter uncalled, because loading this package must not load the platform's fetch.
  */
-function globalFetch(): unknown {
+function fetchProperty(): unknown {
   const property = Object.getOwnPropertyDescriptor(globalThis, 'fetch')
   return property?.value ?? property?.get
 }

@@ -8,7 +8,7 @@ import {
 import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
 import { isError, safeCause } from '../errors/redact.ts'
 import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
-import { isConnectError, isPlatformFetch } from '../http/connect-error.ts'
+import { globalFetch, isConnectError, isPlatformFetch } from '../http/connect-error.ts'
 import { discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
@@ -114,7 +114,7 @@ export async function requestToken(
 
 async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortSignal): Promise<Response> {
   const { server, client, credentials, redirectUri } = settings
-  const fetch = settings.fetch ?? ((url, init) => globalThis.fetch(url, init as RequestInit))
+  const fetch = settings.fetch ?? ((url, init) => globalFetch()(url, init as RequestInit))
   return await authorizationCodeGrantRequest(
     server,
     client,

@@ -12,6 +12,7 @@ import {
   fetch as undiciFetch,
 } from 'undici'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { platform } from '../../src/http/connect-error.ts'
 import {
   brokenConnection,
   json,
@@ -260,6 +261,19 @@ describe("the platform's fetch", () => {
     stubPlatformFetch(async () => new Response(body))
     const error = await rejection(makeClient().messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'unknown', attempts: [{ status: 200 }] })
+  })
+
+  test('is trusted where a getter defines it until the first access', async () => {
+    const fetch = () => Promise.reject(refusedConnection())
+    const get = () => {
+      Object.defineProperty(globalThis, 'fetch', { value: fetch, configurable: true, writable: true })
+      return fetch
+    }
+    stubPlatformFetch(undefined)
+    Object.defineProperty(globalThis, 'fetch', { get, configurable: true })
+    Object.assign(platform, { fetch: get })
+    const client = makeClient({ maxRetries: 0 })
+    expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({ outcome: 'not-sent' })
   })
 })
 

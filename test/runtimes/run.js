@@ -12,6 +12,8 @@ const run = promisify(execFile)
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bin = `${here}node_modules/.bin`
+// The Node of this process may be one of those installed here.
+const node24 = `${root}node_modules/node/bin/node`
 
 const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', here], { cwd: root })
 const [{ filename }] = JSON.parse(stdout)
@@ -39,8 +41,8 @@ const given = {
 const runtimes = [
   ['Node 22.0, import', () => command(`${here}node_modules/node22/bin/node`, 'main.js')],
   ['Node 22.0, require', () => command(`${here}node_modules/node22/bin/node`, 'main.cjs')],
-  ['Node 24, import', () => command(process.execPath, 'main.js')],
-  ['Node 24, require', () => command(process.execPath, 'main.cjs')],
+  ['Node 24, import', () => command(node24, 'main.js')],
+  ['Node 24, require', () => command(node24, 'main.cjs')],
   ['Node 26, import', () => command(`${here}node_modules/node26/bin/node`, 'main.js')],
   ['Bun', () => command(`${bin}/bun`, 'main.js')],
   ['Deno', () => command(`${bin}/deno`, 'run', '--allow-env', '--allow-net', '--allow-read', 'main.js')],
