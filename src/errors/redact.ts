@@ -1,27 +1,27 @@
 export const placeholder = '[redacted]'
 
 /**
- * The service's token form (reference, section 5.3), and a bearer credential quoted in a text: long and with a digit, so
- * that `The Bearer token expired` and `Bearer realm="api"` stay readable.
+ * Matches tokens of the service (reference, section 5.3), and bearer credentials that are long and contain a digit. Text
+ * such as `The Bearer token expired` and `Bearer realm="api"` does not match.
  */
 const tokenLike = /swot_[\w.~+/=-]+|(?<=\bBearer\s+)(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 
 /**
- * A shorter "secret" is a test's `token` or `t`: taken out of every word, it would garble codes and protect nothing.
+ * Shorter secrets, such as `token` in a test, are not redacted: removing them would garble ordinary words.
  */
 const shortestSecret = 8
 
 const longest = 500
 
-/** Text from outside for a message or a log line: without secrets and control characters, cut at 500 characters. */
+/** Returns untrusted text for a message or a log: without secrets and control characters, up to 500 characters. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   const safe = withoutSecrets(text, secrets).replace(/\p{Cc}+/gu, ' ')
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
 }
 
 /**
- * The text without the given secrets, plain, percent-encoded or in base64, and without anything that looks like a
- * token.
+ * Returns the text without the given secrets, whether plain, percent-encoded or in base64, and without anything that
+ * looks like a token.
  */
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
   let safe = text
@@ -37,11 +37,11 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
   return safe.replace(tokenLike, placeholder)
 }
 
-/** Removes words that hold the secret in another percent-encoding than JavaScript's: `%2f` for `%2F`, `%5F` for `_`. */
+/** Removes words that contain the secret in an unusual percent-encoding: `%2f` for `%2F`, `%5F` for `_`. */
 function withoutPercentEncoded(text: string, secret: string): string {
   if (!text.includes('%')) return text
   return text.replace(/\S+/g, (word) => {
-    // A form has `+` for a space.
+    // Forms encode a space as `+`.
     const readings = [word, word.replaceAll('+', ' ')]
     return readings.some((reading) => percentDecoded(reading).includes(secret)) ? placeholder : word
   })
@@ -57,10 +57,10 @@ function percentDecoded(text: string): string {
   })
 }
 
-/** A run of characters that can be base64 or base64url, also percent-encoded. */
+/** Matches base64 and base64url, possibly percent-encoded. */
 const base64Run = /(?:[\w+/-]|%2[bf])+(?:=|%3d)*/gi
 
-/** Removes each run of base64 that holds the secret, alone or within more, such as `id:secret` in HTTP Basic. */
+/** Removes base64 that contains the secret, alone or as a part, such as `id:secret` in HTTP Basic. */
 function withoutBase64(text: string, secret: string): string {
   const shortest = (secret.length * 4) / 3
   if (text.length < shortest) return text
@@ -74,8 +74,8 @@ function withoutBase64(text: string, secret: string): string {
 }
 
 /**
- * What base64 makes of these bytes after others. Base64 takes three bytes at a time, so there are three ways to begin.
- * The characters at both ends are left out where they share bits with other bytes.
+ * Returns the base64 of these bytes at each of the three alignments that they can have within a longer value. Omits the
+ * characters at both ends that also encode neighboring bytes.
  */
 function base64Parts(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
@@ -86,8 +86,8 @@ function base64Parts(bytes: Uint8Array): string[] {
 }
 
 /**
- * A copy of an error from below (fetch, a token provider) that is safe to hand out: name, message, `code` and its own
- * causes. The original may hold the live request, and with it the token.
+ * Returns a copy of an underlying error (of fetch or a token provider) that is safe to expose: name, message, `code` and
+ * causes, redacted. The original may hold the request, and with it the token.
  */
 export function safeCause(error: unknown, secrets: readonly string[] = [], depth = 4): Error {
   const message = redact(messageOf(error), secrets)
@@ -100,7 +100,7 @@ export function safeCause(error: unknown, secrets: readonly string[] = [], depth
   return named(copy, redact(textOf(read(error, 'name')), secrets))
 }
 
-/** An error of somebody's own can have a getter that throws. */
+/** Reads a property of an error, whose getter may throw. */
 function read(error: object, name: string): unknown {
   try {
     return Reflect.get(error, name)
@@ -109,17 +109,17 @@ function read(error: object, name: string): unknown {
   }
 }
 
-/** Its text, or the kind of value that stands where a text should. */
+/** Returns a string unchanged, and the type of any other value. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : Object.prototype.toString.call(value)
 }
 
-/** Whether it is an error, also one of another realm (a test runner's sandbox, a frame). */
+/** Whether a value is an error, including errors of other realms (a test runner's sandbox, a frame). */
 export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
 }
 
-/** Its stack would point here, which helps nobody; the original's may quote a secret in its first line. */
+/** Sets the name, and a stack without frames: they would point here, and the original may quote a secret. */
 function named(error: Error, name: string): Error {
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   error.stack = `${name}: ${error.message}`
@@ -129,7 +129,7 @@ function named(error: Error, name: string): Error {
 function messageOf(error: unknown): string {
   if (!isError(error)) return textOf(error)
   const message = textOf(read(error, 'message'))
-  // Where each address of a host was tried, only the single errors say what happened.
+  // If all addresses of a host failed, only the individual errors have a message.
   const errors = read(error, 'errors')
   return message === '' && Array.isArray(errors) ? errors.map(messageOf).join(', ') : message
 }
