@@ -20,7 +20,8 @@ function provesIt(error: Error, target: URL): boolean {
   if (port !== undefined && Number(port) !== portOf(target)) return false
   if (hostname !== undefined && hostname !== target.hostname) return false
   if (syscall === 'connect' || syscall === 'getaddrinfo' || neverOpenedCodes.has(String(code))) return true
-  return String(error.message).includes('client error (Connect)') // Deno
+  // Deno; and a port that fetch blocks (Fetch standard, section 2.9).
+  return /client error \(Connect\)|^bad port$/.test(String(error.message))
 }
 
 function portOf({ port, protocol }: URL): number {

@@ -23,26 +23,26 @@ export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   if (envelope === 'any') return { data: body, cursors: noCursors }
   if (isErrorBody(body)) throw unusable('the body is not what was asked for')
   if (envelope === 'none') return { data: undefined, cursors: noCursors }
-  if (!isObject(body)) throw unusable(`the body is not a JSON object but ${kindOf(body)}`)
+  if (!isObject(body)) throw unusable(`expected a JSON object as the body, received ${kindOf(body)}`)
   if (envelope === 'bare') return { data: body, cursors: noCursors }
   if (!Object.hasOwn(body, 'data')) throw unusable('the body has no `data`')
   const { data } = body
   if (envelope === 'item') {
     if (isObject(data)) return { data, cursors: noCursors }
-    throw unusable(`\`data\` is not an object but ${kindOf(data)}`)
+    throw unusable(`expected an object in \`data\`, received ${kindOf(data)}`)
   }
-  if (!Array.isArray(data)) throw unusable(`\`data\` is not an array but ${kindOf(data)}`)
+  if (!Array.isArray(data)) throw unusable(`expected an array in \`data\`, received ${kindOf(data)}`)
   return { data, cursors: readCursors(body.page_metadata) }
 }
 
 /** Absent, null and empty mean there is no further page. Three lists in the reference have no `page_metadata`. */
 function readCursors(metadata: unknown): PageCursors {
   if (metadata === undefined || metadata === null) return noCursors
-  if (!isObject(metadata)) throw unusable(`\`page_metadata\` is not an object but ${kindOf(metadata)}`)
+  if (!isObject(metadata)) throw unusable(`expected an object in \`page_metadata\`, received ${kindOf(metadata)}`)
   for (const name of ['after', 'before']) {
     const cursor = metadata[name]
     if (cursor !== undefined && cursor !== null && typeof cursor !== 'string') {
-      throw unusable(`\`page_metadata.${name}\` is not a string or null but ${kindOf(cursor)}`)
+      throw unusable(`expected a string or null in \`page_metadata.${name}\`, received ${kindOf(cursor)}`)
     }
   }
   return { after: (metadata.after as string) || null, before: (metadata.before as string) || null }

@@ -103,7 +103,7 @@ function nextStep({ operation, response, body, retryAfter }: ErrorFacts): string
     const scope = operation.scope === undefined ? 'the missing scope' : `"${operation.scope}"`
     return `Log in again and ask for ${scope} in addition to the scopes you already have; a role without admin rights may not get it.`
   }
-  if ((status === 404 || status === 405) && operation.evidence === 'inferred' && !namesWhatIsMissing(body)) {
+  if (operation.evidence === 'inferred' && mayLackPath(operation, status, body)) {
     return `The path ${operation.method} ${operation.path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
   }
   if (status === 429) {
@@ -116,12 +116,14 @@ function nextStep({ operation, response, body, retryAfter }: ErrorFacts): string
   )
 }
 
-/** Whether the service knows the path: it describes what is missing. A plain "Not Found" may come from a router. */
-function namesWhatIsMissing({ description }: ErrorBody): boolean {
-  return (
-    description !== undefined &&
-    !/^\W*(404\W+)?((page|path|route|resource|url)\W+)?(was )?not found\W*$/i.test(description)
-  )
+/**
+ * Whether the service may not have the path at all. A 404 that describes what is missing comes from a service that has
+ * it; a plain "Not Found" may come from its router.
+ */
+function mayLackPath({ path }: Operation, status: number, { description }: ErrorBody): boolean {
+  if (status !== 404) return status === 405
+  if (description === undefined || !path.includes('{')) return true
+  return /^\W*(404\W+)?((page|path|route|resource|url)\W+)?(was )?not found\W*$/i.test(description)
 }
 
 const hints: Readonly<Record<number, string>> = {

@@ -187,9 +187,19 @@ export function unexpectedFailure(
         reason,
         response,
         ...context,
-        hint: [hintFor(operation, context.outcome, ''), hints[reason]].join(' ').trim(),
+        hint: [hintFor(operation, context.outcome, ''), nextStep(operation, reason)].join(' ').trim(),
       }),
   })
+}
+
+function nextStep({ evidence }: Operation, reason: UnexpectedResponseReason): string {
+  return (evidence === undefined && ownHints[reason]) || hints[reason]
+}
+
+/** Hints for operations that the caller defined. */
+const ownHints: Partial<Record<UnexpectedResponseReason, string>> = {
+  envelope: 'Check that the `envelope` of the operation describes the response, for example "list" or "bare".',
+  schema: 'Check that the `response` schema of the operation describes the response.',
 }
 
 const hints: Readonly<Record<UnexpectedResponseReason, string>> = {

@@ -121,7 +121,7 @@ export async function validateResponse(
   // The result type of a custom operation is the output of its schema, in every mode.
   if (first !== undefined && (settings.validation === 'strict' || isOwn(operation))) {
     const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
-    throw new UnusableResponse('schema', `${where} should be ${first.expected} and is ${first.received}`)
+    throw new UnusableResponse('schema', `expected ${first.expected} in ${where}, received ${first.received}`)
   }
   for (const drift of toDrifts(mismatches)) notify(() => settings.onDrift?.(drift))
   return checked

@@ -35,12 +35,12 @@ describe('an unusable response with status 200', () => {
     ['UTF-16', { body: Buffer.from('\ufeff{"data":{}}', 'utf16le') }, 'not-json', 'the body is not UTF-8'],
     ['two JSON documents', { body: '{"data":{}}{"data":{}}' }, 'not-json', 'the body is not JSON'],
     ['an error body', { body: '{"error":"invalid_token"}' }, 'envelope', 'but an error invalid_token'],
-    ['null', { body: 'null' }, 'envelope', 'the body is not a JSON object but null'],
-    ['an array', { body: '[]' }, 'envelope', 'the body is not a JSON object but array'],
-    ['a string', { body: '"ok"' }, 'envelope', 'the body is not a JSON object but string'],
+    ['null', { body: 'null' }, 'envelope', 'expected a JSON object as the body, received null'],
+    ['an array', { body: '[]' }, 'envelope', 'expected a JSON object as the body, received array'],
+    ['a string', { body: '"ok"' }, 'envelope', 'expected a JSON object as the body, received string'],
     ['an empty object', { body: '{}' }, 'envelope', 'the body has no `data`'],
-    ['`data` that is null', { body: '{"data":null}' }, 'envelope', '`data` is not an object but null'],
-    ['`data` that is an array', { body: '{"data":[]}' }, 'envelope', '`data` is not an object but array'],
+    ['`data` that is null', { body: '{"data":null}' }, 'envelope', 'expected an object in `data`, received null'],
+    ['`data` that is an array', { body: '{"data":[]}' }, 'envelope', 'expected an object in `data`, received array'],
     ['`data` in __proto__', { body: '{"__proto__":{"data":{}}}' }, 'envelope', 'the body has no `data`'],
   ])('is rejected with the right reason: %s', async (_, response, reason, words) => {
     const { server, client } = await serve(response)
@@ -51,19 +51,19 @@ describe('an unusable response with status 200', () => {
   })
 
   test.each([
-    ['`data` that is an object', '{"data":{}}', '`data` is not an array but object'],
+    ['`data` that is an object', '{"data":{}}', 'expected an array in `data`, received object'],
     ['missing `data`', '{"page_metadata":{}}', 'the body has no `data`'],
-    ['`data` that is null', '{"data":null}', '`data` is not an array but null'],
-    ['`data` that is a string', '{"data":"[]"}', '`data` is not an array but string'],
+    ['`data` that is null', '{"data":null}', 'expected an array in `data`, received null'],
+    ['`data` that is a string', '{"data":"[]"}', 'expected an array in `data`, received string'],
     [
       '`page_metadata` that is an array',
       '{"data":[],"page_metadata":[]}',
-      '`page_metadata` is not an object but array',
+      'expected an object in `page_metadata`, received array',
     ],
     [
       '`page_metadata` that is a string',
       '{"data":[],"page_metadata":"x"}',
-      '`page_metadata` is not an object but string',
+      'expected an object in `page_metadata`, received string',
     ],
     ['a cursor that is a number', '{"data":[],"page_metadata":{"after":1}}', '`page_metadata.after` is not a string'],
   ])('is rejected for a list: %s', async (_, body, words) => {
