@@ -3,7 +3,6 @@ import { InvalidArgumentError } from './errors/index.ts'
 import type { ParsedResponse } from './http/attempt.ts'
 import { type CapturedInput, captureInput } from './http/input.ts'
 import type { CallOptions } from './http/options.ts'
-import type { SendOptions } from './http/transport.ts'
 import type { ListOptions } from './list-options.ts'
 import { copyListOptions, listOptionNames } from './list-options.ts'
 import { checkOperation, type InputOf, type Operation, type OperationInput, type OutputOf } from './operation.ts'
@@ -21,7 +20,8 @@ export type OptionsOf<Definition extends Operation> = Definition extends { reado
 
 /** The part of the transport that resources use. Keeps its internals out of the public types. */
 export interface Sender {
-  send(operation: Operation, input: CapturedInput, options?: SendOptions): Promise<ParsedResponse>
+  /** @param page the page number, for hooks */
+  send(operation: Operation, input: CapturedInput, options?: CallOptions, page?: number): Promise<ParsedResponse>
 }
 
 /** Calls an operation. Every resource method ends here. Never throws synchronously. */
@@ -57,8 +57,8 @@ function callList(
       operation,
       query: captured.query,
       options: copyListOptions(options),
-      fetchPage: async (query, { direction, maxItems, prefetch, ...pageOptions }) => {
-        const { data, ...rest } = await transport.send(operation, { ...captured, query }, pageOptions)
+      fetchPage: async (query, { direction, maxItems, prefetch, ...pageOptions }, page) => {
+        const { data, ...rest } = await transport.send(operation, { ...captured, query }, pageOptions, page)
         return { data: data as unknown[], ...rest }
       },
     }

@@ -1,5 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { checkNames } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
+import { withoutSecrets } from './errors/redact.ts'
 import type { Scope } from './scopes.ts'
 
 /** How an operation is known, most certain first. `inferred` is a guess by analogy. */
@@ -65,6 +67,8 @@ export function defineOperation<const Definition extends Omit<Operation, 'eviden
   definition: Definition & NothingElse<Definition>,
 ): Definition {
   checkOperation(definition)
+  const { evidence, ...names } = operationNames
+  checkNames(definition, names, 'an operation')
   return Object.freeze({ ...definition })
 }
 
@@ -75,6 +79,19 @@ type NothingElse<Definition> = {
 interface NoSuchProperty {
   readonly 'no such property': true
 }
+
+const operationNames = {
+  id: true,
+  method: true,
+  path: true,
+  scope: true,
+  actor: true,
+  evidence: true,
+  envelope: true,
+  body: true,
+  query: true,
+  response: true,
+} as const satisfies Record<keyof Operation, true>
 
 /** Throws unless the value is an operation. */
 export function checkOperation(operation: unknown): asserts operation is Operation {
@@ -94,7 +111,17 @@ export function checkOperation(operation: unknown): asserts operation is Operati
     )
   }
   checkPath({ id, path })
-  const { actor, envelope } = operation as Operation
+  if (/\p{Cc}/u.test(id)) {
+    throw new InvalidArgumentError('id', 'The `id` of the operation has control characters.', 'Remove them.')
+  }
+  const { actor, envelope, scope } = operation as Operation
+  if (scope !== undefined && typeof scope !== 'string') {
+    throw new InvalidArgumentError(
+      'scope',
+      `The \`scope\` of operation "${id}" must be a string.`,
+      'Pass, for example, "contacts:read", or leave it out.',
+    )
+  }
   if (actor !== undefined && actor !== 'self') {
     throw new InvalidArgumentError(
       'actor',
@@ -124,12 +151,12 @@ const envelopes: readonly Envelope[] = ['item', 'list', 'bare', 'none', 'any']
 
 /** Throws if a path could leave the base URL or its prefix. */
 export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {
-  if (typeof path === 'string' && /^\/(?!\/)[^?#\\\s]*$/.test(path)) {
+  if (typeof path === 'string' && /^\/(?!\/)[^?#\\\s\p{Cc}]*$/u.test(path)) {
     if (path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))) return
   }
   throw new InvalidArgumentError(
     'path',
-    `The path of operation "${id}" is not a plain path below the base URL.`,
+    `The path of operation "${withoutSecrets(id)}" is not a plain path below the base URL.`,
     'Begin it with one "/", without "..", query, fragment or backslash; parameters go in braces.',
   )
 }

@@ -1,4 +1,5 @@
 import { Call, type WithResponse } from './call.ts'
+import { checkOptions } from './check-options.ts'
 import { InvalidArgumentError, PaginationError } from './errors/index.ts'
 import { forwardAbort } from './http/call-clock.ts'
 import type { PageCursors } from './http/envelope.ts'
@@ -20,7 +21,8 @@ export interface Page<Item> {
 /** Fetches one page. */
 export type FetchPage<Item> = (
   query: JsonObject,
-  options: ListOptions & { readonly page: number },
+  options: ListOptions,
+  page: number,
 ) => Promise<{ readonly data: Item[]; readonly cursors: PageCursors } & Pick<WithResponse<unknown>, 'response'>>
 
 /** Copies of the arguments of a list call, and how to fetch a page. */
@@ -56,7 +58,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
     })
     super(async () => {
       const { fetchPage, query, options } = plan()
-      const { data, cursors, response } = await fetchPage(query, { ...options, page: 1 })
+      const { data, cursors, response } = await fetchPage(query, options, 1)
       return { data: { data, ...cursors }, response }
     })
     this.#plan = plan
@@ -93,7 +95,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
     let ahead: PageAhead<Item> | undefined
     try {
       for (let number = 1; left > 0; number += 1) {
-        const fetchNow = () => fetchPage(query, { ...options, page: number })
+        const fetchNow = () => fetchPage(query, options, number)
         const { data, cursors } = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
         ahead = undefined
         // A prefetched page may have arrived before the caller aborted.
@@ -123,6 +125,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    * @param options `maxItems`: maximum number of items. Defaults to the `maxItems` of the list.
    */
   async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
+    checkOptions('options', options, { maxItems: true }, '`toArray`')
     const { maxItems } = copyListOptions(options)
     const plan = this.#plan()
     const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
@@ -168,7 +171,7 @@ interface PageAhead<Item> {
 function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
   const controller = new AbortController()
   const release = forwardAbort(options.signal as AbortSignal | undefined, controller)
-  const page = fetchPage(query, { ...options, signal: controller.signal, page: number })
+  const page = fetchPage(query, { ...options, signal: controller.signal }, number)
   // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
   page.then(release, release)
   return { page, abandon: () => controller.abort() }

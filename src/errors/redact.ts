@@ -1,10 +1,12 @@
+import { toHex } from '../bytes.ts'
+
 export const placeholder = '[redacted]'
 
 /**
  * Matches tokens of the service (reference, section 5.3), and bearer credentials that are long and contain a digit. Text
  * such as `The Bearer token expired` and `Bearer realm="api"` does not match.
  */
-const tokenLike = /swot_[\w.~+/=-]+|(?<=\bBearer\s+)(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
+const tokenLike = /swot_[\w.~+/=-]+|(?<=\bBearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 
 /**
  * Shorter secrets, such as `token` in a test, are not redacted: removing them would garble ordinary words.
@@ -13,10 +15,20 @@ const shortestSecret = 8
 
 const longest = 500
 
+/** Longer texts are cut off before they are redacted, because redacting megabytes would block the event loop. */
+const longestRead = 100_000
+
 /** Returns untrusted text for a message or a log: without secrets and control characters, up to 500 characters. */
 export function redact(text: string, secrets: readonly string[] = []): string {
-  const safe = withoutSecrets(text, secrets).replace(/\p{Cc}+/gu, ' ')
+  const safe = withoutSecrets(cutOff(text), secrets).replace(/\p{Cc}+/gu, ' ')
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
+}
+
+/** Cuts off a very long text after a whole word, because a part of a secret would not be recognized. */
+function cutOff(text: string): string {
+  if (text.length <= longestRead) return text
+  const lastSpace = text.lastIndexOf(' ', longestRead)
+  return text.slice(0, lastSpace > 0 ? lastSpace : longestRead)
 }
 
 /**
@@ -27,10 +39,12 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
   let safe = text
   for (const secret of secrets) {
     if (secret.length < shortestSecret) continue
-    // Plain, in a URL, and in JSON.
-    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
+    // Plain, in a URL, and in JSON, where some libraries escape slashes.
+    const json = JSON.stringify(secret).slice(1, -1)
+    for (const form of [secret, encodeURIComponent(secret), json, json.replaceAll('/', '\\/')]) {
       safe = safe.replaceAll(form, placeholder)
     }
+    safe = withoutHex(safe, secret)
     safe = withoutPercentEncoded(safe, secret)
     safe = withoutBase64(safe, secret)
   }
@@ -55,6 +69,18 @@ function percentDecoded(text: string): string {
       return escapes
     }
   })
+}
+
+/** Matches hexadecimal digits, possibly with spaces between them. */
+const hexRun = /[0-9a-f](?:[0-9a-f ]*[0-9a-f])?/gi
+
+/** Removes hexadecimal digits that contain the bytes of the secret. */
+function withoutHex(text: string, secret: string): string {
+  if (text.length < secret.length * 2) return text
+  const hex = toHex(new TextEncoder().encode(secret))
+  return text.replace(hexRun, (run) =>
+    run.length >= hex.length && run.replaceAll(' ', '').toLowerCase().includes(hex) ? placeholder : run,
+  )
 }
 
 /** Matches base64 and base64url, possibly percent-encoded. */

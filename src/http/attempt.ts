@@ -7,7 +7,7 @@ import { globalFetch, isPlatformFetch } from './connect-error.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
 import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedFailure } from './failure.ts'
 import type { PreparedRequest } from './request.ts'
-import { BadFetch, discardBody, isRedirect, readText, responseInfo, UnusableResponse } from './response.ts'
+import { BadFetch, discardBody, isRedirect, isResponse, readText, responseInfo, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 import { validateResponse } from './validation.ts'
@@ -39,7 +39,7 @@ export async function attempt(
   settings: ClientSettings,
   clock: CallClock,
   timeout: number,
-  onSend: () => void,
+  onSend: (accessToken: string) => void,
 ): Promise<ParsedResponse> {
   const { operation } = request
   const { signal, stop } = clock.startAttempt(timeout)
@@ -52,7 +52,7 @@ export async function attempt(
     context = { request, settings, signal, accessToken }
     sending = send(context, () => {
       sent = true
-      onSend()
+      onSend(accessToken)
     })
     const response = await untilAborted(sending, signal)
     info = responseInfo(response, [accessToken])
@@ -100,7 +100,7 @@ async function send({ request, settings, signal, accessToken }: Context, onSend:
     redirect: 'manual',
     signal: signal as WebAbortSignal,
   })
-  if (typeof response?.headers?.get === 'function' && typeof response.status === 'number') return response
+  if (isResponse(response)) return response
   throw new BadFetch('the `fetch` option returned no Response')
 }
 

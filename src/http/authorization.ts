@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { placeholder } from '../errors/redact.ts'
 
 /** Provides the access token of a client, and is notified when the service rejects it. */
 export interface AccessTokenSource {
@@ -24,7 +25,7 @@ export function toAccessTokenSource(option: AccessTokenOption): AccessTokenSourc
 
 /** Whether a value is a token that fits in a header: visible ASCII without spaces (RFC 6750, section 2.1). */
 export function isAccessToken(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && value !== placeholder
 }
 
 /** Returns the token if it fits in a header. The error never quotes it. */
@@ -42,5 +43,6 @@ export function checkAccessToken(accessToken: unknown): string {
 function describe(accessToken: unknown): string {
   if (typeof accessToken !== 'string')
     return `must be a string, not ${accessToken === null ? 'null' : typeof accessToken}`
+  if (accessToken === placeholder) return 'is the text that a token prints as, not the token'
   return accessToken === '' ? 'is empty' : 'is not a token: it contains whitespace, line breaks or non-ASCII characters'
 }

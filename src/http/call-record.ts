@@ -10,6 +10,8 @@ import type { ClientSettings } from './settings.ts'
 export class CallRecord {
   readonly operation: Operation
   readonly attempts: Attempt[] = []
+  /** The tokens that were sent, which no error may quote. */
+  readonly accessTokens: string[] = []
   readonly #hooks: ClientSettings['hooks']
   readonly #event: OperationEvent
   readonly #start = performance.now()
@@ -30,7 +32,8 @@ export class CallRecord {
   }
 
   /** Starts an attempt. Called when the request is sent: a failure before that is not an attempt. */
-  startAttempt(): void {
+  startAttempt(accessToken: string): void {
+    this.accessTokens.push(accessToken)
     this.#attempt = { startedAt: Date.now(), start: performance.now() }
     emit(this.#hooks, 'onAttemptStart', { ...this.#event, attempt: this.attempts.length + 1 })
   }

@@ -71,8 +71,10 @@ export function networkFailure(
   { url, isPlatformFetch, sent, response }: SendFacts,
 ): AttemptFailure {
   const cause = safeCause(thrown, secrets)
-  const isBug = !isPlatformFetch && response === undefined && isMistake(thrown)
-  const notSent = !sent || (isPlatformFetch && response === undefined && isConnectError(thrown, url))
+  const isBug = holds(
+    () => thrown instanceof BadFetch || (!isPlatformFetch && response === undefined && isMistake(thrown)),
+  )
+  const notSent = !sent || (isPlatformFetch && response === undefined && holds(() => isConnectError(thrown, url)))
   const what = isBug
     ? 'failed in the `fetch` option'
     : response === undefined
@@ -81,7 +83,7 @@ export function networkFailure(
   return new AttemptFailure({
     name: NetworkError.kind,
     outcome: notSent ? 'not-sent' : 'unknown',
-    networkFault: !isBug && !(thrown instanceof BadFetch),
+    networkFault: !isBug,
     response,
     toError: (context) =>
       new NetworkError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
@@ -96,9 +98,17 @@ export function networkFailure(
   })
 }
 
+/** Whether a check of a thrown value holds. The getters of the value may throw. */
+function holds(check: () => boolean): boolean {
+  try {
+    return check()
+  } catch {
+    return false
+  }
+}
+
 /** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
 function isMistake(thrown: unknown): boolean {
-  if (thrown instanceof BadFetch) return true
   if (isNetworkError(thrown) || !isError(thrown) || thrown.cause !== undefined || 'code' in thrown) return false
   return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
 }
@@ -211,8 +221,12 @@ const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
 }
 
 /** Creates the failure when the token provider fails before a retry. Its error becomes the cause. */
-export function noTokenFailure(operation: Operation, thrown: unknown): Pick<AttemptFailure, 'outcome' | 'toError'> {
-  const cause = safeCause(thrown)
+export function noTokenFailure(
+  operation: Operation,
+  thrown: unknown,
+  secrets: readonly string[],
+): Pick<AttemptFailure, 'outcome' | 'toError'> {
+  const cause = safeCause(thrown, secrets)
   return {
     outcome: 'not-sent',
     toError: (context) =>

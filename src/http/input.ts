@@ -1,3 +1,4 @@
+import { checkNames } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import type { Operation, OperationInput, QueryValue } from '../operation.ts'
@@ -15,6 +16,8 @@ export interface CapturedInput {
   readonly extraBody: JsonObject | undefined
 }
 
+const inputNames = { path: true, query: true, body: true } satisfies Record<keyof OperationInput, true>
+
 /**
  * Copies the arguments of a call. Must run before the first await.
  *
@@ -22,6 +25,7 @@ export interface CapturedInput {
  */
 export function captureInput(operation: Operation, input: OperationInput, options: Options = {}): CapturedInput {
   checkObject('input', input)
+  checkNames(input, inputNames, 'the input of a call')
   checkObject('options', options)
   checkSignal(options.signal)
   const body = copyJson(input.body, ['body'])

@@ -27,7 +27,7 @@ export async function prepareRequest(
   return {
     operation,
     url: buildUrl(baseUrl, operation, input.path, query),
-    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   }
 }
@@ -75,11 +75,14 @@ function addFields(argument: 'extraQuery' | 'extraBody', given: JsonObject, extr
 /** Builds the URL of a call from the base URL, the path with its parameters, and the query. */
 function buildUrl(baseUrl: URL, operation: Operation, path: CapturedInput['path'], query: JsonObject): string {
   checkPath(operation)
-  return baseUrl.href.replace(/\/$/, '') + fillPath(operation.path, path) + encodeQuery(query)
+  const filled = fillPath(operation.path, path)
+  // A parameter can complete an encoded "..".
+  checkPath({ id: operation.id, path: filled })
+  return baseUrl.href.replace(/\/$/, '') + filled + encodeQuery(query)
 }
 
-function fillPath(path: string, parameters: Readonly<Record<string, string>>): string {
-  return path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
+function fillPath(path: Operation['path'], parameters: Readonly<Record<string, string>>): Operation['path'] {
+  return path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name])) as Operation['path']
 }
 
 function encodeSegment(name: string, value: unknown): string {

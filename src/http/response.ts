@@ -16,6 +16,14 @@ export class UnusableResponse extends Error {
 /** Thrown when the `fetch` option breaks its contract. A retry would not help. */
 export class BadFetch extends Error {}
 
+/** Whether a value has the members of a response that the client uses. */
+export function isResponse(value: unknown): value is FetchResponse {
+  const { headers, status, text, body } = Object(value) as Partial<FetchResponse> & { body?: unknown }
+  if (typeof headers?.get !== 'function' || typeof headers.forEach !== 'function' || !Number.isInteger(status))
+    return false
+  return typeof text === 'function' || (body !== undefined && body !== null)
+}
+
 /**
  * Reads a body as text. Stops when the signal aborts or the body exceeds `maxBytes`, and then releases the connection.
  */
@@ -28,6 +36,8 @@ export async function readText(response: FetchResponse, maxBytes: number, signal
     for (;;) {
       const { done, value } = await untilAborted(chunks.next(), signal)
       if (done) return text + decode(decoder)
+      if (typeof value?.byteLength !== 'number')
+        throw new BadFetch('the body of its response does not consist of bytes')
       bytes += value.byteLength
       if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
       text += decode(decoder, value)
@@ -51,6 +61,7 @@ function chunksOf(response: FetchResponse): Chunks {
   if (bodyUsed === true) throw new BadFetch('the `fetch` option has already read the body of its response')
   if (body === null) return { next: async () => ({ done: true }), cancel() {} }
   if (typeof (body as ReadableStream | undefined)?.getReader === 'function') {
+    if ((body as ReadableStream).locked) throw new BadFetch('the body of its response is locked')
     const reader = (body as ReadableStream<Uint8Array>).getReader()
     return { next: () => reader.read(), cancel: () => void reader.cancel().catch(() => {}) }
   }

@@ -1,5 +1,5 @@
 import type { Actor } from '../actor.ts'
-import { checkFlag, checkNames, checkObject, checkOptionalFunction } from '../check-options.ts'
+import { checkFlag, checkNames, checkObject, checkOptionalFunction, checkOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
@@ -113,9 +113,21 @@ function readScopes(scopes: unknown): string[] | undefined {
   )
 }
 
+const hookNames = {
+  onOperationStart: true,
+  onOperationEnd: true,
+  onAttemptStart: true,
+  onAttemptEnd: true,
+  onRetry: true,
+  onWait: true,
+} satisfies Record<keyof Hooks, true>
+
 function readHooks(hooks: unknown): Hooks {
   if (hooks === undefined) return {}
   checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
+  // An instance of a class may have properties of its own.
+  if (isPlainObject(hooks)) checkNames(hooks, hookNames, 'the hooks')
+  for (const name of Object.keys(hookNames)) checkOptionalFunction(name, Reflect.get(hooks, name))
   return hooks
 }
 
@@ -181,7 +193,8 @@ export function userAgent(appInfo: AppInfo | undefined): { readonly 'user-agent'
 const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-\x5b\x5d-\x7e]+\))?$/
 
 function describeApp(appInfo: AppInfo): string {
-  const { name, version: appVersion, url } = Object(appInfo) as AppInfo
+  checkOptions('appInfo', appInfo, { name: true, version: true, url: true }, '`appInfo`')
+  const { name, version: appVersion, url } = appInfo
   const version = (appVersion ?? undefined) === undefined ? '' : `/${appVersion}`
   const text = `${name}${version}${(url ?? undefined) === undefined ? '' : ` (${url})`}`
   if (typeof name === 'string' && product.test(text)) return text

@@ -14,12 +14,6 @@ import { type PreparedRequest, prepareRequest } from './request.ts'
 import { delayBefore, mayRepeat } from './retry.ts'
 import { type CallSettings, type ClientSettings, readCallSettings } from './settings.ts'
 
-/** The options of a call, including internal ones. */
-export interface SendOptions extends CallOptions {
-  /** The page number, for hooks. */
-  readonly page?: number | undefined
-}
-
 /** Sends the calls of a client, with retries, under one clock per call. */
 export class Transport {
   readonly settings: ClientSettings
@@ -32,12 +26,16 @@ export class Transport {
   /**
    * Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error.
    */
-  async send(operation: Operation, input: CapturedInput, options: SendOptions = {}): Promise<ParsedResponse> {
-    const call = new CallRecord(operation, this.settings, options.page)
+  async send(
+    operation: Operation,
+    input: CapturedInput,
+    options: CallOptions = {},
+    page?: number,
+  ): Promise<ParsedResponse> {
+    const call = new CallRecord(operation, this.settings, page)
     let clock: CallClock | undefined
     try {
-      const { page: _, ...callOptions } = options
-      const limits = readCallSettings(callOptions, this.settings)
+      const limits = readCallSettings(options, this.settings)
       clock = new CallClock(options.signal as AbortSignal | undefined, limits.totalTimeout)
       clock.signal.throwIfAborted()
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
@@ -66,7 +64,9 @@ export class Transport {
       const endTurn = await this.#passGate(limits, clock, call, isAnnounced)
       let wait: number | undefined
       try {
-        const reply = await attempt(request, this.settings, clock, limits.timeout, () => call.startAttempt())
+        const reply = await attempt(request, this.settings, clock, limits.timeout, (accessToken) =>
+          call.startAttempt(accessToken),
+        )
         call.endAttempt(reply.response)
         return reply
       } catch (thrown) {
@@ -119,5 +119,5 @@ function abandon(call: CallRecord, clock: CallClock, thrown: unknown): unknown {
   call.abandonAttempt(thrown)
   // The caller aborted, or the token provider failed before anything was sent: the error is the caller's own.
   if (clock.signal.aborted || call.attempts.length === 0) return thrown
-  return call.toError(noTokenFailure(call.operation, thrown))
+  return call.toError(noTokenFailure(call.operation, thrown, call.accessTokens))
 }

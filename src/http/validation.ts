@@ -55,7 +55,8 @@ export async function validate(
     const validated = schema['~standard'].validate(value)
     const result = 'then' in validated ? await validated : validated
     if (result.issues === undefined) return { value: result.value }
-    return { mismatches: result.issues.map((issue) => toMismatch(issue, value, operation)) }
+    const issues = result.issues.length > 0 ? result.issues : [{ message: '' }]
+    return { mismatches: issues.map((issue) => toMismatch(issue, value, operation)) }
   } catch {
     // A custom schema may throw.
     return { mismatches: [toMismatch({ message: '' }, value, operation)] }

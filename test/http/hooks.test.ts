@@ -134,7 +134,6 @@ describe('hooks', () => {
 
   test.each([
     ...failingCallbacks(new Error('broken hook')),
-    ['is not a function', 'not a function'],
     [
       'changes its event',
       (event: Record<string, unknown>) => {
@@ -150,6 +149,14 @@ describe('hooks', () => {
       expect(await rejection(client.members.get('1'))).toMatchObject({ operation: 'members.get', outcome: 'refused' })
     })
     expect(unhandled).toEqual([])
+  })
+
+  test.each([
+    ['a misspelled name', { onRetries: () => {} }, '`onRetries` is not an option of the hooks'],
+    ['a hook that is not a function', { onRetry: 'log' }, '`onRetry` must be a function'],
+    ['an array', [], '`hooks` must be an object'],
+  ])('reject %s', (_, hooks, words) => {
+    expect(() => makeClient({ hooks: hooks as never })).toThrow(words)
   })
 
   test('are called as methods of their object', async () => {

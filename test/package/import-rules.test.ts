@@ -24,7 +24,11 @@ interface Rule {
 }
 
 const rules: readonly Rule[] = [
-  { title: 'errors/ imports only errors/ and web-types', from: /^errors\//, only: /^(errors\/|web-types\.ts$)/ },
+  {
+    title: 'errors/ imports only errors/, bytes and web-types',
+    from: /^errors\//,
+    only: /^(errors\/|(bytes|web-types)\.ts$)/,
+  },
   {
     title: 'models/ imports only models/ and schema libraries',
     from: /^models\//,

@@ -1,0 +1,181 @@
+import { defineOperation, type FetchInit, type InvalidArgumentError } from 'support-workspace-sdk'
+import { describe, expect, test } from 'vitest'
+import { redact } from '../../src/errors/redact.ts'
+import { json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import { printedForms } from '../helpers/printed-forms.ts'
+
+describe('a misspelled or misplaced name is rejected, not ignored', () => {
+  const fetch = () => Promise.reject(new Error('not expected'))
+  const client = makeClient({ fetch })
+  const operation = { id: 'x', method: 'GET', path: '/x' } as const
+  test.each<[string, string, () => PromiseLike<unknown>]>([
+    ['in the options of toArray', 'maxItem', () => client.members.list().toArray({ maxItem: 5 } as never)],
+    ['in the options of a call', 'page', () => client.me({ page: 7 } as never)],
+    ['in the options of a list', 'page', () => client.members.list({}, { page: 2 } as never)],
+    ['in the input of request', 'json', () => client.request('POST', '/x', { json: {} } as never)],
+    [
+      'in the input of request, where options come later',
+      'signal',
+      () => client.request('GET', '/x', { signal: null } as never),
+    ],
+    ['in the input of an operation', 'bdy', () => client.call(operation, { bdy: {} } as never)],
+  ])('%s: %s', async (_, argument, call) => {
+    const error = (await rejection(call())) as InvalidArgumentError
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' })
+    expect(error.message).toContain('Use one of:')
+  })
+
+  test.each([
+    ['envelop', { ...operation, envelop: 'list' }],
+    ['evidence', { ...operation, evidence: 'reference' }],
+    ['scope', { ...operation, scope: 5 }],
+    ['id', { ...operation, id: 'x\r\ny' }],
+    ['path', { ...operation, path: '/..\u0001' }],
+  ])('in a defined operation: %s', (argument, definition) => {
+    expect(() => defineOperation(definition as never)).toThrow(expect.objectContaining({ argument }))
+  })
+
+  test('in appInfo', () => {
+    expect(() => makeClient({ appInfo: { name: 'a', versoin: '1' } as never })).toThrow('`versoin`')
+  })
+})
+
+test.each(['/..\u0001', '/..\u0000', '/a/..\b', '/x\u007f'])(
+  'a path with control characters is rejected: %j',
+  async (path) => {
+    const fetch = scripted(json({}))
+    expect(await rejection(makeClient({ fetch }).request('GET', path as '/'))).toMatchObject({ argument: 'path' })
+    expect(fetch.requests).toEqual([])
+  },
+)
+
+test('a path parameter cannot complete an encoded ".."', async () => {
+  const fetch = scripted(json({}))
+  const call = makeClient({ fetch }).request('GET', '/%2{a}%2e/x', { path: { a: 'e' } })
+  expect(await rejection(call)).toMatchObject({ argument: 'path' })
+  expect(fetch.requests).toEqual([])
+})
+
+test('a token in a path is not quoted', async () => {
+  const error = await rejection(makeClient({ fetch: scripted(json({})) }).request('GET', `/x?access_token=${token}`))
+  for (const printed of printedForms(error)) expect(printed).not.toContain(token)
+})
+
+test('a token provider that quotes an earlier token before a retry does not leak it', async () => {
+  let attempts = 0
+  const secret = 'opaque-Zx9Q-2rT4vB2nK6'
+  const accessToken = () => {
+    attempts += 1
+    if (attempts === 1) return secret
+    throw new Error(`no token after ${secret}`)
+  }
+  const error = await rejection(makeClient({ accessToken, fetch: scripted(refusal(503, 'x')) }).me())
+  expect(String(error)).toContain('no token after [redacted]')
+  for (const printed of printedForms(error)) expect(printed).not.toContain(secret)
+})
+
+test('the text that a token prints as is not a token', () => {
+  expect(() => makeClient({ accessToken: '[redacted]' })).toThrow('the text that a token prints as')
+})
+
+describe('a fetch option that', () => {
+  const thrower = (property: string) =>
+    Object.defineProperty(new TypeError('broken'), property, {
+      get() {
+        throw new Error('unreadable')
+      },
+    })
+
+  test.each(['cause', 'name', 'code'])(
+    'rejects with an error whose %s cannot be read is the cause',
+    async (property) => {
+      const fetch = () => Promise.reject(thrower(property))
+      const error = await rejection(makeClient({ fetch, maxRetries: 0 }).me())
+      expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown', attempts: [{ error: 'NetworkError' }] })
+    },
+  )
+
+  const headers = new Headers()
+  test.each<[string, unknown]>([
+    ['a response with a status that is not a number', { status: Number.NaN, headers, text: async () => '{}' }],
+    ['a mock that only has json()', { status: 200, headers, json: async () => ({}) }],
+    ['a response with plain headers', { status: 200, headers: {}, text: async () => '{}' }],
+  ])('returns %s is named as the cause, and not retried', async (_, response) => {
+    const fetch = async () => response as never
+    const error = await rejection(makeClient({ fetch }).messages.create('c', { body_html: 'x' }))
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown', attempts: [{}] })
+    expect(String(error)).toContain('failed in the `fetch` option: the `fetch` option returned no Response')
+  })
+
+  test.each<[string, () => unknown]>([
+    [
+      'read',
+      () => {
+        const response = new Response('{}')
+        void response.text()
+        return response
+      },
+    ],
+    [
+      'locked',
+      () => {
+        const response = new Response('{}')
+        response.body?.getReader()
+        return response
+      },
+    ],
+    ['made of strings', () => new Response(new ReadableStream({ start: (body) => body.enqueue('{}') }))],
+  ])('returns a body that is %s is named as the cause, and not retried', async (_, respond) => {
+    const fetch = async () => respond() as never
+    const error = await rejection(makeClient({ fetch }).me())
+    expect(error).toMatchObject({ name: 'NetworkError', attempts: [{}] })
+    expect(String(error)).toContain('failed in the `fetch` option')
+  })
+})
+
+test('a content-type of the caller is sent', async () => {
+  let sent: FetchInit | undefined
+  const fetch = async (_: string, init: FetchInit) => {
+    sent = init
+    return json({ data: {} })
+  }
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  await makeClient({ fetch }).request('PATCH', '/x', { body: {} }, { headers })
+  expect(sent?.headers['content-type']).toBe('application/merge-patch+json')
+})
+
+test('a schema without an issue does not accept a value by accident', async () => {
+  const response = { '~standard': { version: 1, vendor: 'x', validate: () => ({ issues: [] }) } } as const
+  const operation = defineOperation({ id: 'x', method: 'GET', path: '/x', response })
+  expect(await rejection(makeClient({ fetch: scripted(json({ data: {} })) }).call(operation))).toMatchObject({
+    reason: 'schema',
+  })
+})
+
+test('a hint for a custom operation is about its definition', async () => {
+  const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
+  const error = await rejection(makeClient({ fetch: scripted(json(page([]))) }).call(operation))
+  expect(String(error)).toContain('expected an object in `data`, received array. Check that the `envelope`')
+})
+
+describe('redact()', () => {
+  test('reads a text of megabytes in linear time: each part once', () => {
+    const hostile = ['Bearer ', ' ', 'Bearer\t', '%', 'A']
+    for (const part of hostile) expect(redact(`Bearer${part.repeat(2_000_000)}`).length).toBeLessThanOrEqual(501)
+  })
+
+  test.each([
+    ['hexadecimal digits', Buffer.from(token).toString('hex')],
+    ['upper-case digits', Buffer.from(token).toString('hex').toUpperCase()],
+    [
+      'a printed Buffer',
+      Buffer.from(token)
+        .toString('hex')
+        .replace(/..(?=.)/g, '$& '),
+    ],
+    ['JSON with escaped slashes', JSON.stringify(`${token}/+x`).replaceAll('/', '\\/')],
+  ])('removes a secret as %s', (_, text) => {
+    const secret = text.includes('\\/') ? `${token}/+x` : token
+    expect(redact(`got ${text} here`, [secret])).toMatch(/^got "?\[redacted\]"? here$/)
+  })
+})
