@@ -129,7 +129,7 @@ describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Securi
   test('rejects a client secret', async () => {
     const failure = await run('secret')
     expect(failure).toMatchObject({ name: 'InvalidArgumentError', argument: 'clientSecret' })
-    expect(JSON.stringify(failure)).toContain('can be read by everybody')
+    expect(JSON.stringify(failure)).toContain('can be read by every user')
     expect(JSON.stringify(failure)).not.toContain('secret_sandbox')
   })
 

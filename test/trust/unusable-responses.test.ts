@@ -65,7 +65,11 @@ describe('an unusable response with status 200', () => {
       '{"data":[],"page_metadata":"x"}',
       'expected an object in `page_metadata`, received string',
     ],
-    ['a cursor that is a number', '{"data":[],"page_metadata":{"after":1}}', 'expected a string or null in `page_metadata.after`, received number'],
+    [
+      'a cursor that is a number',
+      '{"data":[],"page_metadata":{"after":1}}',
+      'expected a string or null in `page_metadata.after`, received number',
+    ],
   ])('is rejected for a list: %s', async (_, body, words) => {
     const { server, client } = await serve({ body })
     await using _server = server
