@@ -63,12 +63,12 @@ describe('authentication', () => {
     expect((await call(sandbox, token, 'GET', `/api/oauth/v1/conversations/${elsewhere}`)).status).toBe(404)
   })
 
-  test.each<[string, TokenOptions & { scope?: string[] }, string]>([
-    ['scope', { scopes: ['all'] }, 'no scope "all". Use any of: conversations:read, conversations:write,'],
+  test.each<[string, TokenOptions, string]>([
+    ['scope', { scopes: ['all'] }, 'must be one of conversations:read, conversations:write,'],
     ['organization', { organization: 'org_none' }, 'no organization "org_none". Use one of: org_juniper-supplies,'],
     ['role', { actor: 'self', role: 'agent' }, 'no member with the role agent. Use one of: admin.'],
     ['member', { actor: 'self', member: 'mem_1' }, 'membership id mem_1. Use an id from `sandbox.state.members`.'],
-    ['option', { scope: [] }, 'Unknown option of `issueToken`: `scope`. Use one of: `actor`, `scopes`,'],
+    ['member of an app token', { member: 'mem_1' }, 'no member with the membership id mem_1.'],
   ])('issueToken rejects an unknown %s and names the valid ones', async (_, options, message) => {
     const sandbox = await start({ members: 1 })
     expect(() => sandbox.issueToken(options)).toThrow(TypeError)

@@ -14,10 +14,10 @@ const layers = [
   ['server'],
   ['oauth', 'operations'],
   ['service.ts', 'incoming-request.ts', 'http-error.ts', 'sandbox-settings.ts', 'sandbox-options.ts'],
-  ['data', 'faults', 'unknown-keys.ts'],
+  ['data', 'faults', 'check-values.ts'],
 ]
 // The shared files of one layer, and a check that faults/ uses, are the imports within a layer.
-const withinLayer = /^(service|incoming-request|sandbox-settings)\.ts > |^faults > unknown-keys\.ts$/
+const withinLayer = /^(service|incoming-request|sandbox-settings)\.ts > |^faults > check-values\.ts$/
 
 function importsOf(file: string): string[] {
   const specifiers = readFileSync(join(root, file), 'utf8').matchAll(/ from '(\.[^']+)'/g)
