@@ -1,5 +1,5 @@
 import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
-import { checkValue } from './check-values.ts'
+import { checkValue, text } from './check-values.ts'
 import type { Fault, Faults } from './faults/fault.ts'
 import { checkFault, FaultList } from './faults/fault-list.ts'
 import type { RecordedRequest } from './incoming-request.ts'
@@ -34,8 +34,16 @@ export interface Sandbox extends AsyncDisposal {
    * unknown scope, organization or member.
    */
   issueToken(options?: TokenOptions): string
-  /** Revokes a token, as an admin does in the dashboard (specification, section 5). Returns whether it was valid. */
+  /**
+   * Revokes a token, as an admin does in the dashboard (specification, section 5). Returns whether it was valid. Throws
+   * a `TypeError` if it is not a string.
+   */
   revoke(token: string): boolean
+  /**
+   * Revokes every valid token and returns their number. A test of an app can revoke the app's connection with it, without
+   * knowing the token.
+   */
+  revokeAll(): number
   /** Registers another redirect URI. Throws a `TypeError` unless it is absolute and has no fragment (RFC 6749, 3.1.2). */
   registerRedirectUri(uri: string): void
   /**
@@ -48,8 +56,8 @@ export interface Sandbox extends AsyncDisposal {
   /**
    * Returns request handlers for msw 2 or later that respond from this sandbox:
    * `setupServer(...(await sandbox.handlers()))`. They handle requests to `baseUrl`, which defaults to the sandbox's own
-   * URL. Rejects with an `Error` if msw is not installed, and with a `TypeError` if `baseUrl` is not an absolute URL. Pass a type argument to name the handlers' type, such as msw's
-   * `RequestHandler`.
+   * URL. Rejects with an `Error` if msw is not installed, and with a `TypeError` if `baseUrl` is not an absolute URL.
+   * Pass a type argument to name the handlers' type, such as msw's `RequestHandler`.
    */
   handlers<Handler = never>(baseUrl?: string): Promise<Handler[]>
   /** Stops the server, closes every connection and ends pending delays. */
@@ -115,7 +123,11 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
     requests,
     fetch,
     issueToken: (options) => issueToken(service, options),
-    revoke: (token) => service.grants.revoke(token),
+    revoke(token) {
+      checkValue('The token', token, text)
+      return service.grants.revoke(token)
+    },
+    revokeAll: () => service.grants.revokeAll(),
     registerRedirectUri(uri) {
       checkValue('The redirect URI', uri, redirectUriCheck)
       app.redirectUris.push(uri)

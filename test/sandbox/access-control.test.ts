@@ -40,6 +40,26 @@ describe('authentication', () => {
     expect(sandbox.revoke(token)).toBe(false)
   })
 
+  test('accepts no token after all were revoked', async () => {
+    const sandbox = await start()
+    const organizations = sandbox.state.organizations.map(({ id }) => id)
+    const before = organizations.flatMap((organization) => [
+      sandbox.issueToken({ organization }),
+      sandbox.issueToken({ organization, actor: 'self' }),
+    ])
+    expect(sandbox.revokeAll()).toBe(4)
+    for (const token of before) expect((await call(sandbox, token, 'GET', me)).status).toBe(401)
+    expect(sandbox.state.tokens).toBe(0)
+    expect(sandbox.revokeAll()).toBe(0)
+    expect((await call(sandbox, sandbox.issueToken(), 'GET', me)).status).toBe(200)
+  })
+
+  test('revoke throws if the token is not a string', async () => {
+    const sandbox = await start()
+    const unknown = undefined as unknown as string
+    expect(() => sandbox.revoke(unknown)).toThrow(new TypeError('The token must be a string, not undefined.'))
+  })
+
   test('rejects the token of an archived or removed member', async () => {
     const sandbox = await start()
     const owner = sandbox.issueToken({ actor: 'self' })
