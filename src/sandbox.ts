@@ -5,7 +5,7 @@
 // 2. server/
 // 3. oauth/ and operations/, neither of which imports the other
 // 4. service.ts, incoming-request.ts, http-error.ts, sandbox-settings.ts and sandbox-options.ts
-// 5. data/, faults/ and unknown-keys.ts
+// 5. data/, faults/ and check-values.ts
 
 export type {
   Attachment as SandboxAttachment,

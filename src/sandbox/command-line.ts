@@ -44,7 +44,7 @@ export function readArguments(args: readonly string[]): 'help' | SandboxOptions 
   }
 }
 
-const options = {
+export const commandLineOptions = {
   port: { type: 'string' },
   host: { type: 'string' },
   conversations: { type: 'string' },
@@ -65,7 +65,7 @@ function parseCommandLine(args: readonly string[]): ReturnType<typeof parseStric
 }
 
 function parseStrictly(args: readonly string[]) {
-  return parseArgs({ args: [...args], options, allowPositionals: true })
+  return parseArgs({ args: [...args], options: commandLineOptions, allowPositionals: true })
 }
 
 function readInteger(name: string, text: string | undefined): number | undefined {

@@ -1,9 +1,10 @@
 import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
+import { checkValue, text } from './check-values.ts'
 import type { Fault, Faults } from './faults/fault.ts'
-import { FaultList } from './faults/fault-list.ts'
+import { checkFault, FaultList } from './faults/fault-list.ts'
 import type { RecordedRequest } from './incoming-request.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
-import { checkRedirectUri, readSandboxOptions, type SandboxSettings } from './sandbox-settings.ts'
+import { readSandboxOptions, redirectUriCheck, type SandboxSettings } from './sandbox-settings.ts'
 import { createRequestHandler, Delays, type RequestHandler, type RequestHandlerParts } from './server/handle-request.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
@@ -29,23 +30,34 @@ export interface Sandbox extends AsyncDisposal {
    */
   readonly fetch: PlatformFetch
   /**
-   * Returns a new access token (`swot_…`) without a login. Throws a `TypeError` for an unknown scope, organization,
-   * member or option.
+   * Returns a new access token (`swot_…`) without a login. Throws a `TypeError` for an invalid option, such as an
+   * unknown scope, organization or member.
    */
   issueToken(options?: TokenOptions): string
-  /** Revokes a token, as an admin does in the dashboard (specification, section 5). Returns whether it was valid. */
+  /**
+   * Revokes a token, as an admin does in the dashboard (specification, section 5). Returns whether it was valid. Throws
+   * a `TypeError` if it is not a string.
+   */
   revoke(token: string): boolean
+  /**
+   * Revokes every valid token and returns their number. A test of an app can revoke the app's connection with it, without
+   * knowing the token.
+   */
+  revokeAll(): number
   /** Registers another redirect URI. Throws a `TypeError` unless it is absolute and has no fragment (RFC 6749, 3.1.2). */
   registerRedirectUri(uri: string): void
-  /** Injects a fault into the next request below `/api`. Short for `faults.add` with that path. */
+  /**
+   * Injects a fault into the next request below `/api`. Short for `faults.add` with that path. Throws a `TypeError` for
+   * an invalid fault.
+   */
   failNext(fault: Fault): void
   /** Removes the recorded requests. */
   clearRequests(): void
   /**
    * Returns request handlers for msw 2 or later that respond from this sandbox:
    * `setupServer(...(await sandbox.handlers()))`. They handle requests to `baseUrl`, which defaults to the sandbox's own
-   * URL. Rejects with an `Error` if msw is not installed. Pass a type argument to name the handlers' type, such as msw's
-   * `RequestHandler`.
+   * URL. Rejects with an `Error` if msw is not installed, and with a `TypeError` if `baseUrl` is not an absolute URL.
+   * Pass a type argument to name the handlers' type, such as msw's `RequestHandler`.
    */
   handlers<Handler = never>(baseUrl?: string): Promise<Handler[]>
   /** Stops the server, closes every connection and ends pending delays. */
@@ -111,9 +123,19 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
     requests,
     fetch,
     issueToken: (options) => issueToken(service, options),
-    revoke: (token) => service.grants.revoke(token),
-    registerRedirectUri: (uri) => void app.redirectUris.push(checkRedirectUri(uri)),
-    failNext: (fault) => void faults.add({ ...fault, path: /^\/api\// }),
+    revoke(token) {
+      checkValue('The token', token, text)
+      return service.grants.revoke(token)
+    },
+    revokeAll: () => service.grants.revokeAll(),
+    registerRedirectUri(uri) {
+      checkValue('The redirect URI', uri, redirectUriCheck)
+      app.redirectUris.push(uri)
+    },
+    failNext(fault) {
+      checkFault(fault)
+      faults.add({ ...fault, path: /^\/api\// })
+    },
     clearRequests: () => void requests.splice(0),
     handlers: (baseUrl = server.url) => createMswHandlers(fetch, baseUrl),
     close,

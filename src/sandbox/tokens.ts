@@ -1,8 +1,9 @@
+import { type Checks, checkOptions, oneOf, text } from './check-values.ts'
+import type { Scope } from './data/scope-catalog.ts'
 import type { Member } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
-import { checkScopes } from './sandbox-settings.ts'
+import { scopesCheck } from './sandbox-settings.ts'
 import type { Service } from './service.ts'
-import { rejectUnknownKeys } from './unknown-keys.ts'
 
 /** Options of `sandbox.issueToken`: what the token is bound to. */
 export interface TokenOptions {
@@ -33,23 +34,24 @@ export interface TokenOptions {
   role?: 'admin' | 'moderator' | 'agent'
 }
 
-const tokenOptionNames: Record<keyof TokenOptions, true> = {
-  actor: true,
-  scopes: true,
-  organization: true,
-  member: true,
-  role: true,
+const optionChecks: Checks<TokenOptions> = {
+  actor: oneOf('app', 'self'),
+  scopes: scopesCheck,
+  organization: text,
+  member: text,
+  role: oneOf('admin', 'moderator', 'agent'),
 }
 
 export function issueToken(service: Service, options: TokenOptions = {}): string {
-  rejectUnknownKeys('option of `issueToken`:', options, Object.keys(tokenOptionNames))
+  checkOptions('`issueToken` option', options, optionChecks)
   const { actor = 'app', scopes = service.settings.app.scopes, organization, member, role = 'admin' } = options
   const workspace = organization === undefined ? service.firstWorkspace : service.workspace(organization)
+  const person = actor === 'self' || member !== undefined ? personFor(workspace, member, role) : undefined
   return service.grants.addToken({
     actor,
-    scopes: checkScopes(scopes),
+    scopes: [...scopes] as Scope[],
     organizationId: workspace.organization.id,
-    memberId: actor === 'self' ? personFor(workspace, member, role).id : undefined,
+    memberId: actor === 'self' ? person?.id : undefined,
   })
 }
 

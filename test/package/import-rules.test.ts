@@ -23,6 +23,13 @@ interface Rule {
   readonly never?: RegExp
 }
 
+const sharedFiles = '(service|incoming-request|http-error|sandbox-settings|sandbox-options)[.]ts'
+
+/** Matches these files and folders of the sandbox, and the packages that it uses. */
+function sandboxParts(...parts: readonly string[]): RegExp {
+  return new RegExp(`^(sandbox/(${parts.join('|')})|node:|hono|@hono/|msw$)`)
+}
+
 const rules: readonly Rule[] = [
   {
     title: 'errors/ imports only errors/, bytes and web-types',
@@ -49,6 +56,34 @@ const rules: readonly Rule[] = [
     title: 'sandbox/ imports nothing else of this package',
     from: /^sandbox(\/|\.ts$)/,
     only: /^(sandbox\/|node:|(hono|@hono\/node-server|msw)(\/|$))/,
+  },
+  // The layers of the sandbox, as listed in src/sandbox.ts, from the bottom up. The top layer may import any other.
+  { title: 'sandbox/check-values imports nothing', from: /^sandbox\/check-values\.ts$/, never: /^/ },
+  { title: 'sandbox/data/ imports only data/', from: /^sandbox\/data\//, only: sandboxParts('data/') },
+  {
+    title: 'sandbox/faults/ imports only faults/ and check-values',
+    from: /^sandbox\/faults\//,
+    only: sandboxParts('faults/', 'check-values[.]ts'),
+  },
+  {
+    title: 'the shared files of sandbox/ import only each other and lower layers',
+    from: sandboxParts(sharedFiles),
+    only: sandboxParts(sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
+  },
+  {
+    title: 'sandbox/oauth/ imports only oauth/, shared files and data/',
+    from: /^sandbox\/oauth\//,
+    only: sandboxParts('oauth/', sharedFiles, 'data/', 'check-values[.]ts'),
+  },
+  {
+    title: 'sandbox/operations/ imports only operations/, shared files and data/',
+    from: /^sandbox\/operations\//,
+    only: sandboxParts('operations/', sharedFiles, 'data/', 'check-values[.]ts'),
+  },
+  {
+    title: 'sandbox/server/ does not import what uses it',
+    from: /^sandbox\/server\//,
+    only: sandboxParts('server/', 'oauth/', 'operations/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
   },
   {
     title: 'no file imports an entry point',
@@ -104,6 +139,13 @@ describe('the check itself', () => {
     ['oauth/a.ts', 'connections/connection.ts'],
     ['connections/a.ts', 'sandbox/scopes.ts'],
     ['sandbox/a.ts', 'web-types.ts'],
+    ['sandbox/check-values.ts', 'sandbox/data/a.ts'],
+    ['sandbox/data/a.ts', 'sandbox/service.ts'],
+    ['sandbox/faults/a.ts', 'sandbox/data/a.ts'],
+    ['sandbox/service.ts', 'sandbox/operations/a.ts'],
+    ['sandbox/oauth/a.ts', 'sandbox/operations/a.ts'],
+    ['sandbox/operations/a.ts', 'sandbox/oauth/a.ts'],
+    ['sandbox/server/a.ts', 'sandbox/start-sandbox.ts'],
     ['http/a.ts', 'index.ts'],
   ])('reports that %s imports %s', (file, imported) => {
     const found = rules.flatMap((rule) => breachesOf(rule, new Map([[file, [imported]]])))

@@ -40,6 +40,26 @@ describe('authentication', () => {
     expect(sandbox.revoke(token)).toBe(false)
   })
 
+  test('accepts no token after all were revoked', async () => {
+    const sandbox = await start()
+    const organizations = sandbox.state.organizations.map(({ id }) => id)
+    const before = organizations.flatMap((organization) => [
+      sandbox.issueToken({ organization }),
+      sandbox.issueToken({ organization, actor: 'self' }),
+    ])
+    expect(sandbox.revokeAll()).toBe(4)
+    for (const token of before) expect((await call(sandbox, token, 'GET', me)).status).toBe(401)
+    expect(sandbox.state.tokens).toBe(0)
+    expect(sandbox.revokeAll()).toBe(0)
+    expect((await call(sandbox, sandbox.issueToken(), 'GET', me)).status).toBe(200)
+  })
+
+  test('revoke throws if the token is not a string', async () => {
+    const sandbox = await start()
+    const unknown = undefined as unknown as string
+    expect(() => sandbox.revoke(unknown)).toThrow(new TypeError('The token must be a string, not undefined.'))
+  })
+
   test('rejects the token of an archived or removed member', async () => {
     const sandbox = await start()
     const owner = sandbox.issueToken({ actor: 'self' })
@@ -63,12 +83,12 @@ describe('authentication', () => {
     expect((await call(sandbox, token, 'GET', `/api/oauth/v1/conversations/${elsewhere}`)).status).toBe(404)
   })
 
-  test.each<[string, TokenOptions & { scope?: string[] }, string]>([
-    ['scope', { scopes: ['all'] }, 'no scope "all". Use any of: conversations:read, conversations:write,'],
+  test.each<[string, TokenOptions, string]>([
+    ['scope', { scopes: ['all'] }, 'must be one of conversations:read, conversations:write,'],
     ['organization', { organization: 'org_none' }, 'no organization "org_none". Use one of: org_juniper-supplies,'],
     ['role', { actor: 'self', role: 'agent' }, 'no member with the role agent. Use one of: admin.'],
     ['member', { actor: 'self', member: 'mem_1' }, 'membership id mem_1. Use an id from `sandbox.state.members`.'],
-    ['option', { scope: [] }, 'Unknown option of `issueToken`: `scope`. Use one of: `actor`, `scopes`,'],
+    ['member of an app token', { member: 'mem_1' }, 'no member with the membership id mem_1.'],
   ])('issueToken rejects an unknown %s and names the valid ones', async (_, options, message) => {
     const sandbox = await start({ members: 1 })
     expect(() => sandbox.issueToken(options)).toThrow(TypeError)

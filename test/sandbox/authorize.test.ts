@@ -324,9 +324,3 @@ describe('the consent decision', () => {
     expect(redirectParameters(response)).toMatchObject({ tenant: '7', code: expect.any(String) })
   })
 })
-
-test('rejects a redirect URI that is relative or has a fragment', async () => {
-  const sandbox = await start()
-  expect(() => sandbox.registerRedirectUri('/callback')).toThrow(TypeError)
-  expect(() => sandbox.registerRedirectUri('http://localhost/#here')).toThrow(TypeError)
-})

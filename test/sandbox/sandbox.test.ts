@@ -255,25 +255,6 @@ describe('starting', () => {
     await start()
     expect([globalThis.Request, globalThis.Response]).toEqual([Request, Response])
   })
-
-  test.each([
-    [{ port: -1 }, 'port'],
-    [{ port: 70_000 }, 'port'],
-    [{ conversations: 1.5 }, 'conversations'],
-    [{ organizations: 0 }, 'organizations'],
-    [{ members: 0 }, 'members'],
-    [{ defaultLimit: 0 }, 'defaultLimit'],
-    [{ app: { scopes: ['everything'] } }, 'no scope "everything". Use any of: conversations:read, '],
-    [{ app: { redirectUris: ['nowhere'] } }, '"nowhere" cannot be registered. Use an absolute URL'],
-    [{ conversation: 1 }, 'Unknown sandbox option `conversation`. Use one of: `port`, `host`, '],
-    [
-      { app: { secret: 'x' } },
-      'Unknown field of the sandbox option `app`: `secret`. Use one of: `clientId`, `clientSecret`, ',
-    ],
-  ])('rejects %j', (options: object, message) => {
-    expect(() => createSandbox(options)).toThrow(TypeError)
-    expect(() => createSandbox(options)).toThrow(message)
-  })
 })
 
 /** Overwrites every value of an object, recursively. */

@@ -55,4 +55,11 @@ export class Grants {
   revoke(token: string): boolean {
     return this.#tokens.delete(token)
   }
+
+  /** Revokes every token and returns the number of tokens that were valid. */
+  revokeAll(): number {
+    const count = this.#tokens.size
+    this.#tokens.clear()
+    return count
+  }
 }

@@ -1,5 +1,5 @@
 // src/sandbox/faults holds the faults that a test injects. It knows responses but not the service, and must not import
-// the rest of the sandbox, except unknown-keys.ts.
+// the rest of the sandbox, except check-values.ts.
 
 import type { Fault } from './fault.ts'
 

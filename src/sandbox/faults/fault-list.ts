@@ -1,4 +1,13 @@
-import { rejectUnknownKeys } from '../unknown-keys.ts'
+import {
+  boolean,
+  type Checks,
+  checkOptions,
+  integer,
+  isPlainObject,
+  milliseconds,
+  mustBe,
+  oneOf,
+} from '../check-values.ts'
 import type { Fault, FaultRule, Faults } from './fault.ts'
 
 /** The active rules, each with the number of requests that it still skips and applies to. */
@@ -53,9 +62,14 @@ function matches({ method, path }: FaultRule, actualMethod: string, pathname: st
   return typeof path === 'string' ? path === pathname : pathname.search(path) !== -1
 }
 
+/** Throws a `TypeError` unless the fault is valid and has no key of a {@link FaultRule}. */
+export function checkFault(fault: Fault): void {
+  checkOptions<Fault>('fault option', fault, faultChecks)
+}
+
 function checkRule(rule: FaultRule): void {
-  rejectUnknownKeys('fault key', rule, Object.keys(ruleKeys))
-  const { status, drop, truncate, garbage, drip, latency, times = 1, after = 0 } = rule
+  checkOptions<FaultRule>('fault option', rule, ruleChecks)
+  const { status, drop, truncate, garbage, drip, latency } = rule
   const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined].filter(Boolean).length
   if (kinds > 1) {
     throw new TypeError(
@@ -65,38 +79,80 @@ function checkRule(rule: FaultRule): void {
   if (kinds === 0 && latency === undefined) {
     throw new TypeError('A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.')
   }
-  if (status === undefined && ['retryAfter', 'body', 'headers', 'effect'].some((name) => name in rule)) {
+  const { retryAfter, body, headers, effect } = rule
+  if (status === undefined && [retryAfter, body, headers, effect].some((value) => value !== undefined)) {
     throw new TypeError('`retryAfter`, `body`, `headers` and `effect` require `status`. Set `status`, or remove them.')
-  }
-  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599)) {
-    throw new TypeError(`The \`status\` of a fault must be an integer from 200 to 599, not ${status}.`)
-  }
-  if (!(times >= 1)) throw new TypeError(`The \`times\` of a fault must be at least 1, not ${times}.`)
-  if (!(after >= 0)) throw new TypeError(`The \`after\` of a fault must be at least 0, not ${after}.`)
-  if (latency !== undefined && !(latency >= 0)) {
-    throw new TypeError(`The \`latency\` of a fault must be a number of milliseconds, not ${latency}.`)
-  }
-  if (drip !== undefined && !(Number.isInteger(drip.bytes) && drip.bytes >= 1 && drip.interval >= 0)) {
-    throw new TypeError(
-      'The `drip` of a fault must have `bytes`, an integer of at least 1, and `interval`, a number of milliseconds.',
-    )
   }
 }
 
-// A record, so that the compiler reports a key that is missing here.
-const ruleKeys: Record<keyof FaultRule, true> = {
-  status: true,
-  retryAfter: true,
-  body: true,
-  headers: true,
-  effect: true,
-  latency: true,
-  drop: true,
-  truncate: true,
-  garbage: true,
-  drip: true,
-  method: true,
-  path: true,
-  times: true,
-  after: true,
+const dripChecks: Checks<NonNullable<Fault['drip']>> = { bytes: integer(1), interval: milliseconds }
+
+const faultChecks: Checks<Fault> = {
+  status: integer(200, 599),
+  retryAfter: mustBe('a number of seconds of at least 0, a valid Date or the text of a header', isRetryAfter),
+  body: mustBe('a string or a JSON value', isBody),
+  headers: mustBe('an object of header names and their text', isHeaders),
+  effect: boolean,
+  latency: milliseconds,
+  drop: oneOf('before-effect', 'after-effect', 'mid-headers', 'mid-body'),
+  truncate: boolean,
+  garbage: boolean,
+  drip: mustBe(
+    'an object with `bytes`, an integer of at least 1, and `interval`, a number of milliseconds',
+    (value) =>
+      isPlainObject(value) &&
+      Object.keys(value).every((name) => Object.hasOwn(dripChecks, name)) &&
+      dripChecks.bytes(value.bytes) === undefined &&
+      dripChecks.interval(value.interval) === undefined,
+  ),
+}
+
+const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'HEAD', 'OPTIONS']
+
+const ruleChecks: Checks<FaultRule> = {
+  ...faultChecks,
+  method: mustBe(`one of ${methods.join(', ')}`, isMethod),
+  path: mustBe('a pathname without a query, such as "/api/oauth/v1/me", or a RegExp', isPath),
+  times: mustBe(
+    'an integer of at least 1 or Infinity',
+    (value) => value === Infinity || integer(1)(value) === undefined,
+  ),
+  after: integer(0),
+}
+
+function isMethod(value: unknown): boolean {
+  return typeof value === 'string' && methods.includes(value.toUpperCase())
+}
+
+// Any other text never equals the pathname of a request.
+function isPath(value: unknown): boolean {
+  if (typeof value !== 'string') return value instanceof RegExp
+  const url = `http://localhost${value}`
+  return URL.canParse(url) && new URL(url).pathname === value
+}
+
+function isRetryAfter(value: unknown): boolean {
+  if (value instanceof Date) return !Number.isNaN(value.getTime())
+  if (typeof value === 'number') return value >= 0 && value < Infinity
+  return typeof value === 'string' && isHeaders({ 'retry-after': value })
+}
+
+function isHeaders(value: unknown): boolean {
+  if (!isPlainObject(value) || !Object.values(value).every((header) => typeof header === 'string')) return false
+  try {
+    new Headers(value as Record<string, string>)
+    return true
+  } catch {
+    return false
+  }
+}
+
+// Sent as JSON, a stream or a `Map` would be `{}`.
+function isBody(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPlainObject(value)) return false
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
 }

@@ -1,3 +1,4 @@
+import { checkValue, mustBe } from '../check-values.ts'
 import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
 import type { RequestHandler } from './handle-request.ts'
 
@@ -14,8 +15,14 @@ export function createSandboxFetch(handleRequest: RequestHandler): SandboxFetch 
   }
 }
 
+const baseUrlCheck = mustBe(
+  'an absolute URL, such as "https://service.example"',
+  (value) => typeof value === 'string' && URL.canParse(value),
+)
+
 /** Returns msw request handlers that respond to every request below `baseUrl` from the sandbox. */
 export async function createMswHandlers<Handler>(fetch: SandboxFetch, baseUrl: string): Promise<Handler[]> {
+  checkValue('`baseUrl`', baseUrl, baseUrlCheck)
   const { http } = await loadMsw()
   const handler = http.all(`${baseUrl.replace(/\/+$/, '')}/*`, async ({ request }) => {
     try {

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest'
+import { type commandLineOptions, readArguments } from '../../src/sandbox/command-line.ts'
+import {
+  createSandbox,
+  type Fault,
+  type FaultRule,
+  type SandboxApp,
+  type SandboxOptions,
+  startSandbox,
+  type TokenOptions,
+} from '../../src/sandbox.ts'
+
+/** Wrong values of each option, and what the error message says about them. The compiler requires every option. */
+type WrongValues<Options> = Record<keyof Options, Wrong>
+
+interface Wrong {
+  values: readonly unknown[]
+  message: string
+}
+
+const notAnObject = [null, 5, 'x', true, [], () => {}, new Map()]
+const count = (lowest: number) => ({
+  values: [lowest - 1, 1.5, Number.NaN, Infinity, '5', null, {}],
+  message: `must be an integer of at least ${lowest}, not `,
+})
+const text = { values: ['', 5, null, {}], message: 'must be a non-empty string, not ' }
+const boolean = { values: [1, 'true', null], message: 'must be true or false, not ' }
+
+const sandboxOptions = {
+  port: { values: [-1, 1.5, 70_000, Number.NaN, '80', null], message: 'must be an integer from 0 to 65535, not ' },
+  host: text,
+  organizations: count(1),
+  conversations: count(0),
+  messagesPerConversation: count(0),
+  contacts: count(0),
+  members: count(1),
+  tasks: count(0),
+  segments: count(0),
+  app: { values: notAnObject, message: 'must be an object, not ' },
+  codeLifetime: count(1),
+  now: { values: [5, '5', null, new Date()], message: 'must be a function that returns milliseconds, not ' },
+  autoConsent: { values: [true, false, 'Allow', null], message: 'must be "allow" or "deny", not ' },
+  cors: {
+    values: ['x', '*', 0, null, ['*'], ['http://localhost:3000/'], ['localhost'], [undefined], [5]],
+    message: 'an array of origins',
+  },
+  pagination: { values: ['none', true, null], message: 'must be "all" or "conversations-only", not ' },
+  defaultLimit: count(1),
+  maxLimit: count(1),
+} satisfies WrongValues<SandboxOptions>
+
+const scopes = { values: ['x', 5, null, [5], ['everything'], [undefined]], message: 'must be an array of scopes' }
+
+const appFields = {
+  clientId: text,
+  clientSecret: text,
+  redirectUris: {
+    values: ['http://localhost/', null, ['nowhere'], ['/callback'], ['http://localhost/#here'], [5], [undefined]],
+    message: 'must be an array of redirect URIs',
+  },
+  name: text,
+  description: { values: [5, null], message: 'must be a string, not ' },
+  scopes,
+} satisfies WrongValues<SandboxApp>
+
+const tokenOptions = {
+  actor: { values: ['App', true, null], message: 'must be "app" or "self", not ' },
+  scopes,
+  organization: { values: [5, null, {}], message: 'must be a string, not ' },
+  member: { values: [5, null, {}], message: 'must be a string, not ' },
+  role: { values: ['owner', 5, null], message: 'must be "admin", "moderator" or "agent", not ' },
+} satisfies WrongValues<TokenOptions>
+
+const milliseconds = {
+  values: [-1, Number.NaN, Infinity, 2 ** 31, '5', null],
+  message: 'must be a number of milliseconds from 0 to 2147483647, not ',
+}
+
+const faultOptions = {
+  status: { values: [99, 199, 600, 500.5, '500', null], message: 'must be an integer from 200 to 599, not ' },
+  retryAfter: {
+    values: [Number.NaN, -1, Infinity, new Date(Number.NaN), 'a\nb', null, {}],
+    message: 'must be a number of seconds of at least 0, a valid Date or the text of a header, not ',
+  },
+  body: {
+    values: [() => {}, 5n, Symbol('x'), new Map(), new Uint8Array(1), new Response(), [5n]],
+    message: 'must be a string or a JSON value, not ',
+  },
+  headers: {
+    values: [null, 'x', [['a', 'b']], new Headers(), { 'a b': 'c' }, { a: 'b\nc' }, { a: 5 }, { a: undefined }],
+    message: 'must be an object of header names and their text, not ',
+  },
+  effect: boolean,
+  latency: milliseconds,
+  drop: {
+    values: ['after_effect', true, null],
+    message: 'must be "before-effect", "after-effect", "mid-headers" or "mid-body", not ',
+  },
+  truncate: boolean,
+  garbage: boolean,
+  drip: {
+    values: [
+      ...notAnObject,
+      {},
+      ...[0, 1.5, '5'].map((bytes) => ({ bytes, interval: 5 })),
+      ...milliseconds.values.map((interval) => ({ bytes: 5, interval })),
+      { bytes: 5, interval: 5, intervall: 5 },
+    ],
+    message: 'must be an object with `bytes`, an integer of at least 1, and `interval`, a number of milliseconds, not ',
+  },
+} satisfies WrongValues<Fault>
+
+const ruleOptions = {
+  ...faultOptions,
+  method: { values: [5, null, '', 'FETCH', ['GET']], message: 'must be one of GET, POST, PATCH, DELETE, PUT, HEAD, ' },
+  path: {
+    values: [5, null, '', 'api', '/api?limit=5', '/a b', 'http://localhost/api', [/x/]],
+    message: 'must be a pathname without a query, such as "/api/oauth/v1/me", or a RegExp, not ',
+  },
+  times: { values: [0, -1, 1.5, Number.NaN, '1', null], message: 'must be an integer of at least 1 or Infinity, not ' },
+  after: count(0),
+} satisfies WrongValues<FaultRule>
+
+const sandbox = createSandbox({ conversations: 1 })
+// A fault needs a status for most of its options. Without one, the others could not be the reason of the error.
+const withStatus = (options: object) => ({ status: 500, ...options })
+
+/** Functions that take options, and a name of one of these options in error messages. */
+const takers: [name: string, what: string, take: (options: never) => unknown, wrong: Record<string, Wrong>][] = [
+  ['createSandbox', 'sandbox option', createSandbox, sandboxOptions],
+  ['createSandbox with app', '`app` field', (app) => createSandbox({ app }), appFields],
+  ['issueToken', '`issueToken` option', sandbox.issueToken, tokenOptions],
+  ['failNext', 'fault option', (fault) => sandbox.failNext(fault), faultOptions],
+  ['faults.add', 'fault option', (rule) => sandbox.faults.add(rule), ruleOptions],
+]
+
+describe.each(takers)('%s', (name, what, take, wrong) => {
+  const isFault = what === 'fault option'
+
+  test.each(Object.entries(wrong))('rejects a wrong `%s`', (option, { values, message }) => {
+    for (const value of values) {
+      const options = isFault ? withStatus({ [option]: value }) : { [option]: value }
+      const error = errorOf(() => take(options as never))
+      expect(error.message).toMatch(`The ${what} \`${option}\` must be `)
+      expect(error.message).toContain(message)
+    }
+  })
+
+  test('lists the options if one is unknown', () => {
+    const names = Object.keys(wrong).map((each) => `\`${each}\``)
+    const message = `Unknown ${what} \`toString\`. Use one of: ${names.join(', ')}.`
+    expect(errorOf(() => take({ toString: 'x' } as never)).message).toBe(message)
+  })
+
+  test('rejects options that are not an object', () => {
+    const message = name === 'createSandbox with app' ? 'The sandbox option `app`' : `The ${what}s`
+    for (const value of notAnObject) {
+      expect(errorOf(() => take(value as never)).message).toMatch(`${message} must be an object, not `)
+    }
+  })
+
+  test('ignores an option that is `undefined`', () => {
+    for (const option of Object.keys(wrong)) {
+      const options = isFault ? { status: 500, latency: 0, [option]: undefined } : { [option]: undefined }
+      expect(() => take(options as never)).not.toThrow()
+    }
+  })
+})
+
+test('a rejected fault is not added', () => {
+  sandbox.faults.clear()
+  errorOf(() => sandbox.failNext({ drop: 'after_effect' as 'after-effect' }))
+  errorOf(() => sandbox.faults.add({ status: 500, times: 0 }))
+  expect(sandbox.faults.pending).toBe(0)
+})
+
+test.each([
+  ['no kind', {}, 'must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`'],
+  ['two kinds', { status: 500, garbage: true }, 'only one of'],
+  ['a retry time without a status', { drop: 'mid-body', retryAfter: 1 }, 'require `status`'],
+] as const)('faults.add rejects a fault with %s', (_, rule, message) => {
+  expect(errorOf(() => sandbox.faults.add(rule)).message).toContain(message)
+})
+
+test('startSandbox rejects what createSandbox throws', async () => {
+  for (const options of [null, [], { port: '80' }, { conversation: 1 }]) {
+    const { message } = errorOf(() => createSandbox(options as SandboxOptions))
+    await expect(startSandbox(options as SandboxOptions)).rejects.toThrow(new TypeError(message))
+  }
+})
+
+test.each([5, null, undefined, {}, '', 'nowhere', '/callback', 'http://localhost/#here', new URL('http://localhost/')])(
+  'registerRedirectUri rejects %s',
+  (uri) => {
+    const before = [...sandbox.app.redirectUris]
+    const { message } = errorOf(() => sandbox.registerRedirectUri(uri as string))
+    expect(message).toMatch(
+      'The redirect URI must be an absolute URL without a fragment, such as http://localhost:3000/callback, not ',
+    )
+    expect(sandbox.app.redirectUris).toEqual(before)
+  },
+)
+
+test.each([5, null, {}, '', '/api'])('handlers rejects %s', async (baseUrl) => {
+  const message = '`baseUrl` must be an absolute URL, such as "https://service.example", not '
+  await expect(sandbox.handlers(baseUrl as string)).rejects.toThrow(message)
+})
+
+const wrongArguments: Record<keyof typeof commandLineOptions, readonly string[]> = {
+  port: ['--port', '--port=', '--port=-1', '--port=abc', '--port=1.5', '--port=70000'],
+  host: ['--host', '--host='],
+  conversations: ['--conversations', '--conversations=', '--conversations=-1', '--conversations=NaN'],
+  'auto-consent': ['--auto-consent', '--auto-consent=', '--auto-consent=true'],
+  'redirect-uri': ['--redirect-uri', '--redirect-uri=', '--redirect-uri=nowhere', '--redirect-uri=/callback'],
+  'no-cors': ['--no-cors=x'],
+  help: ['--help=x'],
+}
+
+test.each(Object.entries(wrongArguments))('the command line rejects a wrong --%s', (name, args) => {
+  const names = new RegExp(`--${name}|\`${name.replace('redirect-uri', 'redirectUris')}\``)
+  for (const arg of args) {
+    expect(() => createSandbox(readArguments(['sandbox', arg]) as SandboxOptions), arg).toThrow(names)
+  }
+})
+
+/** Returns the `TypeError` that a function throws. */
+function errorOf(call: () => unknown): TypeError {
+  try {
+    call()
+  } catch (error) {
+    expect(error).toBeInstanceOf(TypeError)
+    return error as TypeError
+  }
+  throw new Error('It did not throw.')
+}
