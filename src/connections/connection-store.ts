@@ -74,7 +74,7 @@ export class ConnectionStore {
     if (typeof token !== 'string') this.#identity.checkOrigin(token)
     return this.#save({
       accessToken,
-      grantedScopes: typeof token === 'string' ? undefined : token.scopes,
+      grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
       metadata: options.metadata === undefined ? undefined : checkMetadata(options.metadata),
       save: { startedAt: loginTime(), tried: [], isRetry: false },
     })
@@ -223,4 +223,9 @@ export class ConnectionStore {
     const { value } = await tryRead(() => this.#live.read(key, [accessToken]))
     return value?.connection.metadata
   }
+}
+
+/** Returns a copy of the granted scopes. An empty list means that they are not known. */
+function scopesOf({ scopes }: AccessToken): readonly string[] | undefined {
+  return Array.isArray(scopes) && scopes.length > 0 ? [...scopes] : undefined
 }

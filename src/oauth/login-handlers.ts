@@ -5,8 +5,8 @@ import type { AccessToken } from './access-token.ts'
 import { loginCookies } from './login-cookies.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
-  checkAppData,
   checkStartOptions,
+  copyAppData,
   type LoginContext,
   type LoginHandlersOptions,
   type LoginStartOptions,
@@ -68,26 +68,29 @@ export function createLoginHandlers<Data = unknown>(
   options: LoginHandlersOptions<Data>,
 ): LoginHandlers<Data> {
   checkApp(app)
-  const { defaults, defaultReturnTo, cookieName } = readHandlersOptions(options)
-  const sealer = createSealer(options.secret, 'login cookie')
+  const { defaults, secret, onConnected, onError, defaultReturnTo, cookieName } = readHandlersOptions(options)
+  const sealer = createSealer(secret, 'login cookie')
   const cookies = loginCookies(app.redirectUri, cookieName)
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
     if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
     if (isSpeculative(request))
       return withSecurityHeaders(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
-    const { data, ...login } = checkStartOptions(given)
+    const { data: givenData, ...login } = checkStartOptions(given)
     const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
-    checkAppData(data)
+    // Everything is read before the first await, because the caller can change or reuse the options.
+    const data = copyAppData(givenData)
+    const requested = new URL(request.url).searchParams.getAll('return_to')
+    const returnTo = (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
+    const startPath = startPathOf(request.url)
+    const header = request.headers.get('cookie')
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
     const record = toTransactionRecord(transaction)
     const name = await cookies.nameFor(record.state)
-    const requested = new URL(request.url).searchParams.getAll('return_to')
-    const returnTo = (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
-    const value = await seal(name, { transaction: record, returnTo, startPath: startPathOf(request.url), data })
+    const value = await seal(name, { transaction: record, returnTo, startPath, data })
     const lifetime = transaction.expiresAt - transaction.createdAt
     return withSecurityHeaders(seeOther(url), [
-      ...cookies.makeRoom(request.headers.get('cookie'), name, value),
+      ...cookies.makeRoom(header, name, value),
       cookies.set(name, value, lifetime),
     ])
   }
@@ -124,10 +127,10 @@ export function createLoginHandlers<Data = unknown>(
       return fail(error, error)
     }
     try {
-      const result = await options.onConnected(token, contextOf(login))
+      const result = await onConnected(token, contextOf(login))
       return withSecurityHeaders(checkResult('onConnected', result) ?? seeOther(login.returnTo), cleared)
     } catch (error) {
-      if (options.onError === undefined) throw error
+      if (onError === undefined) throw error
       return fail(toError(error), undefined)
     }
 
@@ -140,7 +143,7 @@ export function createLoginHandlers<Data = unknown>(
     async function fail(error: Error, failure: LoginFailure | undefined): Promise<Response> {
       const context = contextOf(login)
       const status = failure === undefined ? 500 : statusOf(failure)
-      const result = checkResult('onError', await options.onError?.(error, { ...context, status }))
+      const result = checkResult('onError', await onError?.(error, { ...context, status }))
       const startPath = login?.startPath
       const tryAgain = startPath === undefined ? defaultReturnTo : withReturnTo(startPath, context.returnTo)
       return withSecurityHeaders(result ?? loginErrorPage(failure, tryAgain), cleared)

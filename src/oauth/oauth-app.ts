@@ -113,10 +113,11 @@ export class OAuthApp {
   ): Promise<AccessToken> {
     checkOptions('options', options, exchangeOptionNames, 'a code exchange')
     options.signal?.throwIfAborted()
+    const requestedScope = transaction?.scope
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])
     const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
-    return readTokenResponse(this.#settings, response, { requestedScope: transaction.scope, secrets })
+    return readTokenResponse(this.#settings, response, { requestedScope, secrets })
   }
 
   /**

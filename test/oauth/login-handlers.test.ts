@@ -671,6 +671,51 @@ describe('the options of one login', () => {
     },
   )
 
+  test('are copied when start is called, so that a reused object does not mix up two users', async () => {
+    const seen: unknown[] = []
+    const { login } = makeSite({ handlers: { onConnected: (_token, { data }) => void seen.push(data) } })
+    const options = { scope: ['contacts:read'], parameters: { prompt: 'none' }, data: { userId: '' } }
+    const start = (userId: string) => {
+      options.data.userId = userId
+      return login.start(request(), options)
+    }
+    const [alice, mallory] = [start('alice'), start('mallory')]
+    options.data.userId = 'x'.repeat(2_000)
+    options.scope.push('messages:write')
+    options.parameters.prompt = 'consent'
+    for (const response of [await alice, await mallory]) {
+      expect(requested(response)).toEqual({ scope: 'contacts:read', actor: 'self', prompt: 'none' })
+      const [cookie = ''] = response.headers.getSetCookie()
+      const consent = await fetch(response.headers.get('location') ?? '', { redirect: 'manual' })
+      const headers = { cookie: cookie.slice(0, cookie.indexOf(';')) }
+      await login.callback(new Request(consent.headers.get('location') ?? '', { headers }))
+    }
+    expect(seen).toEqual([{ userId: 'alice' }, { userId: 'mallory' }])
+  })
+
+  test('use the options of the handlers as they were when the handlers were created', async () => {
+    const connected = vi.fn()
+    const handlers = {
+      scope: ['contacts:read'] as string[],
+      parameters: { prompt: 'none' },
+      onConnected: connected,
+      secret: [secret],
+    } satisfies Partial<LoginHandlersOptions>
+    const { app } = makeSite()
+    const login = createLoginHandlers(app, handlers)
+    handlers.scope.push('messages:write')
+    handlers.parameters.prompt = 'consent'
+    handlers.onConnected = vi.fn()
+    handlers.secret.unshift(older)
+    const response = await login.start(request())
+    expect(requested(response)).toEqual({ scope: 'contacts:read', actor: null, prompt: 'none' })
+    const [cookie = ''] = response.headers.getSetCookie()
+    const consent = await fetch(response.headers.get('location') ?? '', { redirect: 'manual' })
+    const headers = { cookie: cookie.slice(0, cookie.indexOf(';')) }
+    await login.callback(new Request(consent.headers.get('location') ?? '', { headers }))
+    expect(connected).toHaveBeenCalledOnce()
+  })
+
   test('pass data and returnTo to onError, or the defaults if the login is unknown', async () => {
     const seen: unknown[] = []
     const { login, serve } = makeSite({
