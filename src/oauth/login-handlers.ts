@@ -26,7 +26,8 @@ export interface LoginHandlers<Data = unknown> {
    *
    * An object without any of the options is ignored, because some frameworks pass a second argument to a handler.
    *
-   * @throws InvalidArgumentError when an option is invalid, or when the login does not fit in a cookie
+   * @throws InvalidArgumentError when `request` is not a web `Request` or an option is invalid, or when the login does not
+   * fit in a cookie
    */
   readonly start: (request: WebRequest, options?: LoginStartOptions<Data>) => Promise<WebResponse>
   /** Handles GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
@@ -73,6 +74,7 @@ export function createLoginHandlers<Data = unknown>(
   const cookies = loginCookies(app.redirectUri, cookieName)
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
+    checkRequest(request)
     if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
     if (isSpeculative(request))
       return withSecurityHeaders(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
@@ -110,6 +112,7 @@ export function createLoginHandlers<Data = unknown>(
   }
 
   async function callback(request: Request): Promise<Response> {
+    checkRequest(request)
     if (request.method !== 'GET') return notAllowed('GET')
     const cleared: string[] = []
     let login: SealedLogin | undefined
@@ -156,6 +159,24 @@ export function createLoginHandlers<Data = unknown>(
 function checkApp(app: unknown): void {
   if (typeof (app as Partial<OAuthApp> | null | undefined)?.finishLogin === 'function') return
   throw new InvalidArgumentError('app', '`app` must be an `OAuthApp`.', 'Create it with your client secret.')
+}
+
+/** Checks that a request is of the web platform, possibly of another realm or package. Never quotes its URL. */
+function checkRequest(request: unknown): void {
+  const { method, url, headers } = (request ?? {}) as Partial<Request>
+  if (
+    typeof method === 'string' &&
+    typeof url === 'string' &&
+    URL.canParse(url) &&
+    typeof headers?.get === 'function'
+  ) {
+    return
+  }
+  throw new InvalidArgumentError(
+    'request',
+    '`request` must be a web `Request`.',
+    'Pass a `Request` with an absolute URL. For node:http and Express, wrap the handler in `toNodeListener`.',
+  )
 }
 
 /** Whether a browser prefetches the page. */

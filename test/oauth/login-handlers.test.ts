@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type AccessToken,
@@ -11,6 +12,7 @@ import {
   PublicOAuthApp,
 } from '../../src/oauth.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox.ts'
+import { rejection } from '../helpers/client.ts'
 import { Browser } from './helpers/browser.ts'
 
 const secret = 'a secret of this app, 32 characters or more'
@@ -882,6 +884,23 @@ describe('rejects', () => {
   test.each([undefined, null, 'options', []])('the options %j', (options) => {
     const { app } = makeSite()
     expect(() => createLoginHandlers(app, options as never)).toThrow(expect.objectContaining({ argument: 'options' }))
+  })
+
+  test.each<[string, unknown]>([
+    ['a Node request', { method: 'GET', url: '/login/callback?code=secret-code&state=1', headers: {} }],
+    ['a relative URL', { method: 'GET', url: '/login/callback?code=secret-code', headers: new Headers() }],
+    ['no URL', { method: 'GET', headers: new Headers() }],
+    ['a string', '/login/callback?code=secret-code'],
+    ['null', null],
+    ['no argument', undefined],
+  ])('%s instead of a web request, without quoting it', async (_title, request) => {
+    const { login } = makeSite()
+    for (const handler of [login.start, login.callback]) {
+      const error = (await rejection(handler(request as never))) as InvalidArgumentError
+      expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'request' })
+      expect(error.message).toContain('`toNodeListener`')
+      expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain('secret-code')
+    }
   })
 
   test('an app that has no finishLogin', () => {
