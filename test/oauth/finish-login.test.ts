@@ -420,3 +420,20 @@ describe('a failed code exchange', () => {
     expect(removed).toHaveBeenCalledTimes(20)
   })
 })
+
+test.each<[string, unknown]>([
+  ['options', null],
+  ['options', 'x'],
+  ['Signal', { Signal: AbortSignal.abort() }],
+  ['signal', { signal: new AbortController() }],
+  ['signal', { signal: {} }],
+])('finishLogin and exchangeCode reject the option %s before sending the code', async (argument, options) => {
+  const app = makeApp(endpoint.url)
+  const login = await app.startLogin({ scope })
+  const expected = { name: 'InvalidArgumentError', argument }
+  const finishing = app.finishLogin(callbackOf(login), login.transaction, options as never)
+  await expect(finishing).rejects.toMatchObject(expected)
+  const grant = { code, codeVerifier: 'v'.repeat(43), redirectUri }
+  await expect(app.exchangeCode(grant, options as never)).rejects.toMatchObject(expected)
+  expect(endpoint.requests).toEqual([])
+})
