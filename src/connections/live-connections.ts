@@ -38,8 +38,10 @@ export class LiveConnections {
    */
   async read(key: string, secrets: readonly string[] = []): Promise<Found | undefined> {
     const found = await this.#read(key, secrets)
-    // A failure is ignored, because the older secret still opens the entry.
-    if (found?.outdated === true) await this.change(key, found, (record) => record).catch(() => {})
+    // A failure is ignored, because the older secret still opens the entry. While the connection is being changed, a read
+    // does not wait: a later one reseals the entry.
+    if (found?.outdated === true && !this.#changes.has(key))
+      await this.change(key, found, (record) => record).catch(() => {})
     return found
   }
 
