@@ -169,5 +169,10 @@ function isCallbackOf(callback: URL, redirectUri: string, compareOrigin: boolean
   const expected = new URL(redirectUri)
   if (callback.pathname !== expected.pathname) return false
   if (compareOrigin && (callback.protocol !== expected.protocol || callback.host !== expected.host)) return false
-  return [...expected.searchParams].every(([name, value]) => callback.searchParams.getAll(name).includes(value))
+  // A repeated parameter is ambiguous: the app may read another value of it than was compared.
+  return [...new Set(expected.searchParams.keys())].every((name) => {
+    const values = callback.searchParams.getAll(name)
+    const expectedValues = expected.searchParams.getAll(name)
+    return values.length === expectedValues.length && values.every((value, index) => value === expectedValues[index])
+  })
 }

@@ -111,6 +111,18 @@ describe('rejects a callback before sending anything', () => {
   })
 })
 
+test.each([
+  ['a second value in front', '?tenant=2&tenant=1'],
+  ['a second value behind', '?tenant=1&tenant=2'],
+  ['the same value twice', '?tenant=1&tenant=1'],
+])('rejects a callback that gives a parameter of the redirect URI %s', async (_title, query) => {
+  const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tenant=1` })
+  const login = await app.startLogin({ scope })
+  const callback = callbackOf(login).replace('?tenant=1', query)
+  await loginError(app.finishLogin(callback, login.transaction), 'redirect_uri_mismatch')
+  expect(endpoint.requests).toEqual([])
+})
+
 test('accepts a redirect URI that has a parameter twice', async () => {
   const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tag=1&tag=2` })
   const login = await app.startLogin({ scope })
