@@ -104,3 +104,24 @@ test('save, setMetadata and reseal reject invalid options before using the stora
   }
   expect(storage.calls).toEqual([])
 })
+
+test.each<[string, () => unknown]>([
+  ['a Map', () => ({ tags: new Map([['a', 1]]) })],
+  ['a Map', () => new Map([['a', 1]])],
+  ['a promise', () => ({ user: Promise.resolve('u_1') })],
+  ['NaN', () => ({ count: Number.NaN })],
+  ['a function', () => ({ call: () => {} })],
+  ['a bigint', () => ({ id: 1n })],
+])('save and setMetadata reject metadata with %s instead of changing it', async (_title, metadata) => {
+  const store = makeStore(sandbox)
+  const { key } = await store.save(sandbox.issueToken(), { metadata: { at: new Date(0) } })
+  for (const call of [
+    () => store.setMetadata(key, metadata() as never),
+    () => store.save(sandbox.issueToken(), { metadata: metadata() as never }),
+  ]) {
+    const error = (await rejection(call())) as InvalidArgumentError
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error.argument).toMatch(/^metadata/)
+  }
+  expect((await store.get(key))?.metadata).toEqual({ at: '1970-01-01T00:00:00.000Z' })
+})
