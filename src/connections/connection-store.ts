@@ -151,7 +151,7 @@ export class ConnectionStore {
   async verify(key: string): Promise<Connection> {
     checkConnectionKey(key)
     const found = await this.#live.requireToken(key)
-    const me = await this.#workspaceOf(key, found.connection).me()
+    const me = await this.#workspaceOf(key, found).me()
     const identity = await this.#identity.verify(me, key)
     const changed = await this.#live.change(key, found, ({ connection, accessToken }) => ({
       connection: { ...connection, ...identity } as Connection,
@@ -197,11 +197,15 @@ export class ConnectionStore {
    */
   async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     checkConnectionKey(key)
-    return this.#workspaceOf(key, (await this.#live.requireToken(key)).connection)
+    return this.#workspaceOf(key, await this.#live.requireToken(key))
   }
 
-  #workspaceOf(key: string, { actor, scopes }: Connection): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
-    const options = { ...this.#settings.clientOptions, scopes, accessToken: this.#live.tokenSource(key) }
+  #workspaceOf(
+    key: string,
+    { connection: { actor, scopes }, accessToken }: { readonly connection: Connection; readonly accessToken: string },
+  ): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
+    const source = this.#live.tokenSource(key, [accessToken])
+    const options = { ...this.#settings.clientOptions, scopes, accessToken: source }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
       : new SupportWorkspace({ ...options, actor: 'self' })

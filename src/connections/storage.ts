@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { isError, safeCause } from '../errors/redact.ts'
+import { isError, placeholder, safeCause } from '../errors/redact.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 import type { EntryId } from './entry-id.ts'
@@ -148,7 +148,7 @@ export class KeyedStorage {
   }
 
   #failed(key: string | undefined, thrown: unknown): ConnectionStoreError {
-    const cause = safeCause(thrown, this.#secrets)
+    const cause = withoutTokens(safeCause(thrown, this.#secrets))
     const whose = key === undefined ? 'of the connections' : `of the connection "${key}"`
     return new ConnectionStoreError(`The storage ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
       reason: 'storage_failed',
@@ -157,6 +157,24 @@ export class KeyedStorage {
       hint: 'Check that the storage is reachable, then try again.',
     })
   }
+}
+
+/**
+ * Matches the token of a quoted entry, also if its quotes are escaped because the entry is quoted within JSON. Ends at the
+ * first quote with the same escape.
+ */
+const quotedToken = /((\\*)"accessToken\2"\s*:\s*\2")(?:(?!(?<!\\)\2")[\s\S])*/g
+
+/** Removes the tokens of quoted entries from a copy of an error and its causes. */
+function withoutTokens(error: Error): Error {
+  for (let part: unknown = error; isError(part); part = part.cause) {
+    const hidden = (text: string) => text.replace(quotedToken, `$1${placeholder}`)
+    part.message = hidden(part.message)
+    part.name = hidden(part.name)
+    part.stack = hidden(part.stack ?? '')
+    if ('code' in part) part.code = hidden(String(part.code))
+  }
+  return error
 }
 
 /** Awaits a result of the storage, up to the time limit. */
