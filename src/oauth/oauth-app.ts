@@ -118,7 +118,7 @@ export class OAuthApp {
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])
     const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
-    return readTokenResponse(this.#settings, response, { requestedScope, secrets })
+    return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: requestedScope, secrets })
   }
 
   /**
@@ -139,7 +139,7 @@ export class OAuthApp {
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, codeVerifier])
     const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
     const requestedScope = typeof scope === 'string' ? scope : undefined
-    return readTokenResponse(this.#settings, response, { requestedScope, secrets })
+    return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: '', secrets })
   }
 
   /** Returns the app's options without the secret. */

@@ -479,3 +479,10 @@ describe('a fetch option that breaks its contract', () => {
 function assertNever(): never {
   throw new Error('this getter throws')
 }
+
+test('exchangeCode does not grant the scopes that the browser sent', async () => {
+  endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer' })
+  const grant = { code, codeVerifier: 'v'.repeat(43), redirectUri, scope: 'messages:write' }
+  const token = await makeApp(endpoint.url).exchangeCode(grant)
+  expect(token).toMatchObject({ scope: '', scopes: [], requestedScopes: ['messages:write'] })
+})
