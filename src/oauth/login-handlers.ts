@@ -89,21 +89,26 @@ export function createLoginHandlers<Data = unknown>(
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
     const record = toTransactionRecord(transaction)
     const name = await cookies.nameFor(record.state)
-    const value = await seal(name, { transaction: record, returnTo, startPath, data })
+    const { value, removed } = await seal(name, { transaction: record, returnTo, startPath, data }, header)
     const lifetime = transaction.expiresAt - transaction.createdAt
-    return withSecurityHeaders(seeOther(url), [
-      ...cookies.makeRoom(header, name, value),
-      cookies.set(name, value, lifetime),
-    ])
+    return withSecurityHeaders(seeOther(url), [...removed, cookies.set(name, value, lifetime)])
   }
 
-  /** Seals a login for its cookie. Drops the paths that the browser sent if the login does not fit otherwise. */
-  async function seal(name: string, login: SealedLogin): Promise<string> {
+  /**
+   * Seals a login for its cookie, and makes room for it. Drops the paths that the browser sent if the login does not fit
+   * otherwise, or if that keeps another login.
+   */
+  async function seal(name: string, login: SealedLogin, header: string | null) {
     const { transaction, returnTo, data } = login
+    let best: { readonly value: string; readonly removed: readonly string[] } | undefined
     for (const smaller of [login, { transaction, returnTo, data }, { transaction, returnTo: defaultReturnTo, data }]) {
-      const sealed = await sealer.seal(smaller, transaction.expiresAt)
-      if (cookies.fits(name, sealed)) return sealed
+      const value = await sealer.seal(smaller, transaction.expiresAt)
+      if (!cookies.fits(name, value)) continue
+      const removed = cookies.makeRoom(header, name, value)
+      if (best === undefined || removed.length < best.removed.length) best = { value, removed }
+      if (removed.length === 0) break
     }
+    if (best !== undefined) return best
     throw new InvalidArgumentError(
       data === undefined ? 'scope' : 'data',
       'The login does not fit in a cookie.',

@@ -373,9 +373,21 @@ describe('the cookie', () => {
     await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'scope' })
   })
 
-  test('keeps two logins with a long path', async () => {
+  test('keeps two logins with a long path, and a third one without it', async () => {
     const measured = await sizes(`${site}/login`, `/${'x'.repeat(1_000)}`, 4)
-    expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 2, 2])
+    expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 3, 3])
+  })
+
+  test('drops the return_to and the start path of a new login before another login', async () => {
+    const { browser, tokens } = makeSite()
+    const visitor = browser()
+    const long = `${site}/login?return_to=/${'a'.repeat(1_000)}&x=${'b'.repeat(900)}`
+    const first = await untilCallback(visitor, long)
+    const second = await untilCallback(visitor, long)
+    expect(visitor.cookies.size).toBe(2)
+    await visitor.go(second)
+    await visitor.go(first)
+    expect(tokens).toHaveLength(2)
   })
 
   test('is separate for each login, so two tabs can finish in any order', async () => {
