@@ -1,4 +1,6 @@
+import { checkOptionalFunction, checkOptions } from '../check-options.ts'
 import { notify } from '../http/hooks.ts'
+import { checkSignal } from '../http/input.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import { keyMatches } from './connection-key.ts'
 import type { ConnectionFilter, ReadConnection } from './connection-list.ts'
@@ -20,6 +22,8 @@ export interface ResealOptions {
   /** Stops between two connections. Connections resealed before stay resealed. */
   readonly signal?: WebAbortSignal | undefined
 }
+
+const resealOptionNames = { onProgress: true, signal: true } satisfies Record<keyof ResealOptions, true>
 
 export interface ResealResult extends ResealProgress {
   /**
@@ -50,7 +54,11 @@ export class AllConnections {
   }
 
   /** Seals every entry that an older secret sealed with the first secret. */
-  async reseal({ onProgress, signal }: ResealOptions): Promise<ResealResult> {
+  async reseal(options: ResealOptions): Promise<ResealResult> {
+    checkOptions('options', options, resealOptionNames, '`reseal`')
+    const { onProgress, signal } = options
+    checkOptionalFunction('onProgress', onProgress)
+    checkSignal(signal)
     let [checked, resealed] = [0, 0]
     const unreadable: ConnectionStoreError[] = []
     const results = mapParallel(this.#keys({}, signal), parallelReads, (key) => tryRead(() => this.#live.reseal(key)))

@@ -1,4 +1,6 @@
 import type { Actor } from '../actor.ts'
+import { checkOptionalFunction, checkOptions } from '../check-options.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import { notify } from '../http/hooks.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
@@ -12,12 +14,43 @@ export interface ConnectionFilter {
   readonly user?: string | undefined
 }
 
+const filterNames = {
+  application: true,
+  organization: true,
+  actor: true,
+  user: true,
+} satisfies Record<keyof ConnectionFilter, true>
+
+/**
+ * Returns a copy of a filter.
+ *
+ * @throws InvalidArgumentError if it is invalid: a filter that is ignored would list the connections of others
+ */
+export function copyFilter(filter: ConnectionFilter): ConnectionFilter {
+  checkOptions('filter', filter, filterNames, 'a connection filter')
+  const { application, organization, actor, user } = filter
+  for (const [name, id] of Object.entries({ application, organization, user })) {
+    if (id === undefined || (typeof id === 'string' && id !== '')) continue
+    throw new InvalidArgumentError(name, `\`${name}\` must be a non-empty string.`, 'Pass an id, or leave it out.')
+  }
+  if (actor === undefined || actor === 'app' || actor === 'self') return { application, organization, actor, user }
+  throw new InvalidArgumentError('actor', '`actor` must be "app" or "self".', 'Pass one of them, or leave it out.')
+}
+
 export interface ListConnectionsOptions {
   /**
    * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has its
    * `key`. An iteration skips such connections.
    */
   readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
+}
+
+const optionNames = { onUnreadable: true } satisfies Record<keyof ListConnectionsOptions, true>
+
+/** Returns a copy of the options of a listing. */
+export function copyListOptions(options: ListConnectionsOptions): ListConnectionsOptions {
+  checkOptions('options', options, optionNames, '`list`')
+  return { onUnreadable: checkOptionalFunction('onUnreadable', options.onUnreadable) }
 }
 
 export interface ConnectionList {

@@ -1,6 +1,7 @@
 // src/connections is the connection store: it keeps the tokens of logins and creates clients from them. It imports
 // src/client.ts, src/oauth, src/http and src/errors; it must not import src/sandbox, and none of them may import it.
 
+import { checkOptions } from '../check-options.ts'
 import { SupportWorkspace } from '../client.ts'
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import { checkAccessToken } from '../http/authorization.ts'
@@ -8,7 +9,13 @@ import type { AccessToken } from '../oauth/access-token.ts'
 import { AllConnections, type ResealOptions, type ResealResult } from './all-connections.ts'
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
 import { checkConnectionKey } from './connection-key.ts'
-import { type ConnectionFilter, ConnectionListing, type ListConnectionsOptions } from './connection-list.ts'
+import {
+  type ConnectionFilter,
+  ConnectionListing,
+  copyFilter,
+  copyListOptions,
+  type ListConnectionsOptions,
+} from './connection-list.ts'
 import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
 import type { Save } from './entries.ts'
 import { loginTime } from './entry-id.ts'
@@ -23,6 +30,8 @@ export interface SaveOptions {
    */
   readonly metadata?: ConnectionMetadata | undefined
 }
+
+const saveOptionNames = { metadata: true } satisfies Record<keyof SaveOptions, true>
 
 /** A token that is being saved. Only closures hold it, so that no error can reveal it. */
 interface Pending {
@@ -67,15 +76,18 @@ export class ConnectionStore {
    * login: a login with fewer scopes drops those that an earlier one was granted.
    *
    * @throws ConnectionNotSavedError when `/me` or the storage fails. The token is not lost: call `retry()`.
-   * @throws InvalidArgumentError when the token is invalid, or of another service or app. Nothing is sent then.
+   * @throws InvalidArgumentError when the token or an option is invalid, or the token is of another service or app. Nothing
+   * is sent then.
    */
   async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
+    checkOptions('options', options, saveOptionNames, '`save`')
+    const { metadata } = options
     const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
     if (typeof token !== 'string') this.#identity.checkOrigin(token)
     return this.#save({
       accessToken,
-      grantedScopes: typeof token === 'string' ? undefined : token.scopes,
-      metadata: options.metadata === undefined ? undefined : checkMetadata(options.metadata),
+      grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
+      metadata: metadata === undefined ? undefined : checkMetadata(metadata),
       save: { startedAt: loginTime(), tried: [], isRetry: false },
     })
   }
@@ -100,13 +112,15 @@ export class ConnectionStore {
    * resized; the iteration does not remember keys, to limit its memory. `await` returns each connection once.
    *
    * @throws ConnectionStoreError `storage_failed`. For entries that cannot be read see `unreadable`.
+   * @throws InvalidArgumentError when the filter or an option is invalid
    *
    * @example
    * const { connections, unreadable } = await store.list()
    * for await (const connection of store.list({ actor: 'app' })) console.log(connection.organization.name)
    */
   list(filter: ConnectionFilter = {}, options: ListConnectionsOptions = {}): ConnectionListing {
-    return new ConnectionListing(() => this.#all.read(filter), options)
+    const copied = copyFilter(filter)
+    return new ConnectionListing(() => this.#all.read(copied), copyListOptions(options))
   }
 
   /**
@@ -137,7 +151,7 @@ export class ConnectionStore {
   async verify(key: string): Promise<Connection> {
     checkConnectionKey(key)
     const found = await this.#live.requireToken(key)
-    const me = await this.#workspaceOf(key, found.connection).me()
+    const me = await this.#workspaceOf(key, found).me()
     const identity = await this.#identity.verify(me, key)
     const changed = await this.#live.change(key, found, ({ connection, accessToken }) => ({
       connection: { ...connection, ...identity } as Connection,
@@ -152,6 +166,7 @@ export class ConnectionStore {
    * needed once no entry is `unreadable`. Concurrent saves are safe.
    *
    * @throws ConnectionStoreError `storage_failed`
+   * @throws InvalidArgumentError when an option is invalid
    * @throws the abort reason of `signal`
    */
   async reseal(options: ResealOptions = {}): Promise<ResealResult> {
@@ -182,11 +197,15 @@ export class ConnectionStore {
    */
   async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
     checkConnectionKey(key)
-    return this.#workspaceOf(key, (await this.#live.requireToken(key)).connection)
+    return this.#workspaceOf(key, await this.#live.requireToken(key))
   }
 
-  #workspaceOf(key: string, { actor, scopes }: Connection): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
-    const options = { ...this.#settings.clientOptions, scopes, accessToken: this.#live.tokenSource(key) }
+  #workspaceOf(
+    key: string,
+    { connection: { actor, scopes }, accessToken }: { readonly connection: Connection; readonly accessToken: string },
+  ): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
+    const source = this.#live.tokenSource(key, [accessToken])
+    const options = { ...this.#settings.clientOptions, scopes, accessToken: source }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
       : new SupportWorkspace({ ...options, actor: 'self' })
@@ -223,4 +242,9 @@ export class ConnectionStore {
     const { value } = await tryRead(() => this.#live.read(key, [accessToken]))
     return value?.connection.metadata
   }
+}
+
+/** Returns a copy of the granted scopes. An empty list means that they are not known. */
+function scopesOf({ scopes }: AccessToken): readonly string[] | undefined {
+  return Array.isArray(scopes) && scopes.length > 0 ? [...scopes] : undefined
 }

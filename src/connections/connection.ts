@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { copyJson } from '../http/copy-json.ts'
 import { isObject } from '../json.ts'
 
 /** An application, organization or user of a connection. */
@@ -43,21 +44,15 @@ export interface SelfConnection extends CommonConnection {
 /** What a token is bound to (specification, section 5, rule 5), without the token. Plain data, discriminated by `actor`. */
 export type Connection = AppConnection | SelfConnection
 
-/** Returns a JSON copy, so that values that JSON cannot represent are rejected or dropped now and not when reading. */
+/** Returns a JSON copy. Values that JSON cannot represent are rejected, and not silently changed. */
 export function checkMetadata(metadata: unknown): ConnectionMetadata {
-  const copy = isObject(metadata) ? jsonCopy(metadata) : undefined
+  const copied = isObject(metadata) ? copyJson(metadata, ['metadata']) : undefined
+  // Dates become strings, as in a connection that is read later.
+  const copy: unknown = copied === undefined ? undefined : JSON.parse(JSON.stringify(copied))
   if (isObject(copy)) return copy
   throw new InvalidArgumentError(
     'metadata',
     '`metadata` must be a JSON object.',
     'Pass an object of strings, numbers, booleans, null, arrays and objects.',
   )
-}
-
-function jsonCopy(value: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(value))
-  } catch {
-    return undefined
-  }
 }

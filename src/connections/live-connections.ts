@@ -38,8 +38,10 @@ export class LiveConnections {
    */
   async read(key: string, secrets: readonly string[] = []): Promise<Found | undefined> {
     const found = await this.#read(key, secrets)
-    // A failure is ignored, because the older secret still opens the entry.
-    if (found?.outdated === true) await this.change(key, found, (record) => record).catch(() => {})
+    // A failure is ignored, because the older secret still opens the entry. While the connection is being changed, a read
+    // does not wait: a later one reseals the entry.
+    if (found?.outdated === true && !this.#changes.has(key))
+      await this.change(key, found, (record) => record).catch(() => {})
     return found
   }
 
@@ -85,17 +87,25 @@ export class LiveConnections {
     return requireFound(key, await this.read(key, secrets))
   }
 
-  /** Returns the token source for a client of the connection. */
-  tokenSource(key: string): AccessTokenSource {
+  /**
+   * Returns the token source for a client of the connection. It remembers the last token, but only so that no error of the
+   * storage quotes it.
+   */
+  tokenSource(key: string, secrets: readonly string[] = []): AccessTokenSource {
+    let known = secrets
     return {
-      getAccessToken: async () => (await this.requireToken(key)).accessToken,
+      getAccessToken: async () => {
+        const { accessToken } = await this.requireToken(key, known)
+        known = [accessToken]
+        return accessToken
+      },
       onInvalidToken: (accessToken) => this.#handleRevocation(key, accessToken),
     }
   }
 
   /** @throws ConnectionStoreError `not_connected` and those of the storage */
-  async requireToken(key: string): Promise<Found & { readonly accessToken: string }> {
-    const { accessToken, ...found } = await this.require(key)
+  async requireToken(key: string, secrets: readonly string[] = []): Promise<Found & { readonly accessToken: string }> {
+    const { accessToken, ...found } = await this.require(key, secrets)
     if (accessToken !== undefined) return { ...found, accessToken }
     const since = new Date(found.connection.revokedAt ?? 0).toISOString()
     throw notConnected(key, `The token of the connection "${key}" was found revoked at ${since}.`)

@@ -1,13 +1,14 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { isError, safeCause } from '../errors/redact.ts'
+import { isError, placeholder, safeCause } from '../errors/redact.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 import type { EntryId } from './entry-id.ts'
 
 /**
  * A storage for connections. Any storage of this shape works, such as one of `unstorage`. The methods may be synchronous.
- * An error that they throw, reject with or return becomes a `ConnectionStoreError` (`storage_failed`). Test your own
- * storage with `storageTests` from `support-workspace-sdk/storage-tests`.
+ * An error that they throw, reject with or return becomes a `ConnectionStoreError` (`storage_failed`), as does a promise
+ * that does not settle within 30 seconds. Test your own storage with `storageTests` from
+ * `support-workspace-sdk/storage-tests`.
  *
  * Every process must see a write immediately. With a cache or an eventually consistent storage, revoked connections stay
  * in use and new ones are missing. Transactions, locks or compare-and-swap are not required.
@@ -54,13 +55,17 @@ export function checkStorage(storage: ConnectionStorage): ConnectionStorage {
   )
 }
 
+/** The time limit of each call of a storage, in milliseconds. Without it, one lost reply would block its connection forever. */
+const timeLimit = 30_000
+
 /** What the storage keeps for a connection: entries, the pointer to the current entry, and the mark of a removal. */
 export type Place = EntryId | 'current' | 'removing'
 
 /**
  * A storage addressed by connection key and place. The storage key is `<base>:<connection key>:<place>`.
  *
- * Every method throws `ConnectionStoreError` (`storage_failed`) if the storage throws or returns an invalid value.
+ * Every method throws `ConnectionStoreError` (`storage_failed`) if the storage throws, returns an invalid value or does not
+ * respond in time.
  */
 export class KeyedStorage {
   readonly #storage: ConnectionStorage
@@ -117,9 +122,9 @@ export class KeyedStorage {
   /** Yields the remainder of each storage key that starts with `start`. */
   async *#remainders(key: string | undefined, start: string): AsyncGenerator<string, void, undefined> {
     try {
-      const names: unknown = await this.#storage.getKeys(start)
+      const names: unknown = await inTime(this.#storage.getKeys(start))
       if (isError(names)) throw names
-      for await (const name of names as Iterable<string> | AsyncIterable<string>) {
+      for await (const name of eachInTime(names as StorageKeys)) {
         if (name.startsWith(start)) yield name.slice(start.length)
       }
     } catch (thrown) {
@@ -134,7 +139,7 @@ export class KeyedStorage {
   /** Some drivers return an error instead of throwing it, for example when no file descriptors are left. */
   async #call(key: string, method: () => unknown): Promise<unknown> {
     try {
-      const value = await method()
+      const value = await inTime(method())
       if (isError(value)) throw value
       return value
     } catch (thrown) {
@@ -143,7 +148,7 @@ export class KeyedStorage {
   }
 
   #failed(key: string | undefined, thrown: unknown): ConnectionStoreError {
-    const cause = safeCause(thrown, this.#secrets)
+    const cause = withoutTokens(safeCause(thrown, this.#secrets))
     const whose = key === undefined ? 'of the connections' : `of the connection "${key}"`
     return new ConnectionStoreError(`The storage ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
       reason: 'storage_failed',
@@ -151,5 +156,59 @@ export class KeyedStorage {
       cause,
       hint: 'Check that the storage is reachable, then try again.',
     })
+  }
+}
+
+/**
+ * Matches the token of a quoted entry, also if its quotes are escaped because the entry is quoted within JSON. Ends at the
+ * first quote with the same escape.
+ */
+const quotedToken = /((\\*)"accessToken\2"\s*:\s*\2")(?:(?!(?<!\\)\2")[\s\S])*/g
+
+/** Removes the tokens of quoted entries from a copy of an error and its causes. */
+function withoutTokens(error: Error): Error {
+  for (let part: unknown = error; isError(part); part = part.cause) {
+    const hidden = (text: string) => text.replace(quotedToken, `$1${placeholder}`)
+    part.message = hidden(part.message)
+    part.name = hidden(part.name)
+    part.stack = hidden(part.stack ?? '')
+    if ('code' in part) part.code = hidden(String(part.code))
+  }
+  return error
+}
+
+/** Awaits a result of the storage, up to the time limit. */
+async function inTime<Value>(result: Value): Promise<Awaited<Value>> {
+  if (typeof (result as { then?: unknown } | null | undefined)?.then !== 'function') return await result
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It did not respond within ${timeLimit / 1000} seconds.`)), timeLimit)
+  })
+  try {
+    return await Promise.race([result, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Yields the keys of a storage, and awaits each of them up to the time limit. */
+async function* eachInTime(names: StorageKeys): AsyncGenerator<string, void, undefined> {
+  if (typeof (names as Partial<AsyncIterable<string>> | null)?.[Symbol.asyncIterator] !== 'function') {
+    yield* names
+    return
+  }
+  const iterator = (names as AsyncIterable<string>)[Symbol.asyncIterator]()
+  let isReading = false
+  try {
+    for (;;) {
+      isReading = true
+      const { done, value } = await inTime(iterator.next())
+      if (done === true) return
+      isReading = false
+      yield value
+    }
+  } finally {
+    // Left early by the caller. After a failure or the end there is nothing to close.
+    if (!isReading) await inTime(iterator.return?.())
   }
 }

@@ -1,3 +1,4 @@
+import { checkFlag, checkObject, checkOptionalFunction, checkOptions, checkText } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { ClientOptions } from '../http/options.ts'
 import { readClientSettings } from '../http/settings.ts'
@@ -60,6 +61,20 @@ export interface ConnectionStoreOptions {
   readonly client?: Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor' | 'scopes'> | undefined
 }
 
+const optionNames = {
+  baseUrl: true,
+  clientId: true,
+  storage: true,
+  secret: true,
+  prefix: true,
+  onRevoked: true,
+  keepRevoked: true,
+  client: true,
+} satisfies Record<keyof ConnectionStoreOptions, true>
+
+/** The options of a client that the store sets itself. */
+const ownClientOptions = ['baseUrl', 'accessToken', 'actor', 'scopes'] as const
+
 /** The validated options. */
 export interface StoreSettings {
   readonly baseUrl: string
@@ -73,14 +88,16 @@ export interface StoreSettings {
 }
 
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
-  const { storage, secret, prefix = 'connections', onRevoked, keepRevoked = false, clientId, client = {} } = options
+  checkOptions('options', options, optionNames, 'a connection store')
+  const { storage, secret, prefix = 'connections', onRevoked, keepRevoked, clientId, client = {} } = options
+  checkClientOptions(client)
   // Invalid client options throw here, and not when a new token is saved.
   const { baseUrl: url } = readClientSettings({ ...client, baseUrl: options.baseUrl, accessToken: () => '' })
   const service = `${url.protocol.slice(0, -1)}.${url.host}${url.pathname.replace(/\/$/, '')}`
   return {
     baseUrl: url.href,
-    clientId: checkClientId(clientId),
-    keepRevoked,
+    clientId: clientId === undefined ? undefined : checkText('clientId', clientId),
+    keepRevoked: checkFlag('keepRevoked', keepRevoked),
     entries: new Entries(
       new KeyedStorage(
         storage === undefined ? memoryStorage() : checkStorage(storage),
@@ -88,7 +105,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
       ),
     ),
     format: new RecordFormat({ prefix, service }, secret),
-    onRevoked,
+    onRevoked: checkOptionalFunction('onRevoked', onRevoked),
     clientOptions: { ...client, baseUrl: url.href },
   }
 }
@@ -98,12 +115,14 @@ function inParts(text: string): string {
   return (text.match(/.{1,200}/g) ?? []).join(':-')
 }
 
-function checkClientId(clientId: unknown): string | undefined {
-  if (clientId === undefined || (typeof clientId === 'string' && clientId !== '')) return clientId
+function checkClientOptions(client: unknown): void {
+  checkObject('client', client, 'Pass the options of a client, for example { timeout: 10_000 }.')
+  const own = ownClientOptions.find((name) => name in client)
+  if (own === undefined) return
   throw new InvalidArgumentError(
-    'clientId',
-    '`clientId` must be a non-empty string.',
-    'Pass the client id of your app, or leave it out.',
+    'client',
+    `\`client\` must not contain \`${own}\`, which the store sets.`,
+    own === 'baseUrl' ? 'Pass `baseUrl` to the store.' : 'Leave it out.',
   )
 }
 

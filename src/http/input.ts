@@ -63,7 +63,8 @@ function copyFields(argument: string, fields: unknown = {}): JsonObject {
   )
 }
 
-function checkSignal(signal: unknown): void {
+/** Checks an optional AbortSignal, possibly of another realm or package. */
+export function checkSignal(signal: unknown): void {
   if (signal === undefined || signal === null) return
   if (
     isObject(signal) &&

@@ -29,7 +29,10 @@ export class AccessToken {
   readonly clientId: string
   /** The token type as sent by the service, for example `Bearer`. */
   readonly tokenType: string
-  /** The granted scopes, separated by spaces. The requested ones if the service names none (RFC 6749, section 5.1). */
+  /**
+   * The granted scopes, separated by spaces. If the service names none, those that were requested (RFC 6749, section 5.1);
+   * after `exchangeCode` it is empty then, because the requested scopes come from the browser.
+   */
   readonly scope: string
   /** The granted scopes, as a list. */
   readonly scopes: readonly Scope[]

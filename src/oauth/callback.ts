@@ -60,17 +60,20 @@ function checkDuplicates(parameters: URLSearchParams, redirectUri: string): void
 
 /** Returns the URL of the callback, and whether its origin is reliable. */
 function parseCallback(callback: LoginCallback, redirectUri: string): { url: URL; hasOrigin: boolean } {
+  // The error of the URL parser quotes its input, and with it the code.
   if (typeof callback === 'string') {
     // An absolute string overrides the base, and its origin is then compared.
     if (URL.canParse(callback, redirectUri)) return { url: new URL(callback, redirectUri), hasOrigin: true }
   } else if (typeof callback === 'object' && callback !== null) {
-    if ('href' in callback) return { url: new URL(callback.href), hasOrigin: true }
-    if ('url' in callback && URL.canParse(callback.url)) return { url: new URL(callback.url), hasOrigin: false }
+    const { href, url } = callback as { readonly href?: unknown; readonly url?: unknown }
+    if (typeof href === 'string' && URL.canParse(href)) return { url: new URL(href), hasOrigin: true }
+    if (href === undefined && typeof url === 'string' && URL.canParse(url))
+      return { url: new URL(url), hasOrigin: false }
   }
   throw new InvalidArgumentError(
     'callback',
     '`callback` must be a URL.',
-    'Pass the URL that the browser returned to, as a string, a `URL` or a `Request`.',
+    'Pass the URL that the browser returned to, as a string, a `URL` or a web `Request`. For the request of node:http or Express, pass its `url`, or use `toNodeListener`.',
   )
 }
 
@@ -160,11 +163,16 @@ function redirectUriMismatch(): LoginError {
 }
 
 /**
- * Whether a callback has the path of the redirect URI, every query parameter of it and, with `compareOrigin`, its origin.
+ * Whether a callback has the path of the redirect URI, its query parameters with exactly the same values and, with `compareOrigin`, its origin.
  */
 function isCallbackOf(callback: URL, redirectUri: string, compareOrigin: boolean): boolean {
   const expected = new URL(redirectUri)
   if (callback.pathname !== expected.pathname) return false
   if (compareOrigin && (callback.protocol !== expected.protocol || callback.host !== expected.host)) return false
-  return [...expected.searchParams].every(([name, value]) => callback.searchParams.getAll(name).includes(value))
+  // A repeated parameter is ambiguous: the app may read another value of it than was compared.
+  return [...new Set(expected.searchParams.keys())].every((name) => {
+    const values = callback.searchParams.getAll(name)
+    const expectedValues = expected.searchParams.getAll(name)
+    return values.length === expectedValues.length && values.every((value, index) => value === expectedValues[index])
+  })
 }

@@ -87,16 +87,16 @@ export interface LoginStartOptions<Data = unknown> {
 
 const startOptionNames = { ...loginRequestNames, data: true } satisfies Record<keyof LoginStartOptions, true>
 
-/** Checks the options of the handlers, and fills in the defaults. */
+/** Copies and checks the options of the handlers, and fills in the defaults. */
 export function readHandlersOptions<Data>(options: LoginHandlersOptions<Data>) {
   checkOptions('options', options, optionNames, 'the login handlers')
-  const { scope, actor, parameters, returnTo = '/', cookieName = 'support_login' } = options
-  checkFunction('onConnected', options.onConnected)
-  checkOptionalFunction('onError', options.onError)
+  const { secret, onConnected, onError, returnTo = '/', cookieName = 'support_login', ...request } = options
+  checkFunction('onConnected', onConnected)
+  checkOptionalFunction('onError', onError)
   const defaultReturnTo = checkReturnTo(returnTo)
-  const defaults = { scope, actor, parameters }
-  checkLoginRequest(defaults)
-  return { defaults, defaultReturnTo, cookieName }
+  const { scope, actor, parameters } = checkLoginRequest(request)
+  const defaults: LoginRequest = { scope, actor, parameters: Object.fromEntries(parameters) }
+  return { defaults, secret, onConnected, onError, defaultReturnTo, cookieName }
 }
 
 function checkReturnTo(returnTo: unknown): string {
@@ -123,12 +123,13 @@ export function checkStartOptions<Data>(given: LoginStartOptions<Data> | undefin
 const maxDataSize = 1_024
 
 /**
- * Checks that an app's data fits in the login's cookie and survives it unchanged.
+ * Returns a copy of an app's data. Checks that it fits in the login's cookie and survives it unchanged. Must run before
+ * the first await: a caller can reuse the object for the login of another user.
  *
  * @throws InvalidArgumentError that does not quote the data
  */
-export function checkAppData(data: unknown): void {
-  if (data === undefined) return
+export function copyAppData(data: unknown): unknown {
+  if (data === undefined) return undefined
   const json = stringify(data)
   if (json === undefined || !survivesJson(data)) {
     throw new InvalidArgumentError(
@@ -138,7 +139,7 @@ export function checkAppData(data: unknown): void {
     )
   }
   const { length } = new TextEncoder().encode(json)
-  if (length <= maxDataSize) return
+  if (length <= maxDataSize) return JSON.parse(json)
   throw new InvalidArgumentError(
     'data',
     `\`data\` is ${length} bytes of JSON, which exceeds the limit of ${maxDataSize}.`,

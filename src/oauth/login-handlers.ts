@@ -5,8 +5,8 @@ import type { AccessToken } from './access-token.ts'
 import { loginCookies } from './login-cookies.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
-  checkAppData,
   checkStartOptions,
+  copyAppData,
   type LoginContext,
   type LoginHandlersOptions,
   type LoginStartOptions,
@@ -26,7 +26,8 @@ export interface LoginHandlers<Data = unknown> {
    *
    * An object without any of the options is ignored, because some frameworks pass a second argument to a handler.
    *
-   * @throws InvalidArgumentError when an option is invalid, or when the login does not fit in a cookie
+   * @throws InvalidArgumentError when `request` is not a web `Request` or an option is invalid, or when the login does not
+   * fit in a cookie
    */
   readonly start: (request: WebRequest, options?: LoginStartOptions<Data>) => Promise<WebResponse>
   /** Handles GET of the redirect URI: finishes the login and calls `onConnected`, or `onError`. */
@@ -68,37 +69,46 @@ export function createLoginHandlers<Data = unknown>(
   options: LoginHandlersOptions<Data>,
 ): LoginHandlers<Data> {
   checkApp(app)
-  const { defaults, defaultReturnTo, cookieName } = readHandlersOptions(options)
-  const sealer = createSealer(options.secret, 'login cookie')
+  const { defaults, secret, onConnected, onError, defaultReturnTo, cookieName } = readHandlersOptions(options)
+  const sealer = createSealer(secret, 'login cookie')
   const cookies = loginCookies(app.redirectUri, cookieName)
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
+    checkRequest(request)
     if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
     if (isSpeculative(request))
       return withSecurityHeaders(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
-    const { data, ...login } = checkStartOptions(given)
+    const { data: givenData, ...login } = checkStartOptions(given)
     const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
-    checkAppData(data)
+    // Everything is read before the first await, because the caller can change or reuse the options.
+    const data = copyAppData(givenData)
+    const requested = new URL(request.url).searchParams.getAll('return_to')
+    const returnTo = (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
+    const startPath = startPathOf(request.url)
+    const header = request.headers.get('cookie')
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
     const record = toTransactionRecord(transaction)
     const name = await cookies.nameFor(record.state)
-    const requested = new URL(request.url).searchParams.getAll('return_to')
-    const returnTo = (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
-    const value = await seal(name, { transaction: record, returnTo, startPath: startPathOf(request.url), data })
+    const { value, removed } = await seal(name, { transaction: record, returnTo, startPath, data }, header)
     const lifetime = transaction.expiresAt - transaction.createdAt
-    return withSecurityHeaders(seeOther(url), [
-      ...cookies.makeRoom(request.headers.get('cookie'), name, value),
-      cookies.set(name, value, lifetime),
-    ])
+    return withSecurityHeaders(seeOther(url), [...removed, cookies.set(name, value, lifetime)])
   }
 
-  /** Seals a login for its cookie. Drops the paths that the browser sent if the login does not fit otherwise. */
-  async function seal(name: string, login: SealedLogin): Promise<string> {
+  /**
+   * Seals a login for its cookie, and makes room for it. Drops the paths that the browser sent if the login does not fit
+   * otherwise, or if that keeps another login.
+   */
+  async function seal(name: string, login: SealedLogin, header: string | null) {
     const { transaction, returnTo, data } = login
+    let best: { readonly value: string; readonly removed: readonly string[] } | undefined
     for (const smaller of [login, { transaction, returnTo, data }, { transaction, returnTo: defaultReturnTo, data }]) {
-      const sealed = await sealer.seal(smaller, transaction.expiresAt)
-      if (cookies.fits(name, sealed)) return sealed
+      const value = await sealer.seal(smaller, transaction.expiresAt)
+      if (!cookies.fits(name, value)) continue
+      const removed = cookies.makeRoom(header, name, value)
+      if (best === undefined || removed.length < best.removed.length) best = { value, removed }
+      if (removed.length === 0) break
     }
+    if (best !== undefined) return best
     throw new InvalidArgumentError(
       data === undefined ? 'scope' : 'data',
       'The login does not fit in a cookie.',
@@ -107,6 +117,7 @@ export function createLoginHandlers<Data = unknown>(
   }
 
   async function callback(request: Request): Promise<Response> {
+    checkRequest(request)
     if (request.method !== 'GET') return notAllowed('GET')
     const cleared: string[] = []
     let login: SealedLogin | undefined
@@ -124,10 +135,10 @@ export function createLoginHandlers<Data = unknown>(
       return fail(error, error)
     }
     try {
-      const result = await options.onConnected(token, contextOf(login))
+      const result = await onConnected(token, contextOf(login))
       return withSecurityHeaders(checkResult('onConnected', result) ?? seeOther(login.returnTo), cleared)
     } catch (error) {
-      if (options.onError === undefined) throw error
+      if (onError === undefined) throw error
       return fail(toError(error), undefined)
     }
 
@@ -140,7 +151,7 @@ export function createLoginHandlers<Data = unknown>(
     async function fail(error: Error, failure: LoginFailure | undefined): Promise<Response> {
       const context = contextOf(login)
       const status = failure === undefined ? 500 : statusOf(failure)
-      const result = checkResult('onError', await options.onError?.(error, { ...context, status }))
+      const result = checkResult('onError', await onError?.(error, { ...context, status }))
       const startPath = login?.startPath
       const tryAgain = startPath === undefined ? defaultReturnTo : withReturnTo(startPath, context.returnTo)
       return withSecurityHeaders(result ?? loginErrorPage(failure, tryAgain), cleared)
@@ -153,6 +164,24 @@ export function createLoginHandlers<Data = unknown>(
 function checkApp(app: unknown): void {
   if (typeof (app as Partial<OAuthApp> | null | undefined)?.finishLogin === 'function') return
   throw new InvalidArgumentError('app', '`app` must be an `OAuthApp`.', 'Create it with your client secret.')
+}
+
+/** Checks that a request is of the web platform, possibly of another realm or package. Never quotes its URL. */
+function checkRequest(request: unknown): void {
+  const { method, url, headers } = (request ?? {}) as Partial<Request>
+  if (
+    typeof method === 'string' &&
+    typeof url === 'string' &&
+    URL.canParse(url) &&
+    typeof headers?.get === 'function'
+  ) {
+    return
+  }
+  throw new InvalidArgumentError(
+    'request',
+    '`request` must be a web `Request`.',
+    'Pass a `Request` with an absolute URL. For node:http and Express, wrap the handler in `toNodeListener`.',
+  )
 }
 
 /** Whether a browser prefetches the page. */

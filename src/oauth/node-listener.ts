@@ -1,4 +1,5 @@
 import { checkFunction, checkOptionalFunction, checkOptions } from '../check-options.ts'
+import { isError } from '../errors/redact.ts'
 import { notify } from '../http/hooks.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 
@@ -63,7 +64,8 @@ export function toNodeListener(
   return async (request, response, next) => {
     try {
       const received = toWebRequest(request)
-      await send(received instanceof Response ? received : await handler(received), response)
+      const isHead = request.method === 'HEAD'
+      await send(received instanceof Response ? received : await handler(received), response, isHead)
     } catch (error) {
       if (next === undefined) {
         sendFailure(response)
@@ -71,7 +73,8 @@ export function toNodeListener(
         return
       }
       try {
-        await next(error)
+        // Express and Connect continue with the next route after a falsy value or the string 'route'.
+        await next(isError(error) ? error : new Error('The handler threw a value that is not an error.'))
       } catch {
         // An unhandled rejection would end the process.
         sendFailure(response)
@@ -113,16 +116,30 @@ function errorResponse(status: number, text: string, headers: Record<string, str
   return new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
 
-async function send(response: Response, nodeResponse: NodeResponse): Promise<void> {
+/** The headers that delimit a body. The handler's are dropped: a wrong one would corrupt the next response of the connection. */
+const framingHeaders: readonly string[] = ['content-length', 'transfer-encoding', 'trailer']
+
+async function send(response: Response, nodeResponse: NodeResponse, isHead: boolean): Promise<void> {
   const body = new Uint8Array(await response.arrayBuffer())
   nodeResponse.statusCode = response.status
   response.headers.forEach((value, name) => {
-    if (name === 'set-cookie') return
+    if (name === 'set-cookie' || framingHeaders.includes(name)) return
     nodeResponse.setHeader(name, name === 'vary' ? [...existing(nodeResponse, name), value].join(', ') : value)
   })
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) nodeResponse.setHeader('set-cookie', [...existing(nodeResponse, 'set-cookie'), ...cookies])
+  const length = lengthOf(response, body, isHead)
+  if (length !== undefined) nodeResponse.setHeader('content-length', length)
   nodeResponse.end(body)
+}
+
+/** Returns the content length to send; undefined for a response that has none (RFC 9110, section 8.6). */
+function lengthOf({ status, headers }: Response, body: Uint8Array, isHead: boolean): string | undefined {
+  if (status === 204 || status === 304) return undefined
+  if (!isHead || body.length > 0) return String(body.length)
+  // The length that a GET would have.
+  const length = headers.get('content-length')
+  return length !== null && /^\d+$/.test(length) ? length : undefined
 }
 
 function existing(response: NodeResponse, name: string): readonly string[] {

@@ -12,6 +12,7 @@ import {
 } from '../check-options.ts'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
+import { checkSignal } from '../http/input.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import { type AccessToken, inspectSymbol, printAs } from './access-token.ts'
 import { type CommonAppOptions, readAppSettings } from './app-options.ts'
@@ -111,12 +112,13 @@ export class OAuthApp {
     transaction: LoginTransaction,
     options: ExchangeOptions = {},
   ): Promise<AccessToken> {
-    checkOptions('options', options, exchangeOptionNames, 'a code exchange')
-    options.signal?.throwIfAborted()
+    const signal = signalOf(options)
+    signal?.throwIfAborted()
+    const requestedScope = transaction?.scope
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])
-    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
-    return readTokenResponse(this.#settings, response, { requestedScope: transaction.scope, secrets })
+    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
+    return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: requestedScope, secrets })
   }
 
   /**
@@ -129,15 +131,15 @@ export class OAuthApp {
    * @throws TimeoutError when the response does not arrive in time
    */
   async exchangeCode(grant: AuthorizationCodeGrant, options: ExchangeOptions = {}): Promise<AccessToken> {
-    checkOptions('options', options, exchangeOptionNames, 'a code exchange')
+    const signal = signalOf(options)
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
     // `PublicOAuthApp` has already compared the state.
     const { server, client } = this.#settings
     const parameters = validateAuthResponse(server, client, new URLSearchParams({ code }), expectNoState)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, codeVerifier])
-    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, options.signal)
+    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
     const requestedScope = typeof scope === 'string' ? scope : undefined
-    return readTokenResponse(this.#settings, response, { requestedScope, secrets })
+    return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: '', secrets })
   }
 
   /** Returns the app's options without the secret. */
@@ -149,6 +151,13 @@ export class OAuthApp {
   [inspectSymbol](_depth: unknown, options: unknown, inspect: unknown): string {
     return printAs('OAuthApp', this.toJSON(), options, inspect)
   }
+}
+
+function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
+  checkOptions('options', options, exchangeOptionNames, 'a code exchange')
+  checkSignal(options.signal)
+  // Null is accepted, as by `fetch`.
+  return options.signal ?? undefined
 }
 
 function checkSecret(options: OAuthAppOptions): string {

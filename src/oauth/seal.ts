@@ -41,9 +41,10 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
   }
   return {
     async seal(value, expiresAt) {
+      // Before the first await, so that later changes by the caller don't affect it.
+      const plaintext = new TextEncoder().encode(JSON.stringify({ value, expiresAt }))
       const [first] = await keys()
       if (first === undefined) throw new TypeError('A sealer has at least one key.')
-      const plaintext = new TextEncoder().encode(JSON.stringify({ value, expiresAt }))
       return new CompactEncrypt(plaintext)
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: first.id })
         .encrypt(first.key)

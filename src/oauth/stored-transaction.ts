@@ -1,6 +1,7 @@
+import { checkOptions } from '../check-options.ts'
 import { LoginError } from '../errors/index.ts'
 import { isObject, parseObject } from '../json.ts'
-import { createSealer, type Opened, type SealSecret } from './seal.ts'
+import { createSealer, type Opened, type Sealer, type SealSecret } from './seal.ts'
 import { expiredTransaction, LoginTransaction, type TransactionRecord, toTransactionRecord } from './transaction.ts'
 
 /**
@@ -34,6 +35,8 @@ export interface SealOptions {
   readonly secret: SealSecret
 }
 
+const sealOptionNames = { secret: true } satisfies Record<keyof SealOptions, true>
+
 const purpose = 'login transaction'
 
 /**
@@ -44,18 +47,18 @@ const purpose = 'login transaction'
  * Bind it to the browser that you redirect with an HttpOnly, SameSite=Lax cookie, and clear the cookie in the callback:
  * the text itself can be opened any number of times.
  *
- * @throws InvalidArgumentError when a secret is shorter than 32 characters
+ * @throws InvalidArgumentError when an option is invalid, such as a secret of fewer than 32 characters
  * @throws LoginError `transaction_used`, `transaction_expired`, `transaction_invalid`
  */
 export async function sealTransaction(transaction: LoginTransaction, options: SealOptions): Promise<string> {
-  return createSealer(options.secret, purpose).seal(toTransactionRecord(transaction), transaction.expiresAt)
+  return transactionSealer(options).seal(toTransactionRecord(transaction), transaction.expiresAt)
 }
 
 /**
  * Opens a transaction that `sealTransaction` sealed. Accepts a cookie's value unchanged, including `undefined`.
  * `finishLogin` then checks that the transaction belongs to its app, service and redirect URI.
  *
- * @throws InvalidArgumentError when a secret is shorter than 32 characters
+ * @throws InvalidArgumentError when an option is invalid, such as a secret of fewer than 32 characters
  * @throws LoginError `transaction_missing` when there is no text, `transaction_expired`, `transaction_invalid` when the
  * text was changed or sealed with a secret that was not passed
  */
@@ -63,9 +66,14 @@ export async function openTransaction(
   sealed: string | null | undefined,
   options: SealOptions,
 ): Promise<LoginTransaction> {
-  const sealer = createSealer(options.secret, purpose)
+  const sealer = transactionSealer(options)
   if (sealed === null || sealed === undefined || sealed === '') throw missingTransaction()
   return fromTransactionRecord(openedValue(await sealer.open(sealed)))
+}
+
+function transactionSealer(options: SealOptions): Sealer {
+  checkOptions('options', options, sealOptionNames, 'a sealed transaction')
+  return createSealer(options.secret, purpose)
 }
 
 /** Returns the sealed value, or throws the `LoginError` for the reason that it does not open. */

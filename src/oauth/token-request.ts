@@ -6,10 +6,10 @@ import {
   customFetch,
 } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
-import { isError, safeCause } from '../errors/redact.ts'
+import { safeCause } from '../errors/redact.ts'
 import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
 import { globalFetch, isConnectError, isPlatformFetch } from '../http/connect-error.ts'
-import { discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
+import { BadFetch, discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type TokenResponse, unusableResponse } from './token-response.ts'
@@ -93,11 +93,11 @@ export async function requestToken(
     return { status: response.status, headers: response.headers, text }
   } catch (error) {
     if (error instanceof LoginError) throw error
-    const attempts = [
-      { startedAt, duration: performance.now() - start, error: isError(error) ? error.name : typeof error },
-    ]
-    if (!clock.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
     const reason: unknown = clock.signal.reason
+    // Never the name of the error: a custom fetch can set it to anything, even to a secret.
+    const { kind } = reason instanceof TimeLimit ? TimeoutError : NetworkError
+    const attempts = [{ startedAt, duration: performance.now() - start, error: kind }]
+    if (!clock.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
     if (!(reason instanceof TimeLimit)) throw reason
     throw new TimeoutError(`The token endpoint did not respond within ${reason.timeout} ms.`, {
       operation,
@@ -133,7 +133,11 @@ async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortS
           redirect: 'manual',
           signal: signal as WebAbortSignal,
         } as const
-        return (await fetch(url, init)) as Response
+        const response = (await fetch(url, init)) as Partial<Response> | undefined
+        if (typeof response?.headers?.get === 'function' && typeof response.status === 'number') {
+          return response as Response
+        }
+        throw new BadFetch('the `fetch` option returned no Response')
       },
     },
   )
@@ -148,11 +152,18 @@ function networkError(
   // A custom fetch may have sent the code before it failed: only the platform's errors prove that nothing was sent.
   const notSent = isPlatformFetch(fetch ?? globalThis.fetch) && isConnectError(error, server.token_endpoint)
   const outcome: Outcome = notSent ? 'not-sent' : 'unknown'
-  return new NetworkError('The connection to the token endpoint failed.', {
+  const cause = safeCause(error, secrets)
+  const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
+  return new NetworkError(`${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
     operation,
     outcome,
     attempts,
-    cause: safeCause(error, secrets),
+    cause,
     hint: notSent ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.' : startAgain,
   })
+}
+
+/** Returns the innermost cause. That of a failed fetch says why: its own message is only "fetch failed". */
+function deepest(error: Error): Error {
+  return error.cause instanceof Error ? deepest(error.cause) : error
 }

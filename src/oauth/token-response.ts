@@ -16,6 +16,8 @@ export interface TokenResponse {
 
 /** What is known about a token response before it is read. */
 export interface ExpectedToken {
+  /** The granted scopes if the response names none: those of the request, unless a browser could have changed them. */
+  readonly defaultScope: string
   /** The requested scopes, if they are known. */
   readonly requestedScope: string | undefined
   /** The secrets that no error may quote. */
@@ -44,7 +46,7 @@ export async function readTokenResponse(
     baseUrl: settings.baseUrl,
     clientId: settings.client.client_id,
     tokenType: String(body.token_type),
-    scope: typeof scope === 'string' ? scope : (expected.requestedScope ?? ''),
+    scope: typeof scope === 'string' ? scope : expected.defaultScope,
     requestedScope: expected.requestedScope,
   })
 }

@@ -17,7 +17,7 @@ export function scopesFor(...operationIds: OperationId[]): Scope[] {
     if (operation === undefined) {
       throw new InvalidArgumentError(
         'operationIds',
-        `There is no operation "${id}".`,
+        typeof id === 'string' ? `There is no operation "${id}".` : '`operationIds` must be the ids of operations.',
         'Use an id of the endpoint table, for example "conversations.list".',
       )
     }

@@ -195,3 +195,39 @@ describe('a storage whose errors quote the token', () => {
     expectNoTrace(errors, token)
   })
 })
+
+test.each(['opaque-0123456789-credential', 'opaque"0123\\\\456%789/credential'])(
+  'a later error of the storage does not quote the token that was read: %s',
+  async (token) => {
+    const items = mapStorage()
+    const watch = watched(items)
+    const me = { actor: 'app', application: { id: 'a' }, organization: { id: 'o' } }
+    const client = { fetch: async () => Response.json(me), validation: 'off', maxRetries: 0 } as const
+    const store = makeStore(sandbox, { storage: watch.storage, client })
+    const { key } = await store.save(token)
+    const workspace = await store.workspace(key)
+    const entry = [...items.items.values()].find((value) => value.includes('accessToken')) ?? ''
+    /** Calls, with the number of the first read of the storage that fails. */
+    const fail = async (call: () => Promise<unknown>, from: number, text: string) => {
+      watch.reset()
+      watch.before = ({ number }) => {
+        if (number < from) return
+        const cause = Object.assign(new Error(`bulk reply ${text}`), { code: text, name: `Error ${text}` })
+        throw new Error(`failed: ${text}`, { cause })
+      }
+      const error = await rejection(call())
+      watch.before = () => undefined
+      expect(error).toBeInstanceOf(Error)
+      for (const form of printedForms(error)) expect(form).not.toContain(token.slice(-14))
+    }
+    // The first two reads return the token.
+    await fail(() => store.verify(key), 3, token)
+    await fail(() => workspace.me(), 1, token)
+    // An entry is recognized even if no token is known yet.
+    const nested = JSON.stringify(JSON.stringify({ entry }))
+    for (const text of [entry, JSON.stringify([entry]), nested, entry.slice(entry.indexOf('"accessToken'), -3)]) {
+      await fail(() => store.get(key), 1, text)
+      await fail(() => store.verify(key), 3, text)
+    }
+  },
+)

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type LoginErrorReason,
@@ -6,6 +7,7 @@ import {
   type StartedLogin,
   serializeTransaction,
 } from '../../src/oauth.ts'
+import { rejection } from '../helpers/client.ts'
 import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
 import { accessToken, jsonResponse, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
 
@@ -107,6 +109,18 @@ describe('rejects a callback before sending anything', () => {
     await loginError(app.finishLogin(without, login.transaction), 'redirect_uri_mismatch')
     await app.finishLogin(callbackOf(login), login.transaction)
   })
+})
+
+test.each([
+  ['a second value in front', '?tenant=2&tenant=1'],
+  ['a second value behind', '?tenant=1&tenant=2'],
+  ['the same value twice', '?tenant=1&tenant=1'],
+])('rejects a callback that gives a parameter of the redirect URI %s', async (_title, query) => {
+  const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tenant=1` })
+  const login = await app.startLogin({ scope })
+  const callback = callbackOf(login).replace('?tenant=1', query)
+  await loginError(app.finishLogin(callback, login.transaction), 'redirect_uri_mismatch')
+  expect(endpoint.requests).toEqual([])
 })
 
 test('accepts a redirect URI that has a parameter twice', async () => {
@@ -283,6 +297,22 @@ describe('a transaction', () => {
       expect((await app.finishLogin(callbackOf(login), login.transaction)).accessToken).toBe(accessToken)
     })
   })
+})
+
+test.each([
+  ['an href that is a path', { href: '/login/callback?code=secret-code' }],
+  ['an href that is not a string', { href: 1, url: 'https://app.example/login/callback?code=secret-code' }],
+  ['the request of Express', { method: 'GET', url: '/login/callback?code=secret-code', headers: {} }],
+  ['a url that is not a string', { url: { code: 'secret-code' } }],
+  ['a string that is not a URL', 'https://:secret-code'],
+  ['null', null],
+])('rejects %s as the callback without quoting it', async (_title, callback) => {
+  const app = makeApp(endpoint.url)
+  const { transaction } = await app.startLogin({ scope })
+  const error = (await rejection(app.finishLogin(callback as never, transaction))) as Error
+  expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'callback' })
+  expect(error.message).toContain('a web `Request`')
+  expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain('secret-code')
 })
 
 describe('a transaction in a browser tab', () => {

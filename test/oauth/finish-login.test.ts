@@ -297,7 +297,11 @@ describe('a failed code exchange', () => {
     const login = await app.startLogin({ scope })
     const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
     expect(error).toBeInstanceOf(NetworkError)
-    expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'not-sent', attempts: [{ error: 'TypeError' }] })
+    expect(error).toMatchObject({
+      operation: 'oauth.token',
+      outcome: 'not-sent',
+      attempts: [{ error: 'NetworkError' }],
+    })
   })
 
   test('has the outcome unknown if a custom fetch throws the same error', async () => {
@@ -419,4 +423,66 @@ describe('a failed code exchange', () => {
     expect(added).toHaveBeenCalledTimes(20)
     expect(removed).toHaveBeenCalledTimes(20)
   })
+})
+
+test.each<[string, unknown]>([
+  ['options', null],
+  ['options', 'x'],
+  ['Signal', { Signal: AbortSignal.abort() }],
+  ['signal', { signal: new AbortController() }],
+  ['signal', { signal: {} }],
+])('finishLogin and exchangeCode reject the option %s before sending the code', async (argument, options) => {
+  const app = makeApp(endpoint.url)
+  const login = await app.startLogin({ scope })
+  const expected = { name: 'InvalidArgumentError', argument }
+  const finishing = app.finishLogin(callbackOf(login), login.transaction, options as never)
+  await expect(finishing).rejects.toMatchObject(expected)
+  const grant = { code, codeVerifier: 'v'.repeat(43), redirectUri }
+  await expect(app.exchangeCode(grant, options as never)).rejects.toMatchObject(expected)
+  expect(endpoint.requests).toEqual([])
+})
+
+describe('a fetch option that breaks its contract', () => {
+  const broken: [string, () => Promise<unknown>, string][] = [
+    ['returns nothing', async () => undefined, 'the `fetch` option returned no Response'],
+    ['returns plain headers', async () => ({ status: 200, headers: {} }), 'the `fetch` option returned no Response'],
+    [
+      'has read the body',
+      async () => {
+        const response = Response.json({})
+        await response.text()
+        return response
+      },
+      'the `fetch` option has already read the body',
+    ],
+  ]
+  test.each(broken)('and %s is named as the cause', async (_title, fetch, message) => {
+    const error = (await rejection(finish({ fetch: fetch as WebFetch }))) as NetworkError
+    expect(error).toBeInstanceOf(NetworkError)
+    expect(error.message).toContain(`The code exchange failed: ${message}`)
+  })
+
+  test('cannot put a secret into the attempts by its name', async () => {
+    for (const name of [{ value: clientSecret }, { get: () => assertNever() }]) {
+      const fetch = async () => {
+        throw Object.defineProperty(new Error('no route'), 'name', name)
+      }
+      const error = (await rejection(finish({ fetch }))) as NetworkError
+      expect(error).toBeInstanceOf(NetworkError)
+      expect(error.message).toContain('The connection to the token endpoint failed: no route.')
+      expect(error.attempts).toMatchObject([{ error: 'NetworkError' }])
+      expect(JSON.stringify(error)).not.toContain(clientSecret)
+    }
+  })
+})
+
+function assertNever(): never {
+  throw new Error('this getter throws')
+}
+
+test('exchangeCode does not grant the scopes that the browser sent', async () => {
+  endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer' })
+  const grant = { code, codeVerifier: 'v'.repeat(43), redirectUri, scope: 'messages:write' }
+  const token = await makeApp(endpoint.url).exchangeCode(grant)
+  expect(token).toMatchObject({ scope: '', scopes: [], requestedScopes: ['messages:write'] })
 })

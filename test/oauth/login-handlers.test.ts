@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type AccessToken,
@@ -11,6 +12,7 @@ import {
   PublicOAuthApp,
 } from '../../src/oauth.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox.ts'
+import { rejection } from '../helpers/client.ts'
 import { Browser } from './helpers/browser.ts'
 
 const secret = 'a secret of this app, 32 characters or more'
@@ -371,9 +373,21 @@ describe('the cookie', () => {
     await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'scope' })
   })
 
-  test('keeps two logins with a long path', async () => {
+  test('keeps two logins with a long path, and a third one without it', async () => {
     const measured = await sizes(`${site}/login`, `/${'x'.repeat(1_000)}`, 4)
-    expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 2, 2])
+    expect(measured.map(({ cookies }) => cookies)).toEqual([1, 2, 3, 3])
+  })
+
+  test('drops the return_to and the start path of a new login before another login', async () => {
+    const { browser, tokens } = makeSite()
+    const visitor = browser()
+    const long = `${site}/login?return_to=/${'a'.repeat(1_000)}&x=${'b'.repeat(900)}`
+    const first = await untilCallback(visitor, long)
+    const second = await untilCallback(visitor, long)
+    expect(visitor.cookies.size).toBe(2)
+    await visitor.go(second)
+    await visitor.go(first)
+    expect(tokens).toHaveLength(2)
   })
 
   test('is separate for each login, so two tabs can finish in any order', async () => {
@@ -671,6 +685,51 @@ describe('the options of one login', () => {
     },
   )
 
+  test('are copied when start is called, so that a reused object does not mix up two users', async () => {
+    const seen: unknown[] = []
+    const { login } = makeSite({ handlers: { onConnected: (_token, { data }) => void seen.push(data) } })
+    const options = { scope: ['contacts:read'], parameters: { prompt: 'none' }, data: { userId: '' } }
+    const start = (userId: string) => {
+      options.data.userId = userId
+      return login.start(request(), options)
+    }
+    const [alice, mallory] = [start('alice'), start('mallory')]
+    options.data.userId = 'x'.repeat(2_000)
+    options.scope.push('messages:write')
+    options.parameters.prompt = 'consent'
+    for (const response of [await alice, await mallory]) {
+      expect(requested(response)).toEqual({ scope: 'contacts:read', actor: 'self', prompt: 'none' })
+      const [cookie = ''] = response.headers.getSetCookie()
+      const consent = await fetch(response.headers.get('location') ?? '', { redirect: 'manual' })
+      const headers = { cookie: cookie.slice(0, cookie.indexOf(';')) }
+      await login.callback(new Request(consent.headers.get('location') ?? '', { headers }))
+    }
+    expect(seen).toEqual([{ userId: 'alice' }, { userId: 'mallory' }])
+  })
+
+  test('use the options of the handlers as they were when the handlers were created', async () => {
+    const connected = vi.fn()
+    const handlers = {
+      scope: ['contacts:read'] as string[],
+      parameters: { prompt: 'none' },
+      onConnected: connected,
+      secret: [secret],
+    } satisfies Partial<LoginHandlersOptions>
+    const { app } = makeSite()
+    const login = createLoginHandlers(app, handlers)
+    handlers.scope.push('messages:write')
+    handlers.parameters.prompt = 'consent'
+    handlers.onConnected = vi.fn()
+    handlers.secret.unshift(older)
+    const response = await login.start(request())
+    expect(requested(response)).toEqual({ scope: 'contacts:read', actor: null, prompt: 'none' })
+    const [cookie = ''] = response.headers.getSetCookie()
+    const consent = await fetch(response.headers.get('location') ?? '', { redirect: 'manual' })
+    const headers = { cookie: cookie.slice(0, cookie.indexOf(';')) }
+    await login.callback(new Request(consent.headers.get('location') ?? '', { headers }))
+    expect(connected).toHaveBeenCalledOnce()
+  })
+
   test('pass data and returnTo to onError, or the defaults if the login is unknown', async () => {
     const seen: unknown[] = []
     const { login, serve } = makeSite({
@@ -837,6 +896,23 @@ describe('rejects', () => {
   test.each([undefined, null, 'options', []])('the options %j', (options) => {
     const { app } = makeSite()
     expect(() => createLoginHandlers(app, options as never)).toThrow(expect.objectContaining({ argument: 'options' }))
+  })
+
+  test.each<[string, unknown]>([
+    ['a Node request', { method: 'GET', url: '/login/callback?code=secret-code&state=1', headers: {} }],
+    ['a relative URL', { method: 'GET', url: '/login/callback?code=secret-code', headers: new Headers() }],
+    ['no URL', { method: 'GET', headers: new Headers() }],
+    ['a string', '/login/callback?code=secret-code'],
+    ['null', null],
+    ['no argument', undefined],
+  ])('%s instead of a web request, without quoting it', async (_title, request) => {
+    const { login } = makeSite()
+    for (const handler of [login.start, login.callback]) {
+      const error = (await rejection(handler(request as never))) as InvalidArgumentError
+      expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'request' })
+      expect(error.message).toContain('`toNodeListener`')
+      expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain('secret-code')
+    }
   })
 
   test('an app that has no finishLogin', () => {

@@ -226,3 +226,32 @@ describe.each([
     expect(uncaught).toEqual([])
   })
 })
+
+describe('the content length', () => {
+  async function headersOf(method: string, response: Response): Promise<Record<string, unknown>> {
+    const port = await listen(createHttp1Server(toNodeListener(async () => response)))
+    const received = await fetch(`http://127.0.0.1:${port}/`, { method })
+    return { body: await received.text(), length: received.headers.get('content-length') }
+  }
+
+  test.each<[string, string, Response, string, string | null]>([
+    ['is corrected if too short', 'GET', new Response('hello', { headers: { 'content-length': '2' } }), 'hello', '5'],
+    ['is corrected if too long', 'GET', new Response('hello', { headers: { 'content-length': '9' } }), 'hello', '5'],
+    ['replaces chunks', 'GET', new Response('hello', { headers: { 'transfer-encoding': 'chunked' } }), 'hello', '5'],
+    ['is 0 without a body', 'GET', new Response(null), '', '0'],
+    ['of a HEAD is that of the GET', 'HEAD', new Response(null, { headers: { 'content-length': '5' } }), '', '5'],
+    ['of a HEAD is not sent if unknown', 'HEAD', new Response(null), '', null],
+    ['is not sent for 204', 'GET', new Response(null, { status: 204, headers: { 'content-length': '5' } }), '', null],
+    ['is not sent for 304', 'GET', new Response(null, { status: 304, headers: { 'content-length': '5' } }), '', null],
+  ])('%s', async (_title, method, response, body, length) => {
+    expect(await headersOf(method, response)).toEqual({ body, length })
+  })
+})
+
+test.each([undefined, null, 'route', 0])('passes an Error to next if the handler throws %s', async (thrown) => {
+  const listener = toNodeListener(() => Promise.reject(thrown))
+  const passed: unknown[] = []
+  const response = { statusCode: 200, getHeader: () => undefined, setHeader() {}, end() {} }
+  await listener({ headers: {} }, response, (error) => void passed.push(error))
+  expect(passed).toEqual([expect.any(Error)])
+})

@@ -96,3 +96,16 @@ describe('a sealed transaction', () => {
     expect(await rejection(openTransaction(undefined, { secret: 'short' }))).toMatchObject({ argument: 'secret' })
   })
 })
+
+test.each<[string, unknown]>([
+  ['options', undefined],
+  ['options', null],
+  ['options', 'a secret of this app, 32 characters or more'],
+  ['secrets', { secrets: 'a secret of this app, 32 characters or more' }],
+  ['secret', { secret: null }],
+])('sealTransaction and openTransaction reject the option %s: %j', async (argument, options) => {
+  const { transaction } = await makeApp('https://service.example').startLogin({ scope })
+  const expected = { name: 'InvalidArgumentError', argument }
+  await expect(sealTransaction(transaction, options as never)).rejects.toMatchObject(expected)
+  await expect(openTransaction('x', options as never)).rejects.toMatchObject(expected)
+})

@@ -1,0 +1,127 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ConnectionStore, type ConnectionStoreOptions, InvalidArgumentError } from '../../src/oauth.ts'
+import type { Sandbox } from '../../src/sandbox.ts'
+import { rejection } from '../helpers/client.ts'
+import { mapStorage, watched } from './helpers/storages.ts'
+import { makeStore, secret, useSandbox } from './helpers/store.ts'
+
+const newSandbox = useSandbox()
+let sandbox: Sandbox
+beforeEach(async () => {
+  sandbox = await newSandbox()
+})
+
+test.each<[string, object]>([
+  ['secrets', { secrets: secret }],
+  ['onrevoked', { onrevoked: () => {} }],
+  ['onRevoked', { onRevoked: 'x' }],
+  ['onRevoked', { onRevoked: null }],
+  ['keepRevoked', { keepRevoked: 'false' }],
+  ['clientId', { clientId: 'app\n' }],
+  ['clientId', { clientId: '' }],
+  ['clientId', { clientId: null }],
+  ['storage', { storage: null }],
+  ['secret', { secret: null }],
+  ['prefix', { prefix: null }],
+  ['client', { client: null }],
+  ['client', { client: 'x' }],
+  ['client', { client: { baseUrl: 'https://evil.example' } }],
+  ['client', { client: { accessToken: 'x' } }],
+  ['client', { client: { actor: 'app' } }],
+  ['client', { client: { scopes: undefined } }],
+  ['timeOut', { client: { timeOut: 1 } }],
+])('a store rejects the option %s: %j', (argument, options) => {
+  expect(() => makeStore(sandbox, options)).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+})
+
+test.each([undefined, null, 'https://service.example', []])('a store rejects the options %j', (options) => {
+  expect(() => new ConnectionStore(options as unknown as ConnectionStoreOptions)).toThrow(InvalidArgumentError)
+})
+
+describe('list', () => {
+  test.each<[string, unknown]>([
+    ['filter', 'org_1'],
+    ['filter', null],
+    ['filter', ['org_1']],
+    ['organisation', { organisation: 'org_1' }],
+    ['organization', { organization: null }],
+    ['organization', { organization: '' }],
+    ['organization', { organization: ['org_1'] }],
+    ['application', { application: 1 }],
+    ['user', { actor: 'self', user: null }],
+    ['actor', { actor: 'bot' }],
+    ['actor', { actor: null }],
+  ])('rejects the filter %s: %j, which would list other connections', (argument, filter) => {
+    expect(() => makeStore(sandbox).list(filter as never)).toThrow(
+      expect.objectContaining({ name: 'InvalidArgumentError', argument }),
+    )
+  })
+
+  test.each<[string, unknown]>([
+    ['options', null],
+    ['onunreadable', { onunreadable: () => {} }],
+    ['onUnreadable', { onUnreadable: true }],
+  ])('rejects the option %s: %j', (argument, options) => {
+    expect(() => makeStore(sandbox).list({}, options as never)).toThrow(
+      expect.objectContaining({ name: 'InvalidArgumentError', argument }),
+    )
+  })
+
+  test('uses the filter as it was when list was called', async () => {
+    const store = makeStore(sandbox)
+    const [first, second] = sandbox.state.organizations
+    const { key } = await store.save(sandbox.issueToken({ organization: first?.id ?? '' }))
+    await store.save(sandbox.issueToken({ organization: second?.id ?? '' }))
+    const filter: { organization?: string } = { organization: first?.id ?? '' }
+    const listing = store.list(filter)
+    delete filter.organization
+    expect((await listing).connections.map((connection) => connection.key)).toEqual([key])
+  })
+})
+
+test('save, setMetadata and reseal reject invalid options before using the storage', async () => {
+  const storage = watched(mapStorage())
+  const store = makeStore(sandbox, { storage: storage.storage })
+  const { key } = await store.save(sandbox.issueToken())
+  storage.reset()
+  const token = sandbox.issueToken()
+  const calls: [string, () => Promise<unknown>][] = [
+    ['options', () => store.save(token, null as never)],
+    ['options', () => store.save(token, 'x' as never)],
+    ['metdata', () => store.save(token, { metdata: {} } as never)],
+    ['metadata', () => store.save(token, { metadata: null } as never)],
+    ['accessToken', () => store.save(null as never)],
+    ['accessToken', () => store.save(undefined as never)],
+    ['metadata', () => store.setMetadata(key, null as never)],
+    ['key', () => store.verify(null as never)],
+    ['options', () => store.reseal(null as never)],
+    ['progress', () => store.reseal({ progress: () => {} } as never)],
+    ['onProgress', () => store.reseal({ onProgress: true } as never)],
+    ['signal', () => store.reseal({ signal: new AbortController() } as never)],
+  ]
+  for (const [argument, call] of calls) {
+    expect(await rejection(call())).toMatchObject({ name: 'InvalidArgumentError', argument })
+  }
+  expect(storage.calls).toEqual([])
+})
+
+test.each<[string, () => unknown]>([
+  ['a Map', () => ({ tags: new Map([['a', 1]]) })],
+  ['a Map', () => new Map([['a', 1]])],
+  ['a promise', () => ({ user: Promise.resolve('u_1') })],
+  ['NaN', () => ({ count: Number.NaN })],
+  ['a function', () => ({ call: () => {} })],
+  ['a bigint', () => ({ id: 1n })],
+])('save and setMetadata reject metadata with %s instead of changing it', async (_title, metadata) => {
+  const store = makeStore(sandbox)
+  const { key } = await store.save(sandbox.issueToken(), { metadata: { at: new Date(0) } })
+  for (const call of [
+    () => store.setMetadata(key, metadata() as never),
+    () => store.save(sandbox.issueToken(), { metadata: metadata() as never }),
+  ]) {
+    const error = (await rejection(call())) as InvalidArgumentError
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error.argument).toMatch(/^metadata/)
+  }
+  expect((await store.get(key))?.metadata).toEqual({ at: '1970-01-01T00:00:00.000Z' })
+})
