@@ -39,26 +39,42 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
   let safe = text
   for (const secret of secrets) {
     if (secret.length < shortestSecret) continue
-    // Plain, in a URL, and in JSON, where some libraries escape slashes.
-    const json = JSON.stringify(secret).slice(1, -1)
-    for (const form of [secret, encodeURIComponent(secret), json, json.replaceAll('/', '\\/')]) {
+    // Plain, in a URL, and in JSON.
+    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
       safe = safe.replaceAll(form, placeholder)
     }
     safe = withoutHex(safe, secret)
-    safe = withoutPercentEncoded(safe, secret)
+    safe = withoutEscaped(safe, secret)
     safe = withoutBase64(safe, secret)
   }
   return safe.replace(tokenLike, placeholder)
 }
 
-/** Removes words that contain the secret in an unusual percent-encoding: `%2f` for `%2F`, `%5F` for `_`. */
-function withoutPercentEncoded(text: string, secret: string): string {
-  if (!text.includes('%')) return text
+/**
+ * Removes words that contain the secret in an unusual form: percent-encoded as `%2f` for `%2F`, escaped as in JSON (`\\/`,
+ * `\\u002f`), or as in HTML (`&#x2F;`, `&amp;`).
+ */
+function withoutEscaped(text: string, secret: string): string {
+  if (!/[%\\&]/.test(text)) return text
   return text.replace(/\S+/g, (word) => {
     // Forms encode a space as `+`.
-    const readings = [word, word.replaceAll('+', ' ')]
-    return readings.some((reading) => percentDecoded(reading).includes(secret)) ? placeholder : word
+    const readings = [percentDecoded(word), percentDecoded(word.replaceAll('+', ' ')), unescaped(word)]
+    return readings.some((reading) => reading.includes(secret)) ? placeholder : word
   })
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+function unescaped(text: string): string {
+  return text
+    .replace(/\\(?:u([0-9a-f]{4})|(["'\\/]))/gi, (_, code, character) => character ?? fromCode(code, 16))
+    .replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (_, hex, code, name) =>
+      name === undefined ? fromCode(hex ?? code, hex === undefined ? 10 : 16) : (entities[name.toLowerCase()] ?? ''),
+    )
+}
+
+function fromCode(digits: string, radix: number): string {
+  return String.fromCharCode(Number.parseInt(digits, radix))
 }
 
 function percentDecoded(text: string): string {

@@ -113,7 +113,7 @@ export class OAuthApp {
     options: ExchangeOptions = {},
   ): Promise<AccessToken> {
     const signal = signalOf(options)
-    signal?.throwIfAborted()
+    if (signal?.aborted) throw signal.reason
     const requestedScope = transaction?.scope
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])

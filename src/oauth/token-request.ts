@@ -77,7 +77,7 @@ export async function requestToken(
   grant: CodeGrant,
   signal: AbortSignal | undefined,
 ): Promise<TokenResponse> {
-  signal?.throwIfAborted()
+  if (signal?.aborted) throw signal.reason
   const clock = new CallClock(signal, settings.timeout)
   const startedAt = Date.now()
   const start = performance.now()

@@ -173,9 +173,30 @@ describe('redact()', () => {
         .toString('hex')
         .replace(/..(?=.)/g, '$& '),
     ],
-    ['JSON with escaped slashes', JSON.stringify(`${token}/+x`).replaceAll('/', '\\/')],
   ])('removes a secret as %s', (_, text) => {
-    const secret = text.includes('\\/') ? `${token}/+x` : token
-    expect(redact(`got ${text} here`, [secret])).toMatch(/^got "?\[redacted\]"? here$/)
+    expect(redact(`got ${text} here`, [token])).toBe('got [redacted] here')
+  })
+
+  const odd = 'a/b+c"d&é<0123456789>'
+  test.each([
+    ['JSON', JSON.stringify(odd)],
+    ['JSON with escaped slashes', JSON.stringify(odd).replaceAll('/', '\\/')],
+    [
+      'JSON with escaped characters',
+      JSON.stringify(odd).replace(/[+/é]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`),
+    ],
+    [
+      'HTML with entities',
+      odd.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+    ],
+    ['HTML with numbers', odd.replace(/[^\w]/g, (one) => `&#${one.charCodeAt(0)};`)],
+    ['HTML with hexadecimal numbers', odd.replace(/[^\w]/g, (one) => `&#x${one.charCodeAt(0).toString(16)};`)],
+  ])('removes a secret with special characters as %s', (_, text) => {
+    expect(redact(`got ${text} here`, [odd])).toMatch(/^got "?\[redacted\]"? here$/)
+  })
+
+  test('leaves other escaped text alone', () => {
+    const text = 'a &amp; b \\u0041 100%25 {\\"error\\":\\"x\\/y\\"}'
+    expect(redact(text, [token])).toBe(text)
   })
 })
