@@ -7,7 +7,7 @@ import {
   RequestError,
   ServerError,
 } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   brokenConnection,
   json,
@@ -144,6 +144,7 @@ describe('the wait between attempts', () => {
   test.each([
     ['seconds', '2', 2_000],
     ['a fraction of a second', '1.5', 1_500],
+    ['hundredths of a second', '1.25', 1_250],
     ['zero seconds', '0', 0],
     ['a date', () => new Date(Date.now() + 7_000).toUTCString(), 7_000],
     ['a date in the past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
@@ -156,6 +157,19 @@ describe('the wait between attempts', () => {
       expected,
       undefined,
     ])
+  })
+
+  test.each([
+    ['in RFC 1123 format', (date: Date) => date.toUTCString()],
+    ['in RFC 850 format', (date: Date) => rfc850(date.getTime())],
+    ['in asctime format', (date: Date) => asctime(date.getTime())],
+  ])('reads a date %s as GMT in any time zone', async (_, format) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    vi.stubEnv('TZ', 'America/New_York')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(new Date(0).getHours()).toBe(19)
+    const header = format(new Date(Date.now() + 7_000))
+    expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))).toEqual([7_000, undefined])
   })
 
   test('is the backoff when Retry-After is shorter, so that attempts never come in a burst', async () => {
@@ -177,21 +191,40 @@ describe('the wait between attempts', () => {
     expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', { [name]: header }))).toEqual([expected, undefined])
   })
 
+  test('reads a reset header as a timestamp from 2024 on, and as a delay below', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const start = Date.parse('2024-01-01')
+    vi.setSystemTime(start - 3_000)
+    const headers = { 'ratelimit-reset': String(start / 1_000) }
+    expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', headers))).toEqual([3_000, undefined])
+  })
+
   test('follows Retry-After rather than a reset header', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const headers = { 'retry-after': '2', 'x-ratelimit-reset': '50' }
     expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', headers))).toEqual([2_000, undefined])
   })
 
-  test.each(['', 'soon', '-5', '2030', '1e3', '0x10', 'NaN', '5, 7', 'Infinity', '5s', ' '])(
-    'handles an unusual Retry-After: %j',
-    async (value) => {
-      vi.spyOn(Math, 'random').mockReturnValue(0.5)
-      const expected = value === '2030' ? undefined : 250
-      const [wait] = await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': value }))
-      expect(wait).toBe(expected)
-    },
-  )
+  test.each([
+    '',
+    'soon',
+    '-5',
+    '2030',
+    '1e3',
+    '0x10',
+    'NaN',
+    '5, 7',
+    'Infinity',
+    '5s',
+    ' ',
+    '2099-01-01',
+    'x Fri, 01 Jan 2099 00:00:00 GMT',
+  ])('handles an unusual Retry-After: %j', async (value) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    const expected = value === '2030' ? undefined : 250
+    const [wait] = await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': value }))
+    expect(wait).toBe(expected)
+  })
 
   test('does not depend on maxRetryAfter when there is no Retry-After', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
