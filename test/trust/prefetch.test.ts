@@ -188,6 +188,19 @@ describe('the next page', () => {
     expect(fetch.requests).toHaveLength(6)
   })
 
+  test('is fetched again if there was no access token for it the first time', async () => {
+    let asked = 0
+    const accessToken = () => {
+      asked += 1
+      if (asked === 3) throw new Error('no token for now')
+      return 'token'
+    }
+    const pages = ['1', '2', '3'].map((id, index) => json(page([{ id }], index < 2 ? id : null)))
+    const client = makeClient({ accessToken, fetch: scripted(...pages) })
+    expect((await client.members.list().toArray()).map(({ id }) => id)).toEqual(['1', '2', '3'])
+    expect(asked).toBe(4)
+  })
+
   test('is not fetched again after a permanent failure, nor without prefetch', async () => {
     for (const [failure, prefetch] of [
       [refusal(403, 'forbidden'), true],
