@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import type { JsonObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import { checkPath, type Operation } from '../operation.ts'
 import { copyJson, isPlainObject } from './copy-json.ts'
 import type { CapturedInput } from './input.ts'
@@ -38,7 +38,14 @@ async function checkQuery(operation: Operation, query: JsonObject): Promise<Json
   const isList = operation.envelope === 'list'
   const { after, before, ...parameters } = query
   const checked = await validateInput(operation.query, isList ? parameters : query, operation, 'query')
-  return { ...(checked as JsonObject), ...(isList && { after, before }) }
+  if (!isObject(checked)) {
+    throw new InvalidArgumentError(
+      'query',
+      `The \`query\` schema of ${operation.id} did not return an object.`,
+      'Return the query parameters by name.',
+    )
+  }
+  return { ...checked, ...(isList && { after, before }) }
 }
 
 /** Validates the body. Only custom schemas transform it. */

@@ -181,7 +181,7 @@ function oneOf<Value extends string>(name: string, value: Value | undefined, val
  * Returns the `User-Agent` header on server runtimes: this package, the runtime and the application (RFC 9110, section
  * 10.1.5). Browsers send their own.
  */
-export function userAgent(appInfo: AppInfo | undefined): { readonly 'user-agent'?: string } {
+function userAgent(appInfo: AppInfo | undefined): { readonly 'user-agent'?: string } {
   const app = appInfo === undefined ? '' : ` ${describeApp(appInfo)}`
   // Node, Bun, Deno and Workers put their name here. Test environments such as jsdom pretend to be a browser.
   const runtime = (globalThis as { navigator?: { userAgent?: unknown } }).navigator?.userAgent

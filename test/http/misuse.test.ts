@@ -152,6 +152,14 @@ test('a schema without an issue does not accept a value by accident', async () =
   })
 })
 
+test.each(['abc', ['a'], null])('a query schema that returns %j is rejected', async (value) => {
+  const query = { '~standard': { version: 1, vendor: 'x', validate: () => ({ value }) } } as const
+  const fetch = scripted(json({ data: {} }))
+  const operation = defineOperation({ id: 'x', method: 'GET', path: '/x', query })
+  expect(await rejection(makeClient({ fetch }).call(operation))).toMatchObject({ argument: 'query' })
+  expect(fetch.requests).toEqual([])
+})
+
 test('a hint for a custom operation is about its definition', async () => {
   const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
   const error = await rejection(makeClient({ fetch: scripted(json(page([]))) }).call(operation))
