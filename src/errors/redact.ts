@@ -142,6 +142,11 @@ export function safeCause(error: unknown, secrets: readonly string[] = [], depth
   return named(copy, redact(textOf(read(error, 'name')), secrets))
 }
 
+/** Returns the innermost cause. That of a failed fetch says why: its own message is only "fetch failed". */
+export function innermost(error: Error): Error {
+  return error.cause instanceof Error ? innermost(error.cause) : error
+}
+
 /** Reads a property of an error, whose getter may throw. */
 function read(error: object, name: string): unknown {
   try {

@@ -5,11 +5,20 @@ import { isError } from '../errors/redact.ts'
  * service cannot have received the request. An error about another host or port proves nothing.
  */
 export function isConnectError(thrown: unknown, url: string): boolean {
+  try {
+    return provesNoConnection(thrown, url)
+  } catch {
+    // A getter of the error threw.
+    return false
+  }
+}
+
+function provesNoConnection(thrown: unknown, url: string): boolean {
   const target = new URL(url)
   for (let error = thrown, depth = 0; isError(error) && depth < 5; error = error.cause, depth += 1) {
     const { errors } = error as { errors?: unknown }
     // All addresses of the host were tried, and none may have received the request.
-    if (Array.isArray(errors) && errors.length > 0) return errors.every((single) => isConnectError(single, url))
+    if (Array.isArray(errors) && errors.length > 0) return errors.every((single) => provesNoConnection(single, url))
     if (provesIt(error, target)) return true
   }
   return false

@@ -10,7 +10,7 @@ import {
   UnexpectedResponseError,
   type UnexpectedResponseReason,
 } from '../errors/index.ts'
-import { isError, safeCause } from '../errors/redact.ts'
+import { innermost, isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
 import { isConnectError } from './connect-error.ts'
@@ -71,10 +71,8 @@ export function networkFailure(
   { url, isPlatformFetch, sent, response }: SendFacts,
 ): AttemptFailure {
   const cause = safeCause(thrown, secrets)
-  const isBug = holds(
-    () => thrown instanceof BadFetch || (!isPlatformFetch && response === undefined && isMistake(thrown)),
-  )
-  const notSent = !sent || (isPlatformFetch && response === undefined && holds(() => isConnectError(thrown, url)))
+  const isBug = thrown instanceof BadFetch || (!isPlatformFetch && response === undefined && isMistake(thrown))
+  const notSent = !sent || (isPlatformFetch && response === undefined && isConnectError(thrown, url))
   const what = isBug
     ? 'failed in the `fetch` option'
     : response === undefined
@@ -86,7 +84,7 @@ export function networkFailure(
     networkFault: !isBug,
     response,
     toError: (context) =>
-      new NetworkError(`${operation.id} ${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
+      new NetworkError(`${operation.id} ${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
         operation: operation.id,
         cause,
         ...context,
@@ -98,19 +96,15 @@ export function networkFailure(
   })
 }
 
-/** Whether a check of a thrown value holds. The getters of the value may throw. */
-function holds(check: () => boolean): boolean {
-  try {
-    return check()
-  } catch {
-    return false
-  }
-}
-
 /** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
 function isMistake(thrown: unknown): boolean {
-  if (isNetworkError(thrown) || !isError(thrown) || thrown.cause !== undefined || 'code' in thrown) return false
-  return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
+  try {
+    if (isNetworkError(thrown) || !isError(thrown) || thrown.cause !== undefined || 'code' in thrown) return false
+    return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
+  } catch {
+    // A getter of the error threw.
+    return false
+  }
 }
 
 /** Creates the failure when a time limit expires. */
@@ -240,8 +234,4 @@ export function noTokenFailure(
         },
       ),
   }
-}
-
-function deepest(error: Error): Error {
-  return error.cause instanceof Error ? deepest(error.cause) : error
 }

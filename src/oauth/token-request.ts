@@ -6,10 +6,10 @@ import {
   customFetch,
 } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
-import { safeCause } from '../errors/redact.ts'
+import { innermost, safeCause } from '../errors/redact.ts'
 import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
 import { globalFetch, isConnectError, isPlatformFetch } from '../http/connect-error.ts'
-import { BadFetch, discardBody, isRedirect, readText, UnusableResponse } from '../http/response.ts'
+import { BadFetch, discardBody, isRedirect, isResponse, readText, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type TokenResponse, unusableResponse } from './token-response.ts'
@@ -96,7 +96,7 @@ export async function requestToken(
     const reason: unknown = clock.signal.reason
     // Never the name of the error: a custom fetch can set it to anything, even to a secret.
     const { kind } = reason instanceof TimeLimit ? TimeoutError : NetworkError
-    const attempts = [{ startedAt, duration: performance.now() - start, error: kind }]
+    const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
     if (!clock.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
     if (!(reason instanceof TimeLimit)) throw reason
     throw new TimeoutError(`The token endpoint did not respond within ${reason.timeout} ms.`, {
@@ -133,10 +133,8 @@ async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortS
           redirect: 'manual',
           signal: signal as WebAbortSignal,
         } as const
-        const response = (await fetch(url, init)) as Partial<Response> | undefined
-        if (typeof response?.headers?.get === 'function' && typeof response.status === 'number') {
-          return response as Response
-        }
+        const response: unknown = await fetch(url, init)
+        if (isResponse(response)) return response as Response
         throw new BadFetch('the `fetch` option returned no Response')
       },
     },
@@ -154,16 +152,11 @@ function networkError(
   const outcome: Outcome = notSent ? 'not-sent' : 'unknown'
   const cause = safeCause(error, secrets)
   const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
-  return new NetworkError(`${what}: ${deepest(cause).message.replace(/\.$/, '')}.`, {
+  return new NetworkError(`${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
     operation,
     outcome,
     attempts,
     cause,
     hint: notSent ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.' : startAgain,
   })
-}
-
-/** Returns the innermost cause. That of a failed fetch says why: its own message is only "fetch failed". */
-function deepest(error: Error): Error {
-  return error.cause instanceof Error ? deepest(error.cause) : error
 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { WebFetch } from 'support-workspace-sdk'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NetworkError, serializeTransaction, TimeoutError } from '../../src/oauth.ts'
-import { rejection } from '../helpers/client.ts'
+import { rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, scope } from './helpers/login.ts'
 import {
@@ -393,6 +393,32 @@ describe('a failed code exchange', () => {
       controller.abort(reason)
       expect(await settled(outcome)).toBe(reason)
     })
+  })
+
+  test.each(['cause', 'name', 'code', 'message'])(
+    'rejects with a NetworkError if the %s of an error cannot be read',
+    async (property) => {
+      const error = Object.defineProperty(new TypeError('broken'), property, {
+        get() {
+          throw new Error('unreadable')
+        },
+      })
+      const fetch = () => Promise.reject(error)
+      expect(await rejection(finish({ fetch }))).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+      stubPlatformFetch(fetch)
+      expect(await rejection(finish())).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+    },
+  )
+
+  test('reports whole milliseconds', async () => {
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 0.3
+      return now
+    })
+    onTestFinished(() => clock.mockRestore())
+    const error = await rejection(finish({ fetch: () => Promise.reject(new Error('broken')) }))
+    expect((error as NetworkError).attempts.map(({ duration }) => Number.isInteger(duration))).toEqual([true])
   })
 
   test('clears the timer after the response', async () => {
