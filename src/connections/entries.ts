@@ -166,7 +166,8 @@ export class Entries {
       return pointer !== undefined && (pointer.current === undefined || dead.has(pointer.current))
     }
     if (!(await isDead())) return
-    await this.#storage.set(key, 'removing', '1')
+    // An object, because some storages parse JSON, and a value must be text or an object.
+    await this.#storage.set(key, 'removing', JSON.stringify({ removing: true }))
     if (await isDead()) {
       await this.#storage.remove(key, 'current')
       await this.#restorePointer(key, dead)

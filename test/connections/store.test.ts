@@ -1,5 +1,6 @@
+import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
-import { type Connection, ConnectionStore } from '../../src/oauth.ts'
+import { type Connection, type ConnectionStorage, ConnectionStore } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
 import { mapStorage, type OpenStorage, storages, watched } from './helpers/storages.ts'
@@ -267,5 +268,33 @@ describe('rejects', () => {
     const error = await rejection(makeStore(sandbox).save(token as string))
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'accessToken' })
     expect(sandbox.requests).toEqual([])
+  })
+})
+
+describe('a storage that parses JSON, as unstorage does', () => {
+  /** Runs a step right after the storage has removed a pointer, which leaves only the mark of the removal. */
+  function pausing(step: () => Promise<unknown>): ConnectionStorage {
+    const storage = createStorage()
+    return {
+      getItem: (key) => storage.getItem(key),
+      setItem: (key, value) => storage.setItem(key, value),
+      getKeys: (base) => storage.getKeys(base),
+      async removeItem(key) {
+        await storage.removeItem(key)
+        if (key.endsWith(':current')) await step()
+      },
+    }
+  }
+
+  test('can be read and written while a connection is removed', async () => {
+    const steps: unknown[] = []
+    const storage = pausing(async () => {
+      steps.push(await makeStore(sandbox, { storage }).get(key))
+      steps.push((await makeStore(sandbox, { storage }).save(sandbox.issueToken())).key)
+    })
+    const { key } = await makeStore(sandbox, { storage }).save(sandbox.issueToken())
+    await makeStore(sandbox, { storage }).remove(key)
+    expect(steps).toEqual([undefined, key])
+    expect((await makeStore(sandbox, { storage }).get(key))?.key).toBe(key)
   })
 })
