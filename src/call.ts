@@ -1,10 +1,17 @@
 import type { ResponseInfo } from './errors/index.ts'
+import type { ResponseHead } from './http/response.ts'
 
 /** The result of a call together with its response. */
 export interface WithResponse<Data> {
   readonly data: Data
   /** Status, headers and request id of the response. */
   readonly response: ResponseInfo
+}
+
+/** The result of a call before anybody has asked for its response. */
+export interface Received<Data> {
+  readonly data: Data
+  readonly response: ResponseHead
 }
 
 /**
@@ -15,25 +22,25 @@ export interface WithResponse<Data> {
  * const { data, response } = await workspace.members.get(id).withResponse()
  */
 export class Call<Data> implements Promise<Data> {
-  readonly #start: () => Promise<WithResponse<Data>>
-  #result: Promise<WithResponse<Data>> | undefined
+  readonly #start: () => Promise<Received<Data>>
+  #result: Promise<Received<Data>> | undefined
 
   /** @param start sends the request. Called once, when the result is first requested. */
-  constructor(start: () => Promise<WithResponse<Data>>) {
+  constructor(start: () => Promise<Received<Data>>) {
     this.#start = start
   }
 
   /** Creates a call and sends its request immediately. */
-  static started<Data>(start: () => Promise<WithResponse<Data>>): Call<Data> {
+  static started<Data>(start: () => Promise<Received<Data>>): Call<Data> {
     const call = new Call(start)
-    void call.withResponse()
+    void call.#receive()
     return call
   }
 
   /** Returns the data together with status, headers and request id of the response. */
-  withResponse(): Promise<WithResponse<Data>> {
-    this.#result ??= this.#start()
-    return this.#result
+  async withResponse(): Promise<WithResponse<Data>> {
+    const { data, response } = await this.#receive()
+    return { data, response: response.info }
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a call is awaitable by design
@@ -41,9 +48,8 @@ export class Call<Data> implements Promise<Data> {
     onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
-    return this.withResponse()
-      .then(({ data }) => data)
-      .then(onFulfilled, onRejected)
+    const data = this.#receive().then((received) => received.data)
+    return data.then(onFulfilled, onRejected)
   }
 
   catch<Rejected = never>(
@@ -54,6 +60,11 @@ export class Call<Data> implements Promise<Data> {
 
   finally(onFinally?: (() => void) | null): Promise<Data> {
     return this.then().finally(onFinally)
+  }
+
+  #receive(): Promise<Received<Data>> {
+    this.#result ??= this.#start()
+    return this.#result
   }
 
   get [Symbol.toStringTag](): string {

@@ -20,14 +20,29 @@ export async function prepareRequest(
   operation: Operation,
   input: CapturedInput,
   baseUrl: URL,
-  { headers }: CallSettings,
+  settings: CallSettings,
 ): Promise<PreparedRequest> {
-  const query = addFields('extraQuery', await checkQuery(operation, input.query), input.extraQuery)
-  const body = addToBody(await checkBody(operation, input.body), input.extraBody)
+  const checked = {
+    ...input,
+    query: await checkQuery(operation, input.query),
+    body: await checkBody(operation, input.body),
+  }
+  return buildRequest(operation, checked, baseUrl, settings)
+}
+
+/** Builds the request of a call from checked input. */
+export function buildRequest(
+  operation: Operation,
+  input: CapturedInput,
+  baseUrl: URL,
+  { headers }: CallSettings,
+): PreparedRequest {
+  const query = addFields('extraQuery', input.query, input.extraQuery)
+  const body = addToBody(input.body, input.extraBody)
   return {
     operation,
     url: buildUrl(baseUrl, operation, input.path, query),
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   }
 }

@@ -3,14 +3,14 @@
 
 import type { Method, Operation } from '../operation.ts'
 import { attempt, type ParsedResponse } from './attempt.ts'
-import { CallClock, TimeLimit, untilAborted } from './call-clock.ts'
+import { CallClock, TimeLimit } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
 import { actorSelfRequired } from './error-from-response.ts'
 import { AttemptFailure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
 import type { CapturedInput } from './input.ts'
 import type { CallOptions } from './options.ts'
 import { RateGate } from './rate-gate.ts'
-import { type PreparedRequest, prepareRequest } from './request.ts'
+import { buildRequest, type PreparedRequest, prepareRequest } from './request.ts'
 import { delayBefore, mayRepeat } from './retry.ts'
 import { type CallSettings, type ClientSettings, readCallSettings } from './settings.ts'
 
@@ -36,20 +36,33 @@ export class Transport {
     let clock: CallClock | undefined
     try {
       const limits = readCallSettings(options, this.settings)
-      clock = new CallClock(options.signal as AbortSignal | undefined, limits.totalTimeout)
-      clock.signal.throwIfAborted()
+      const signal = options.signal as AbortSignal | undefined
+      signal?.throwIfAborted()
+      clock = new CallClock(signal, limits.totalTimeout)
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
-      const request = await untilAborted(prepareRequest(operation, input, this.settings.baseUrl, limits), clock.signal)
+      const request = await this.#prepare(operation, input, limits, clock)
       const reply = await this.#attempt(request, limits, clock, call)
       call.end()
       return reply
     } catch (thrown) {
       const error = thrown instanceof TimeLimit ? call.toError(timeoutFailure(operation, thrown, false)) : thrown
-      call.end({ error, aborted: clock?.signal.aborted === true })
+      call.end({ error, aborted: clock?.isAborted === true })
       throw error
-    } finally {
-      clock?.stop()
     }
+  }
+
+  /** Most operations have no input to validate. */
+  #prepare(
+    operation: Operation,
+    input: CapturedInput,
+    limits: CallSettings,
+    clock: CallClock,
+  ): PreparedRequest | Promise<PreparedRequest> {
+    const { baseUrl } = this.settings
+    if (operation.query === undefined && operation.body === undefined) {
+      return buildRequest(operation, input, baseUrl, limits)
+    }
+    return clock.run(() => prepareRequest(operation, input, baseUrl, limits))
   }
 
   async #attempt(
@@ -118,6 +131,6 @@ export class Transport {
 function abandon(call: CallRecord, clock: CallClock, thrown: unknown): unknown {
   call.abandonAttempt(thrown)
   // The caller aborted, or the token provider failed before anything was sent: the error is the caller's own.
-  if (clock.signal.aborted || call.attempts.length === 0) return thrown
+  if (clock.isAborted || call.attempts.length === 0) return thrown
   return call.toError(noTokenFailure(call.operation, thrown, call.accessTokens))
 }
