@@ -104,7 +104,6 @@ export class CallClock {
   async run<Value>(step: (signal: AbortSignal) => PromiseLike<Value>): Promise<Value> {
     const { signal, stop } = this.start()
     try {
-      signal.throwIfAborted()
       return await untilAborted(step(signal), signal)
     } finally {
       stop()

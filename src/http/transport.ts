@@ -10,7 +10,7 @@ import { AttemptFailure, noTokenFailure, rateLimitFailure, timeoutFailure } from
 import type { CapturedInput } from './input.ts'
 import type { CallOptions } from './options.ts'
 import { RateGate } from './rate-gate.ts'
-import { buildRequest, type PreparedRequest, prepareRequest } from './request.ts'
+import { type PreparedRequest, prepareRequest } from './request.ts'
 import { delayBefore, mayRepeat } from './retry.ts'
 import { type CallSettings, type ClientSettings, readCallSettings } from './settings.ts'
 
@@ -40,7 +40,8 @@ export class Transport {
       signal?.throwIfAborted()
       clock = new CallClock(signal, limits.totalTimeout)
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
-      const request = await this.#prepare(operation, input, limits, clock)
+      const prepared = prepareRequest(operation, input, this.settings.baseUrl, limits)
+      const request = prepared instanceof Promise ? await clock.run(() => prepared) : prepared
       const reply = await this.#attempt(request, limits, clock, call)
       call.end()
       return reply
@@ -49,20 +50,6 @@ export class Transport {
       call.end({ error, aborted: clock?.isAborted === true })
       throw error
     }
-  }
-
-  /** Most operations have no input to validate. */
-  #prepare(
-    operation: Operation,
-    input: CapturedInput,
-    limits: CallSettings,
-    clock: CallClock,
-  ): PreparedRequest | Promise<PreparedRequest> {
-    const { baseUrl } = this.settings
-    if (operation.query === undefined && operation.body === undefined) {
-      return buildRequest(operation, input, baseUrl, limits)
-    }
-    return clock.run(() => prepareRequest(operation, input, baseUrl, limits))
   }
 
   async #attempt(

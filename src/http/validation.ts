@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError } from '../errors/index.ts'
+import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
 import { notify } from './hooks.ts'
@@ -56,32 +56,41 @@ export function validate(schema: StandardSchemaV1, value: unknown, operation: st
     const reported = issues.length > 0 ? issues : [{ message: '' }]
     return { mismatches: reported.map((issue) => toMismatch(issue, value, operation)) }
   }
-  // A custom schema may throw.
-  const fail = (): Checked => ({ mismatches: [toMismatch({ message: '' }, value, operation)] })
+  // A custom schema may throw. A schema of this package rejects only if it could not be loaded.
+  const fail = (thrown: unknown): Checked => {
+    if (thrown instanceof SupportWorkspaceError) throw thrown
+    return { mismatches: [toMismatch({ message: '' }, value, operation)] }
+  }
   try {
     const result = schema['~standard'].validate(value)
     return 'then' in result ? Promise.resolve(result).then(conclude).catch(fail) : conclude(result)
-  } catch {
-    return fail()
+  } catch (thrown) {
+    return fail(thrown)
   }
 }
 
-/** Returns the output of the schema. Throws an `InvalidArgumentError` that names the first invalid field. */
-export async function validateInput(
+/**
+ * Returns the output of the schema, as a promise if the schema is asynchronous. Throws an `InvalidArgumentError` that names
+ * the first invalid field.
+ */
+export function validateInput(
   schema: StandardSchemaV1,
   value: unknown,
   operation: Operation,
   argument: 'body' | 'query',
-): Promise<unknown> {
-  const result = await validate(schema, value, operation.id)
-  if ('value' in result) return result.value
-  const [mismatch] = result.mismatches
-  const field = [argument, ...(mismatch?.path ?? [])].join('.')
-  throw new InvalidArgumentError(
-    field,
-    `\`${field}\` of ${operation.id} is invalid: expected ${mismatch?.expected}, received ${mismatch?.received}.`,
-    `Pass the ${argument} as the operation documents it.`,
-  )
+): unknown {
+  const conclude = (result: Checked): unknown => {
+    if ('value' in result) return result.value
+    const [mismatch] = result.mismatches
+    const field = [argument, ...(mismatch?.path ?? [])].join('.')
+    throw new InvalidArgumentError(
+      field,
+      `\`${field}\` of ${operation.id} is invalid: expected ${mismatch?.expected}, received ${mismatch?.received}.`,
+      `Pass the ${argument} as the operation documents it.`,
+    )
+  }
+  const result = validate(schema, value, operation.id)
+  return result instanceof Promise ? result.then(conclude) : conclude(result)
 }
 
 function toMismatch(issue: StandardSchemaV1.Issue, root: unknown, operation: string): Mismatch {
@@ -101,9 +110,23 @@ function expectedKind(issue: StandardSchemaV1.Issue): string {
   return kinds.has(kind) ? kind : 'unknown'
 }
 
-const kinds = new Set(
-  'string number int integer bigint boolean object record array tuple set map date null undefined'.split(' '),
-)
+const kinds = new Set([
+  'string',
+  'number',
+  'int',
+  'integer',
+  'bigint',
+  'boolean',
+  'object',
+  'record',
+  'array',
+  'tuple',
+  'set',
+  'map',
+  'date',
+  'null',
+  'undefined',
+])
 
 /** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
 export function isValidated(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
@@ -126,7 +149,13 @@ export async function validateResponse(
   const values = operation.envelope === 'list' ? (data as unknown[]) : [data]
   const results = values.map((value) => validate(schema, value, operation.id))
   const isSynchronous = results.every((result): result is Checked => !(result instanceof Promise))
-  const checked = isSynchronous ? results : await Promise.all(results)
+  const checked = isSynchronous
+    ? results
+    : await Promise.all(results).catch((error: Error) => {
+        // Only the schemas of this package reject, if they could not be loaded.
+        if (settings.validation === 'strict') throw new UnusableResponse('schema', error.message)
+        return []
+      })
   const mismatches = checked.flatMap((result) => ('mismatches' in result ? result.mismatches : []))
   const [first] = mismatches
   // The result type of a custom operation is the output of its schema, in every mode.
