@@ -44,9 +44,9 @@ test('a read without checks never loads the schemas, and a write does', async ()
 test('all items of the first checked list are checked', async () => {
   const { SupportWorkspace } = await loadPackage()
   const drifts: Drift[] = []
-  const fetch = async () => json(page([{ id: 'c' }, { id: 'd', email: 1 }, { id: 'e', email: 2 }]))
+  const fetch = async () => json(page([{ id: 'c' }, { id: 'd', source: 1 }, { id: 'e', source: 2 }]))
   await new SupportWorkspace({ ...options, fetch, onDrift: (drift) => void drifts.push(drift) }).contacts.list()
-  expect(drifts).toMatchObject([{ path: ['email'], received: 'number', count: 2 }])
+  expect(drifts).toMatchObject([{ path: ['source'], received: 'number', count: 2 }])
 })
 
 test('if the schemas cannot be loaded, a write is not sent, and the error names the cause', async () => {
