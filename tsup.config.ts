@@ -12,6 +12,7 @@ const library: Options = {
   entry: {
     index: 'src/index.ts',
     oauth: 'src/oauth.ts',
+    otel: 'src/otel.ts',
     'storage-tests': 'src/storage-tests.ts',
   },
   dts: { resolve: ['@standard-schema/spec'] },

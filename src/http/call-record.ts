@@ -6,6 +6,8 @@ import type { AttemptFailure } from './failure.ts'
 import { emit, type OperationEvent } from './hooks.ts'
 import type { ClientSettings } from './settings.ts'
 
+let lastCallId = 0
+
 /** Records the attempts of a call, for its error and for hooks. */
 export class CallRecord {
   readonly operation: Operation
@@ -22,7 +24,14 @@ export class CallRecord {
   constructor(operation: Operation, settings: ClientSettings, page: number | undefined) {
     this.operation = operation
     this.#hooks = settings.hooks
-    this.#event = { operation: operation.id, actor: settings.actor, page }
+    this.#event = {
+      callId: ++lastCallId,
+      operation: operation.id,
+      method: operation.method,
+      urlTemplate: settings.baseUrl.href.replace(/\/$/, '') + operation.path,
+      actor: settings.actor,
+      page,
+    }
     emit(this.#hooks, 'onOperationStart', { ...this.#event })
   }
 

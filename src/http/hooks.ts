@@ -1,10 +1,16 @@
 import type { Actor } from '../actor.ts'
 import type { Outcome } from '../errors/index.ts'
+import type { Method } from '../operation.ts'
 
-/** The properties of every event. Events never contain a URL, header, body, id, cursor or token. */
+/** The properties of every event. Events never contain a header, body, id, query, cursor or token. */
 export interface OperationEvent {
+  /** A number that all events of a call share, and no other call of this process has. */
+  readonly callId: number
   /** The operation's id, for example `conversations.list`. */
   readonly operation: string
+  readonly method: Method
+  /** The URL without the query and with its ids left out: `https://api.supportwire.app/api/oauth/v1/contacts/{contact_key}`. */
+  readonly urlTemplate: string
   /** The client's actor, if known. */
   readonly actor: Actor | undefined
   /** The page number, starting at 1, if the call belongs to a list. */

@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Consumer, compile, compilers } from './consumers.ts'
 import { installPacked, type Project } from './packed.ts'
-import { comparesCopies, runsMe, runsStorageTests, watchesLoading } from './programs.ts'
+import { comparesCopies, runsMe, runsStorageTests, tracesMe, watchesLoading } from './programs.ts'
 import { violationsIn } from './public-types.ts'
 
 let project: Project
@@ -39,9 +39,11 @@ test('the tarball contains exactly these files', () => {
       'dist/cli.js',
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),
+      ...filesOf('otel', code, maps, types),
       ...filesOf('storage-tests', code, maps, types),
       ...filesOf('sandbox', code, types),
-      // Chunks shared by index and oauth, by oauth and storage-tests, and by sandbox.js and cli.js.
+      // Chunks shared by index, oauth and otel, by oauth and storage-tests, and by sandbox.js and cli.js.
+      ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', ['js']),
@@ -75,6 +77,20 @@ test.each([
   expect(await runProgram(file, runsStorageTests(load))).toEqual({ passed: 11, failed: [] })
 })
 
+test.each([
+  ['import', 'traces.mjs', (name: string, entry: string) => `import { ${name} } from '${entry}'`],
+  ['require', 'traces.cjs', (name: string, entry: string) => `const { ${name} } = require('${entry}')`],
+])('calls are traced through %s', async (_, file, load) => {
+  expect(await runProgram(file, tracesMe(load))).toEqual(['me', 'GET /api/oauth/v1/me'])
+})
+
+test('only the entry point otel loads OpenTelemetry', async () => {
+  const folder = join(project.installed, 'dist')
+  const programs = (await readdir(folder)).filter((name) => /\.c?js$/.test(name))
+  const loading = programs.filter((name) => readFileSync(join(folder, name), 'utf8').includes('@opentelemetry'))
+  expect(loading.sort()).toEqual(['otel.cjs', 'otel.js'])
+})
+
 test('instanceof and isSupportWorkspaceError work across the ESM and CommonJS builds', async () => {
   const same = [true, true, true, true, false]
   expect(await runProgram('copies.mjs', comparesCopies)).toEqual({
@@ -91,6 +107,7 @@ describe('loading an entry point has no side effects', () => {
   const entries = [
     'support-workspace-sdk',
     'support-workspace-sdk/oauth',
+    'support-workspace-sdk/otel',
     'support-workspace-sdk/storage-tests',
     'support-workspace-sdk/sandbox',
   ]
@@ -104,7 +121,8 @@ describe('loading an entry point has no side effects', () => {
 
   test.each(loads)('%s', async (_, load = '') => {
     const { added, ...rest } = (await runProgram('loading.mjs', watchesLoading(load))) as { added: string[] }
-    expect(rest).toEqual({ touched: [], opened: 0 })
+    // OpenTelemetry's API looks for the console.
+    expect(rest).toEqual({ touched: load.includes('otel') ? ['reads console'] : [], opened: 0 })
     expect(added.filter((name) => !zodGlobals.includes(name))).toEqual([])
   })
 })
@@ -112,18 +130,26 @@ describe('loading an entry point has no side effects', () => {
 test('no declaration contains `any` or a type of another package or of Node', async () => {
   const folder = join(project.installed, 'dist')
   const declarations = (await readdir(folder)).filter((name) => /\.d\.c?ts$/.test(name))
-  expect(declarations.length).toBe(12)
-  for (const name of declarations) expect(await violationsIn(join(folder, name)), name).toEqual([])
+  expect(declarations.length).toBe(16)
+  for (const name of declarations) {
+    // These are types of an optional peer, which its users have installed.
+    const allowed = name.startsWith('otel.') ? ['@opentelemetry/api'] : []
+    expect(await violationsIn(join(folder, name), allowed), name).toEqual([])
+  }
 })
 
 describe('a project that uses the package compiles', () => {
   const bare = { file: 'use.ts', lib: ['ES2022'] }
+  // The types of OpenTelemetry name `console`.
+  const otel = { file: 'otel.ts', lib: ['ES2022', 'DOM'] }
   const consumers: Readonly<Record<string, Consumer>> = {
     'node16, ES modules': { type: 'module', resolution: 'node16', ...bare },
     'node16, CommonJS': { type: 'commonjs', resolution: 'node16', ...bare },
     'nodenext, ES modules': { type: 'module', resolution: 'nodenext', ...bare },
     'nodenext, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...bare },
     bundler: { type: 'module', resolution: 'bundler', ...bare },
+    'OpenTelemetry, ES modules': { type: 'module', resolution: 'nodenext', ...otel },
+    'OpenTelemetry, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...otel },
     'the DOM library': { type: 'module', resolution: 'bundler', file: 'dom.ts', lib: ['ES2022', 'DOM'] },
     'the types of Node': {
       type: 'module',
