@@ -32,7 +32,13 @@ const sandbox: Options = {
 export default defineConfig([
   { ...library, format: 'esm' },
   // The dependencies are ES modules, which not every Node 22 can require: the CommonJS build carries them.
-  { ...library, format: 'cjs', noExternal: ['is-network-error', 'zod', 'oauth4webapi', 'jose'] },
+  // It has no source maps, because those of the ESM build already contain the sources.
+  {
+    ...library,
+    format: 'cjs',
+    sourcemap: false,
+    noExternal: ['is-network-error', 'zod', 'oauth4webapi', 'jose'],
+  },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox.ts', cli: 'src/sandbox/cli.ts' },

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -23,9 +23,8 @@ async function runProgram(name: string, text: string): Promise<unknown> {
 test('the tarball contains exactly these files', () => {
   const names = project.files.map((path) => path.replace(/\/[a-z]+-[\w-]{8}\./, '/[shared].')).sort()
   const code = ['cjs', 'js']
-  const maps = ['cjs.map', 'js.map']
+  const maps = ['js.map']
   const types = ['d.cts', 'd.ts']
-  const decisions = readdirSync(new URL('../../decisions', import.meta.url))
   expect(names).toEqual(
     [
       'CHANGELOG.md',
@@ -35,7 +34,8 @@ test('the tarball contains exactly these files', () => {
       'SECURITY.md',
       'api.md',
       'package.json',
-      ...decisions.map((name) => `decisions/${name}`),
+      ...markdownIn('decisions'),
+      ...markdownIn('docs'),
       'dist/cli.js',
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),
@@ -50,6 +50,32 @@ test('the tarball contains exactly these files', () => {
     ].sort(),
   )
 })
+
+test('the source maps contain each source file once, and no dependencies', async () => {
+  const folder = join(project.installed, 'dist')
+  const maps = (await readdir(folder))
+    .filter((name) => name.endsWith('.map'))
+    .map((name): SourceMap => JSON.parse(readFileSync(join(folder, name), 'utf8')))
+  const sources = maps.flatMap((map) => map.sources.map((source) => source.replace(/^(\.\.\/)+.*?(?=src\/)/, '')))
+  expect(sources).toContain('src/client.ts')
+  expect(sources.filter((source) => source.includes('node_modules'))).toEqual([])
+  expect(sources).toHaveLength(new Set(sources).size)
+  for (const { sources, sourcesContent } of maps) {
+    expect(sourcesContent.filter((text) => text !== '')).toHaveLength(sources.length)
+  }
+})
+
+interface SourceMap {
+  readonly sources: readonly string[]
+  readonly sourcesContent: readonly string[]
+}
+
+/** Returns the Markdown files of a folder of the project, if it exists. */
+function markdownIn(folder: string): string[] {
+  const path = new URL(`../../${folder}`, import.meta.url)
+  const names = existsSync(path) ? readdirSync(path) : []
+  return names.filter((name) => name.endsWith('.md')).map((name) => `${folder}/${name}`)
+}
 
 function filesOf(entry: string, ...extensions: string[][]): string[] {
   return extensions.flat().map((extension) => `dist/${entry}.${extension}`)
