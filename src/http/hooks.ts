@@ -4,7 +4,7 @@ import type { Method } from '../operation.ts'
 
 /** The properties of every event. Events never contain a header, body, id, query, cursor or token. */
 export interface OperationEvent {
-  /** A number that all events of a call share, and no other call of this process has. */
+  /** A number that only the events of this call have. Later calls have higher numbers. */
   readonly callId: number
   /** The operation's id, for example `conversations.list`. */
   readonly operation: string
