@@ -11,7 +11,7 @@ export interface OtelHooksOptions {
    * @default the tracer `support-workspace-sdk` of the global tracer provider
    */
   readonly tracer?: Tracer | undefined
-  /** Your own hooks, called after the spans were updated, with the span of the call active. */
+  /** Your own hooks. Called with the span of the call active, so that log records can name the trace. */
   readonly hooks?: Hooks | undefined
 }
 
@@ -22,8 +22,8 @@ export interface OtelHooksOptions {
  * Each page of a list is a call. Each request creates a client span below it, with the stable semantic conventions for
  * HTTP. Retries, and waits for the rate limit, are events of the call's span.
  *
- * Spans contain no id, query, cursor, header, body or token: `url.template` replaces `url.full`, which would contain
- * them. No trace context is sent to the service.
+ * Spans contain no id, query, cursor, header, body or token. For this reason `url.template` replaces `url.full`. A path
+ * passed to `request()` is part of the span names, so pass ids in `input.path`. No trace context is sent to the service.
  *
  * @example
  * import { otelHooks } from 'support-workspace-sdk/otel'

@@ -9,7 +9,10 @@ export interface OperationEvent {
   /** The operation's id, for example `conversations.list`. */
   readonly operation: string
   readonly method: Method
-  /** The URL without the query and with its ids left out: `https://api.supportwire.app/api/oauth/v1/contacts/{contact_key}`. */
+  /**
+   * The URL without query and ids, for example `https://api.supportwire.app/api/oauth/v1/contacts/{id}`. A path passed to
+   * `request()` is part of it, and of `operation`.
+   */
   readonly urlTemplate: string
   /** The client's actor, if known. */
   readonly actor: Actor | undefined
