@@ -96,6 +96,38 @@ test('CI runs the gate, and the gate runs the same checks as a developer', async
   expect(await read('.ci/run')).toContain('\nnpm run check\n')
 })
 
+describe('npm run check', () => {
+  /** Runs the checks with an `npm` that only prints its arguments, and fails for the given ones. */
+  async function check(failing: string) {
+    const folder = await temporaryFolder()
+    const npm = '#!/bin/sh\necho "npm $* REDIS=$REQUIRE_REDIS SOAK=$SOAK_SECONDS"\ntest "$*" != "$FAILING"\n'
+    await writeFile(join(folder, 'npm'), npm, { mode: 0o755 })
+    const { REQUIRE_REDIS, SOAK_SECONDS, ...env } = process.env
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check.ts'], {
+      cwd: root,
+      env: { ...env, PATH: `${folder}:${env.PATH}`, FAILING: failing },
+      encoding: 'utf8',
+    })
+    return { status, stderr, ran: stdout.split('\n').filter((line) => line.startsWith('npm ')) }
+  }
+
+  test('runs everything, with Redis required and a long soak', async () => {
+    const { status, ran } = await check('none')
+    expect(status).toBe(0)
+    expect(ran).toContain('npm test REDIS= SOAK=')
+    expect(ran).toContain('npm test -- test/connections/redis.test.ts REDIS=1 SOAK=')
+    expect(ran).toContain('npm test -- test/trust/soak.test.ts REDIS= SOAK=60')
+    expect(ran.at(-1)).toBe('npm start REDIS= SOAK=')
+  })
+
+  test('stops at the first check that fails', async () => {
+    const { status, stderr, ran } = await check('run knip')
+    expect(status).toBe(1)
+    expect(stderr).toContain('The check failed: unused code and dependencies (npm run knip)')
+    expect(ran.at(-1)).toBe('npm run knip REDIS= SOAK=')
+  })
+})
+
 test('every npm script that the workflows, the checks and CONTRIBUTING name exists', async () => {
   const { scripts } = JSON.parse(await read('package.json'))
   const files = [
