@@ -86,5 +86,6 @@ export {
 export type { Page, Paginated } from './pagination.ts'
 export type { OperationId } from './resources/operations.ts'
 export type { KnownScope, Scope } from './scopes.ts'
+export { textToHtml } from './text-to-html.ts'
 export { toDate } from './time.ts'
 export type { FetchInit, FetchResponse, WebFetch } from './web-types.ts'

@@ -31,6 +31,7 @@ export function renderApiPage(
     '## Errors\n\n`LoginError` is exported by `support-workspace-sdk/oauth`. Each class lists the fields that it adds to its parent.',
     ...errors.map(renderError),
     renderEntry('oauth', 'OAuth login and the connection store', declarations, main),
+    renderEntry('otel', 'OpenTelemetry spans. Requires `@opentelemetry/api`', declarations, main),
     renderEntry('sandbox', 'The local service, for Node only', declarations, main),
   ].join('\n\n')}\n`
 }

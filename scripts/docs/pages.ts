@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 /** Generates the content of every file that is generated completely or in part. */
 export async function generatePages(): Promise<GeneratedPage[]> {
-  const entries = ['src/index.ts', 'src/oauth.ts', 'src/sandbox.ts']
+  const entries = ['src/index.ts', 'src/oauth.ts', 'src/otel.ts', 'src/sandbox.ts']
   const declarations = new Declarations(root, entries)
   const me = readMe(declarations)
   const resources = readResources(declarations)
