@@ -34,6 +34,7 @@ test('the tarball contains exactly these files', () => {
       'README.md',
       'SECURITY.md',
       'api.md',
+      'bench/chart.svg',
       'package.json',
       ...decisions.map((name) => `decisions/${name}`),
       'dist/cli.js',
