@@ -8,6 +8,7 @@ export interface Options {
   readonly letters: readonly SuiteLetter[]
   readonly only: readonly PeerName[]
   readonly quick: boolean
+  readonly save: boolean
   readonly report: boolean
   readonly help: boolean
 }
@@ -16,7 +17,8 @@ export const help = `Compares the SDK with other SDKs and with bare fetch, on lo
 
   npm run bench                          all suites; writes results.json, chart.svg and the section of the README
   npm run bench -- a c                   some suites; prints the results, but writes nothing
-  npm run bench -- --quick               two blocks of each measurement
+  npm run bench -- --quick               three blocks of each measurement; prints the results
+  npm run bench -- --quick --save        the same; writes the results, which are less precise
   npm run bench -- --report              no suite; writes the chart and the section again from results.json
   npm run bench -- --only openai,stripe  some SDKs: ${peerNames.join(', ')}
 
@@ -40,6 +42,7 @@ export function readOptions(args: readonly string[]): Options {
     letters: positionals.length === 0 ? suiteLetters : suiteLetters.filter((letter) => positionals.includes(letter)),
     only: only === undefined ? peerNames : peerNames.filter((name) => only.includes(name)),
     quick: values.quick,
+    save: values.save,
     report: values.report,
     help: values.help,
   }
@@ -51,6 +54,7 @@ function parse(args: readonly string[]) {
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
+      save: { type: 'boolean', default: false },
       report: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
       only: { type: 'string' },

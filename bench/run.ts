@@ -11,10 +11,10 @@ import { startServices } from './server/services.ts'
 import { suites } from './suites/all.ts'
 import type { Row } from './suites/suite.ts'
 
-const quickBlocks = 2
+const quickBlocks = 3
 
 /** Runs suites and prints their results. A complete run also writes them to the results, the chart and the README. */
-export async function run({ letters, only, quick }: Options): Promise<void> {
+export async function run({ letters, only, quick, save }: Options): Promise<void> {
   const startedAt = new Date()
   const peers = new Map<PeerName, Peer>()
   for (const name of only) peers.set(name, await loadPeer(name))
@@ -35,10 +35,10 @@ export async function run({ letters, only, quick }: Options): Promise<void> {
   }
   const seconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
   console.log(`Finished in ${seconds} s.`)
-  if (quick || letters.length < suiteLetters.length || only.length < peerNames.length) return
+  if ((quick && !save) || letters.length < suiteLetters.length || only.length < peerNames.length) return
   const results: Results = {
     date: startedAt.toISOString().slice(0, 10),
-    command: 'npm run bench',
+    command: quick ? 'npm run bench -- --quick --save' : 'npm run bench',
     seconds,
     node: process.version,
     cpu: `${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores`,

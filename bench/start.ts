@@ -24,7 +24,9 @@ function read(): Options | undefined {
   try {
     return readOptions(process.argv.slice(2))
   } catch (error) {
-    console.error(`${(error as Error).message}\nRun \`npm run bench -- --help\` for the options.`)
+    console.error(
+      `${(error as Error).message.split('. To specify')[0]}\nRun \`npm run bench -- --help\` for the options.`,
+    )
     process.exitCode = 2
     return undefined
   }

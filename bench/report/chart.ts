@@ -15,8 +15,8 @@ const panelWidth = 300
 const gap = 16
 const top = 76
 const rowHeight = 24
-const labelWidth = 112
-const plotWidth = 136
+const labelWidth = 72
+const plotWidth = 172
 
 /** Renders suites a, c and e as bar charts. Colors follow the reader's color scheme. */
 export function renderChart(results: Results): string {
@@ -24,7 +24,7 @@ export function renderChart(results: Results): string {
   const rows = panels[0]?.results.length ?? 0
   const width = panels.length * panelWidth + (panels.length + 1) * gap
   const bottom = top + rows * rowHeight
-  const height = bottom + 84
+  const height = bottom + 58
   const footer = `Shorter is better. Bars are medians, thin lines are quartiles. ${results.date}, Node ${results.node.slice(1)}, ${results.cpu}.`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeText(summaryOf(panels))}">
 <style>${style}</style>
@@ -107,11 +107,15 @@ function renderBar(
   const middle = y + rowHeight / 2
   const end = Number(x(Math.max(median, q3)))
   return [
-    `<text class="name${own}" text-anchor="end" x="${plot - 8}" y="${middle + 4}">${name}</text>`,
+    `<text class="name${own}" text-anchor="end" x="${plot - 8}" y="${middle + 4}">${labelOf(name)}</text>`,
     `<rect class="bar${own}" x="${plot}" y="${y + 4}" width="${decimals(Number(x(median)) - plot, 1)}" height="${rowHeight - 8}" rx="2"/>`,
     `<line class="quartiles" x1="${x(q1)}" y1="${middle}" x2="${x(q3)}" y2="${middle}"/>`,
     `<text class="value${own}" x="${decimals(end + 6, 1)}" y="${middle + 4}">${format(median)}</text>`,
   ].join('')
+}
+
+function labelOf(name: string): string {
+  return name === thisSdk ? 'this SDK' : name
 }
 
 /** Returns a round step that divides the axis into two to five parts. */
@@ -123,7 +127,7 @@ function tickStep(highest: number): number {
 /** Describes the chart for readers who cannot see it. */
 function summaryOf(panels: readonly Panel[]): string {
   const sentences = panels.map(({ title, results, format }) => {
-    const figures = results.map(({ name, median }) => `${name} ${format(median)}`)
+    const figures = results.map(({ name, median }) => `${labelOf(name)} ${format(median)}`)
     return `${title}: ${figures.join(', ')}.`
   })
   return sentences.join(' ')
@@ -139,6 +143,7 @@ function escapeText(text: string): string {
 
 const style = `
 text { font: 12px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1f2328; }
+.value { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; }
 .title { font-size: 14px; font-weight: 600; }
 .muted { font-size: 11px; fill: #59636e; }
 .background { fill: #ffffff; stroke: #d1d9e0; }
@@ -152,6 +157,7 @@ text { font: 12px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-s
   text { fill: #f0f6fc; }
   .muted { fill: #9198a1; }
   .background { fill: #0d1117; stroke: #3d444d; }
+  .value { stroke: #0d1117; }
   .grid { stroke: #3d444d; }
   .bar { fill: #656c76; }
   .bar.own { fill: #4493f8; }

@@ -36,7 +36,8 @@ export function selectResults({ suites }: Results, { suite, setting, value }: Se
   return peerNames
     .map((name): Result => {
       const figure = rows.find((row) => row.name === name)?.values[value]
-      if (figure === undefined) throw new Error(`results.json has no ${value} of ${name} in suite ${suite}.`)
+      if (figure === undefined)
+        throw new Error(`results.json has no ${value} of ${name} in suite ${suite}, ${setting}.`)
       return { name, ...(typeof figure === 'number' ? { median: figure, q1: figure, q3: figure } : figure) }
     })
     .sort((a, b) => a.median - b.median)

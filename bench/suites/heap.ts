@@ -6,7 +6,7 @@ import { figureOf, shuffled } from '../statistics.ts'
 import type { Context, Suite } from './suite.ts'
 
 /** Page size, and the pages after which the heap is measured. */
-export const heapPlan = { limit: 50, measureAfter: [200, 1_000, 2_000, 3_000, 4_000] }
+export const heapPlan = { limit: 100, measureAfter: [100, 500, 1_000, 1_500, 2_000] }
 
 const pages = Math.max(...heapPlan.measureAfter)
 
