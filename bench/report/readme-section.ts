@@ -1,3 +1,4 @@
+import { alignTable } from '../../scripts/docs/endpoint-table.ts'
 import { thisSdk } from '../contestants.ts'
 import { figureOf } from '../statistics.ts'
 import { type Results, type Selection, selectResults } from './results.ts'
@@ -46,14 +47,13 @@ function renderSection(results: Results): string {
       `${named(0)} to ${named(-1)}`,
     ]
   })
-  const table = [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
   const { command, date, node, cpu } = results
   return [
     '![Bar charts of three measurements in comparison with other SDKs](bench/chart.svg)',
     '',
-    ...table,
+    alignTable([heads, ...rows]),
     '',
-    `Medians of \`${command}\` on ${date}, with Node ${node.slice(1)} on ${cpu}. The multiples and the added time are`,
-    'relative to bare `fetch` and `json()` with the same response, from a local server.',
+    `Medians of \`${command}\` on ${date}, with Node ${node.slice(1)} on ${cpu}.`,
+    'The multiples and the added time compare with bare `fetch` and `json()`, for the same response of a local server.',
   ].join('\n')
 }

@@ -1,22 +1,25 @@
-import type { Client } from '../peers/peer.ts'
 import type { Plan } from '../server/services.ts'
 import { figureOf, shuffled } from '../statistics.ts'
 import type { Context, Row } from './suite.ts'
 
-/** The same work, done with an SDK and with bare `fetch` and `json()`. */
+/** The same call, made with an SDK and with bare `fetch` and `json()`. */
 export interface Comparison {
   readonly name: string
   readonly setting: string
   readonly plan: Plan
-  /** Each side returns the number of items or created objects that it received. */
-  readonly sides: Readonly<Record<'sdk' | 'bare', () => Promise<number>>>
-  /** Each side has to send this many requests and to receive this many items. */
-  readonly expected: { readonly requests: number; readonly items: number }
-  /** The number of calls that a time is divided by. */
+  /** Number of calls in a block. */
   readonly calls: number
+  /** Number of calls that are made at the same time. */
+  readonly atOnce: number
+  /** Makes one call and returns the number of items or created objects that it received. */
+  readonly sides: Readonly<Record<Side, () => Promise<number>>>
+  /** The number of requests and items of one call. */
+  readonly expected: { readonly requests: number; readonly items: number }
 }
 
-/** Milliseconds for a call, or for the whole walk over a list. */
+type Side = 'sdk' | 'bare'
+
+/** Milliseconds for one call. */
 interface Time {
   readonly wall: number
   readonly cpu: number
@@ -28,15 +31,15 @@ interface Time {
  */
 export async function compare(context: Context, comparisons: readonly Comparison[], blocks: number): Promise<Row[]> {
   const rounds = context.blocks(blocks)
-  const samples = comparisons.map((comparison) => ({ comparison, blocks: [] as Record<'sdk' | 'bare', Time>[] }))
+  const samples = comparisons.map((comparison) => ({ comparison, blocks: [] as Record<Side, Time>[] }))
   const total = (rounds + 1) * samples.length
   let done = 0
   for (let round = 0; round <= rounds; round += 1) {
     for (const { comparison, blocks } of shuffled(samples)) {
-      const times: Partial<Record<'sdk' | 'bare', Time>> = {}
+      const times: Partial<Record<Side, Time>> = {}
       for (const side of shuffled(['sdk', 'bare'] as const)) times[side] = await timeOf(context, comparison, side)
       // The first round only warms up.
-      if (round > 0) blocks.push(times as Record<'sdk' | 'bare', Time>)
+      if (round > 0) blocks.push(times as Record<Side, Time>)
       done += 1
       context.progress(done, total, `${comparison.name}, ${comparison.setting}`)
     }
@@ -53,39 +56,28 @@ export async function compare(context: Context, comparisons: readonly Comparison
   }))
 }
 
-async function timeOf({ services }: Context, comparison: Comparison, side: 'sdk' | 'bare'): Promise<Time> {
-  const { name, setting, plan, sides, expected, calls } = comparison
+async function timeOf({ services }: Context, comparison: Comparison, side: Side): Promise<Time> {
+  const { plan, sides, calls, atOnce } = comparison
   await services.use(plan)
   globalThis.gc?.()
+  let items = 0
   const cpuBefore = process.cpuUsage()
   const before = performance.now()
-  const items = await sides[side]()
+  for (let done = 0; done < calls; done += atOnce) {
+    for (const received of await Promise.all(Array.from({ length: atOnce }, sides[side]))) items += received
+  }
   const wall = performance.now() - before
   const cpu = process.cpuUsage(cpuBefore)
-  const requests = await services.requests()
-  if (requests !== expected.requests || items !== expected.items) {
-    throw new Error(
-      `${name}, ${setting} (${side}): ${requests} requests and ${items} items instead of ` +
-        `${expected.requests} requests and ${expected.items} items.`,
-    )
-  }
+  check(comparison, side, await services.requests(), items)
   return { wall: wall / calls, cpu: (cpu.user + cpu.system) / 1_000 / calls }
 }
 
-/** Iterates over a whole list and calls `afterPage` after each page. Returns the number of items. */
-export async function walk(client: Client, limit: number, afterPage?: () => Promise<void>): Promise<number> {
-  let count = 0
-  if (client.items !== undefined) {
-    const [items] = await client.items(limit)
-    for await (const _ of items) {
-      count += 1
-      if (count % limit === 0) await afterPage?.()
-    }
-  } else if (client.pages !== undefined) {
-    for await (const page of client.pages(limit)) {
-      count += page.length
-      await afterPage?.()
-    }
-  }
-  return count
+/** Throws if an SDK sent too few or too many requests or skipped items. Its times would mean nothing. */
+function check({ name, setting, calls, expected }: Comparison, side: Side, requests: number, items: number): void {
+  const wanted = { requests: calls * expected.requests, items: calls * expected.items }
+  if (requests === wanted.requests && items === wanted.items) return
+  throw new Error(
+    `${name}, ${setting} (${side}): ${requests} requests and ${items} items instead of ` +
+      `${wanted.requests} requests and ${wanted.items} items.`,
+  )
 }

@@ -1,7 +1,7 @@
 // Iterates over a long list, and reports the size of the heap at several points. Run with --expose-gc.
 import { loadPeer, type PeerName } from '../contestants.ts'
-import { walk } from './compare.ts'
 import { type HeapReport, heapPlan } from './heap.ts'
+import { walk } from './walk.ts'
 
 const [name, origin = ''] = process.argv.slice(2)
 const peer = await loadPeer(name as PeerName)

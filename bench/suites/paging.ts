@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { fetchPage } from './bare.ts'
 import { connectAll } from './clients.ts'
-import { type Comparison, compare, walk } from './compare.ts'
+import { type Comparison, compare } from './compare.ts'
 import type { Context, Row, Suite } from './suite.ts'
+import { walk } from './walk.ts'
 
 const limit = 50
 
@@ -39,6 +40,8 @@ async function measure(context: Context, { setting, pages, latency, work, blocks
       name,
       setting,
       plan: { pages, latency },
+      calls: 1,
+      atOnce: 1,
       sides: {
         sdk: () => walk(client, limit, afterPage),
         bare: async () => {
@@ -50,7 +53,6 @@ async function measure(context: Context, { setting, pages, latency, work, blocks
         },
       },
       expected: { requests: pages, items: pages * limit },
-      calls: 1,
     }),
   )
   return compare(context, comparisons, blocks)

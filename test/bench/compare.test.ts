@@ -6,9 +6,10 @@ const comparison: Comparison = {
   name: 'an SDK',
   setting: '3 pages',
   plan: { pages: 3, latency: 0 },
+  calls: 1,
+  atOnce: 1,
   sides: { sdk: async () => 150, bare: async () => 150 },
   expected: { requests: 3, items: 150 },
-  calls: 1,
 }
 
 test('measures each block and one more to warm up, on both sides', async () => {
@@ -21,6 +22,21 @@ test('measures each block and one more to warm up, on both sides', async () => {
   expect(rows.map(({ name, setting, values }) => [name, setting, Object.keys(values)])).toEqual([
     ['an SDK', '3 pages', ['ratio', 'cpuRatio', 'ms', 'bareMs']],
   ])
+})
+
+test('makes several calls in a block, some at the same time', async () => {
+  let open = 0
+  let mostOpen = 0
+  const sdk = async () => {
+    open += 1
+    mostOpen = Math.max(mostOpen, open)
+    await Promise.resolve()
+    open -= 1
+    return 150
+  }
+  const sides = { ...comparison.sides, sdk: vi.fn(sdk) }
+  await compare(contextWith(12), [{ ...comparison, calls: 4, atOnce: 2, sides }], 1)
+  expect([sides.sdk.mock.calls.length, mostOpen]).toEqual([8, 2])
 })
 
 test.each([2, 4])('fails if the service receives %i requests instead of 3', async (requests) => {
