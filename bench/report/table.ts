@@ -30,7 +30,8 @@ function cellOf(row: Row | undefined, value: string): string {
 }
 
 function short(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+  const digits = [100, 10, 0].findIndex((threshold) => Math.abs(value) >= threshold)
+  return value.toFixed(digits)
 }
 
 function alignColumns(table: readonly (readonly string[])[]): string {

@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import type { PeerName } from '../contestants.ts'
 import type { Peer } from '../peers/peer.ts'
 import { figureOf, shuffled } from '../statistics.ts'
-import type { Context, Row, Suite } from './suite.ts'
+import type { Context, Suite } from './suite.ts'
 
 const execute = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -19,33 +19,28 @@ export const firstResponse: Suite = {
   shows: 'overBareMs',
   unit: 'ms over bare fetch',
   async run(context) {
-    const programs = await writePrograms(context.peers)
-    const samples = programs.map((program) => ({ ...program, overBare: [] as number[], ms: [] as number[] }))
+    const samples = (await writePrograms(context.peers)).map((program) => ({ program, times: [] as number[] }))
     const rounds = context.blocks(15)
-    const total = (rounds + 1) * (samples.length + 1)
+    const total = (rounds + 1) * samples.length
     let done = 0
     await context.services.use({ pages: 1, latency: 0 })
     for (let round = 0; round <= rounds; round += 1) {
-      const times = new Map<string, number>()
-      for (const program of shuffled([...programs, bare])) {
-        times.set(program.file, await timeOf(context, program))
+      for (const { program, times } of shuffled(samples)) {
+        const ms = await timeOf(context, program)
+        // The first round only fills the caches of the file system.
+        if (round > 0) times.push(ms)
         done += 1
-        context.progress(done, total, program.name)
-      }
-      // The first round only fills the caches of the file system.
-      if (round === 0) continue
-      for (const { file, overBare, ms } of samples) {
-        ms.push(times.get(file) ?? Number.NaN)
-        overBare.push((times.get(file) ?? Number.NaN) - (times.get(bare.file) ?? Number.NaN))
+        context.progress(done, total, `${program.name}, ${program.setting}`)
       }
     }
-    return samples.map(
-      ({ name, setting, overBare, ms }): Row => ({
+    const bareMs = figureOf(samples.find(({ program }) => program === bare)?.times ?? []).median
+    return samples
+      .filter(({ program }) => program !== bare)
+      .map(({ program: { name, setting }, times }) => ({
         name,
         setting,
-        values: { overBareMs: figureOf(overBare), ms: figureOf(ms) },
-      }),
-    )
+        values: { overBareMs: figureOf(times.map((ms) => ms - bareMs)), ms: figureOf(times) },
+      }))
   },
 }
 
@@ -59,7 +54,9 @@ const bare: Program = { name: 'bare fetch', setting: 'import', file: join(folder
 
 /** Writes a plain JavaScript program for each peer and module format, and one that uses bare `fetch`. */
 async function writePrograms(peers: ReadonlyMap<PeerName, Peer>): Promise<Program[]> {
-  const programs: Program[] = []
+  const fetched = `fetchPage(process.argv[2], ${limit}).then((page) => Object.values(page).find(Array.isArray))`
+  await write(bare.file, `import { fetchPage } from './suites/bare.ts'; ${report(fetched)}`)
+  const programs = [bare]
   for (const [name, { package: sdk, hasCommonJs }] of peers) {
     const use = `import peer from './peers/${name}.ts'; ${report(`peer.connect(sdk, process.argv[2]).list(${limit})`)}`
     const esm = join(folder, `${name}.mjs`)
@@ -70,8 +67,6 @@ async function writePrograms(peers: ReadonlyMap<PeerName, Peer>): Promise<Progra
     await write(commonJs, `const sdk = require('${sdk}'); ${use}`)
     programs.push({ name, setting: 'require', file: commonJs })
   }
-  const fetched = `fetchPage(process.argv[2], ${limit}).then((page) => Object.values(page).find(Array.isArray))`
-  await write(bare.file, `import { fetchPage } from './suites/bare.ts'; ${report(fetched)}`)
   return programs
 }
 
