@@ -19,7 +19,8 @@ export function renderSuite({ shows, unit }: Pick<Suite, 'shows' | 'unit'>, rows
         ]),
       ]
     : rows.map((row) => [row.name, row.setting, cellOf(row, shows)])
-  return `${alignColumns(table)}\n${unit}: median (quartiles)\n`
+  const isExact = rows.every(({ values }) => typeof values[shows] === 'number')
+  return `${alignColumns(table)}\n${unit}${isExact ? '' : ': median (quartiles)'}\n`
 }
 
 function cellOf(row: Row | undefined, value: string): string {
