@@ -4,7 +4,7 @@ import { loadPeer, type PeerName, peerNames } from './contestants.ts'
 import { type Options, type SuiteLetter, suiteLetters } from './options.ts'
 import type { Peer } from './peers/peer.ts'
 import { createProgress } from './progress.ts'
-import type { Results } from './report/results.ts'
+import { distortedNote, isDistorted, type Results } from './report/results.ts'
 import { renderSuite } from './report/table.ts'
 import { writeReport } from './report/write.ts'
 import { startServices } from './server/services.ts'
@@ -46,6 +46,7 @@ export async function run({ letters, only, quick, save }: Options): Promise<void
     suites: measured as Results['suites'],
   }
   await writeReport(results)
+  if (isDistorted(results)) console.log(`${distortedNote} Run the benchmark again when nothing else is running.`)
 }
 
 async function versionsOf(peers: ReadonlyMap<PeerName, Peer>): Promise<Record<string, string>> {

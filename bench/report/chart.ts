@@ -1,6 +1,6 @@
 import { thisSdk } from '../contestants.ts'
 import { figureOf } from '../statistics.ts'
-import { type Result, type Results, type Selection, selectResults } from './results.ts'
+import { distortedNote, isDistorted, type Result, type Results, type Selection, selectResults } from './results.ts'
 
 interface Panel {
   readonly title: string
@@ -25,7 +25,10 @@ export function renderChart(results: Results): string {
   const width = panels.length * panelWidth + (panels.length + 1) * gap
   const bottom = top + rows * rowHeight
   const height = bottom + 58
-  const footer = `Shorter is better. Bars are medians, thin lines are quartiles. ${results.date}, Node ${results.node.slice(1)}, ${results.cpu}.`
+  const source = `${results.date}, Node ${results.node.slice(1)}, ${results.cpu}.`
+  const footer = isDistorted(results)
+    ? `${distortedNote} ${source}`
+    : `Shorter is better. Bars are medians, thin lines are quartiles. ${source}`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeText(summaryOf(panels))}">
 <style>${style}</style>
 <rect class="background" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8"/>

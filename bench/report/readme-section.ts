@@ -1,7 +1,7 @@
 import { alignTable } from '../../scripts/docs/endpoint-table.ts'
 import { thisSdk } from '../contestants.ts'
 import { figureOf } from '../statistics.ts'
-import { type Results, type Selection, selectResults } from './results.ts'
+import { distortedNote, isDistorted, type Results, type Selection, selectResults } from './results.ts'
 
 const start = '<!-- bench:start -->'
 const end = '<!-- bench:end -->'
@@ -55,5 +55,6 @@ function renderSection(results: Results): string {
     '',
     `Medians of \`${command}\` on ${date}, with Node ${node.slice(1)} on ${cpu}.`,
     'The multiples and the added time compare with bare `fetch` and `json()`, for the same response of a local server.',
+    ...(isDistorted(results) ? [distortedNote] : []),
   ].join('\n')
 }

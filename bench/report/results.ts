@@ -42,3 +42,16 @@ export function selectResults({ suites }: Results, { suite, setting, value }: Se
     })
     .sort((a, b) => a.median - b.median)
 }
+
+/**
+ * Whether other work on the machine distorted the times. All of the SDKs call `fetch`, so a time far below that of bare
+ * `fetch` cannot be right.
+ */
+export function isDistorted({ suites }: Pick<Results, 'suites'>): boolean {
+  return [...suites.a, ...suites.b, ...suites.d, ...suites.h].some(({ values: { ratio } }) => {
+    return typeof ratio === 'object' && ratio.median < 0.9
+  })
+}
+
+/** What the README and the chart say about distorted results. */
+export const distortedNote = 'The machine was busy during this run, so the times are not reliable.'

@@ -4,6 +4,7 @@ import { peerNames } from '../../bench/contestants.ts'
 import { suiteLetters } from '../../bench/options.ts'
 import { type Results, selectResults } from '../../bench/report/results.ts'
 import { readResults, renderReport } from '../../bench/report/write.ts'
+import type { Row } from '../../bench/suites/suite.ts'
 
 const root = new URL('../../', import.meta.url)
 const results = await readResults()
@@ -19,7 +20,7 @@ test('the README, the chart and the results of the benchmark agree', async () =>
 
 test('a change of a result changes the chart and the README', async () => {
   const before = await renderReport(results)
-  const after = await renderReport(withSlowListCalls(results))
+  const after = await renderReport(withRatio(results, 200))
   expect(after.map(({ content }, index) => content !== before[index]?.content)).toEqual([true, true, true])
 })
 
@@ -39,8 +40,21 @@ test('a missing result is an error', () => {
   )
 })
 
-function withSlowListCalls(given: Results): Results {
-  const slow = { median: 200, q1: 200, q3: 200 }
-  const rows = given.suites.a.map((row) => ({ ...row, values: { ...row.values, ratio: slow } }))
-  return { ...given, suites: { ...given.suites, a: rows } }
+test('a time far below that of bare fetch is reported as a distorted run', async () => {
+  const note = 'The machine was busy during this run, so the times are not reliable.'
+  const textWith = async (ratio: number) => {
+    const [, chart, readme] = await renderReport(withRatio(results, ratio))
+    return [chart?.content.includes(note), readme?.content.includes(note)]
+  }
+  expect(await textWith(0.9)).toEqual([false, false])
+  expect(await textWith(0.89)).toEqual([true, true])
+})
+
+/** Returns results in which every call takes this multiple of the time of bare fetch. */
+function withRatio(given: Results, ratio: number): Results {
+  const figure = { median: ratio, q1: ratio, q3: ratio }
+  const change = (rows: readonly Row[]) =>
+    rows.map((row) => ({ ...row, values: { ...row.values, ...('ratio' in row.values && { ratio: figure }) } }))
+  const { a, b, d, h } = given.suites
+  return { ...given, suites: { ...given.suites, a: change(a), b: change(b), d: change(d), h: change(h) } }
 }
