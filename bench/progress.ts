@@ -6,10 +6,10 @@ export interface Progress {
 
 /** Shows the progress of a suite: on a terminal as one line that is rewritten, otherwise only as a heading. */
 export function createProgress(title: string): Progress {
-  const { isTTY, columns = 80 } = process.stdout
+  const { isTTY, columns } = process.stdout
   console.log(`\n${title}`)
   if (!isTTY) return { report: () => {}, finish: () => {} }
-  const rewrite = (text: string) => process.stdout.write(`\r\x1b[K${text.slice(0, columns - 1)}`)
+  const rewrite = (text: string) => process.stdout.write(`\r\x1b[K${text.slice(0, (columns || 80) - 1)}`)
   return {
     report: (done, total, step) => rewrite(`${String(Math.round((100 * done) / total)).padStart(3)} %  ${step}`),
     finish: () => rewrite(''),

@@ -17,7 +17,7 @@ export const listCall: Suite = {
       { setting: '50 items', limit: 50, calls: 40, atOnce: 1 },
     ]
     const comparisons = settings.flatMap((setting) => entrants.map((entrant) => listing(entrant, setting)))
-    return compare(context, comparisons, 20)
+    return compare(context, comparisons, 15)
   },
 }
 
@@ -27,7 +27,7 @@ export const createCall: Suite = {
   unit: '× bare fetch',
   async run(context) {
     const entrants = await connectAll(context, { variants: true })
-    return compare(context, entrants.map(creation), 20)
+    return compare(context, entrants.map(creation), 15)
   },
 }
 
@@ -47,7 +47,7 @@ export const growth: Suite = {
     ]
     const entrants = await connectAll(context)
     const comparisons = settings.flatMap((setting) => entrants.map((entrant) => listing(entrant, setting)))
-    return compare(context, comparisons, 10)
+    return compare(context, comparisons, 6)
   },
 }
 
