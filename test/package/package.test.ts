@@ -33,6 +33,7 @@ test('the tarball contains exactly these files', () => {
       'README.md',
       'SECURITY.md',
       'api.md',
+      'bench/chart.svg',
       'package.json',
       ...markdownIn('decisions'),
       ...markdownIn('docs'),
