@@ -7,6 +7,7 @@
 // 4. service.ts, incoming-request.ts, http-error.ts, sandbox-settings.ts and sandbox-options.ts
 // 5. data/, faults/ and check-values.ts
 
+export type { ScopeName as SandboxScope } from './sandbox/data/scope-catalog.ts'
 export type {
   Attachment as SandboxAttachment,
   Contact as SandboxContact,

@@ -1,3 +1,5 @@
+import type { ScopeName } from './data/scope-catalog.ts'
+
 /** Options of {@link startSandbox} and {@link createSandbox}. */
 export interface SandboxOptions {
   /**
@@ -109,5 +111,5 @@ export interface SandboxApp {
    * Scopes that the app declares. An authorization can grant only these.
    * @default all 16 scopes
    */
-  scopes: readonly string[]
+  scopes: readonly ScopeName[]
 }

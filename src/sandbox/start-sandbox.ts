@@ -55,11 +55,11 @@ export interface Sandbox extends AsyncDisposal {
   clearRequests(): void
   /**
    * Returns request handlers for msw 2 or later that respond from this sandbox:
-   * `setupServer(...(await sandbox.handlers()))`. They handle requests to `baseUrl`, which defaults to the sandbox's own
-   * URL. Rejects with an `Error` if msw is not installed, and with a `TypeError` if `baseUrl` is not an absolute URL.
-   * Pass a type argument to name the handlers' type, such as msw's `RequestHandler`.
+   * `setupServer(...sandbox.handlers())`. They handle requests to `baseUrl`, which defaults to the sandbox's own URL.
+   * Throws an `Error` if msw is not installed, and a `TypeError` if `baseUrl` is not an absolute URL. Pass a type argument
+   * to name the handlers' type, such as msw's `RequestHandler`.
    */
-  handlers<Handler = never>(baseUrl?: string): Promise<Handler[]>
+  handlers<Handler = never>(baseUrl?: string): Handler[]
   /** Stops the server, closes every connection and ends pending delays. */
   close(): Promise<void>
 }

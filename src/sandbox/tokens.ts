@@ -1,5 +1,5 @@
 import { type Checks, checkOptions, oneOf, text } from './check-values.ts'
-import type { Scope } from './data/scope-catalog.ts'
+import type { Scope, ScopeName } from './data/scope-catalog.ts'
 import type { Member } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
 import { scopesCheck } from './sandbox-settings.ts'
@@ -16,7 +16,7 @@ export interface TokenOptions {
    * Granted scopes. A `self` token can use only those that the person's role allows.
    * @default every scope that the app declares
    */
-  scopes?: readonly string[]
+  scopes?: readonly ScopeName[]
   /**
    * Organization id.
    * @default the first organization
