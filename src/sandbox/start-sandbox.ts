@@ -3,6 +3,7 @@ import { checkValue, text } from './check-values.ts'
 import type { Fault, Faults } from './faults/fault.ts'
 import { checkFault, FaultList } from './faults/fault-list.ts'
 import type { RecordedRequest } from './incoming-request.ts'
+import { RequestLog } from './request-log.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
 import { readSandboxOptions, redirectUriCheck, type SandboxSettings } from './sandbox-settings.ts'
 import { createRequestHandler, Delays, type RequestHandler, type RequestHandlerParts } from './server/handle-request.ts'
@@ -10,7 +11,7 @@ import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
 import { Service } from './service.ts'
 import { createState, type SandboxState } from './state.ts'
-import { issueToken, type TokenOptions } from './tokens.ts'
+import { issueToken, readyToken, type TokenOptions } from './tokens.ts'
 
 /** A running local copy of the service, with controls for tests. */
 export interface Sandbox extends AsyncDisposal {
@@ -100,15 +101,18 @@ function createParts(settings: SandboxSettings): SandboxParts {
   const parts: RequestHandlerParts = {
     service: new Service(settings),
     faults: new FaultList(),
-    requests: [],
-    maxRequests: 10_000,
+    log: new RequestLog(10_000),
     delays: new Delays(),
   }
+  const { onRequest } = settings
+  // In a microtask, an error that the function throws cannot break the response.
+  if (onRequest !== undefined) parts.log.onFinish((request) => queueMicrotask(() => onRequest(request)))
+  for (const actor of ['self', 'app'] as const) if (settings.tokens[actor]) readyToken(parts.service, actor)
   return { ...parts, handleRequest: createRequestHandler(parts) }
 }
 
 function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
-  const { service, faults, requests, delays } = parts
+  const { service, faults, log, delays } = parts
   const { app } = service.settings
   const fetch = createSandboxFetch(parts.handleRequest)
   const close = async (): Promise<void> => {
@@ -120,7 +124,7 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
     app,
     state: createState(service),
     faults,
-    requests,
+    requests: log.requests,
     fetch,
     issueToken: (options) => issueToken(service, options),
     revoke(token) {
@@ -136,7 +140,7 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
       checkFault(fault)
       faults.add({ ...fault, path: /^\/api\// })
     },
-    clearRequests: () => void requests.splice(0),
+    clearRequests: () => void log.requests.splice(0),
     handlers: (baseUrl = server.url) => createMswHandlers(fetch, baseUrl),
     close,
     [Symbol.asyncDispose]: close,

@@ -23,7 +23,8 @@ interface Rule {
   readonly never?: RegExp
 }
 
-const sharedFiles = '(service|incoming-request|http-error|sandbox-settings|sandbox-options)[.]ts'
+const sharedFiles =
+  '(tokens|service|request-log|html-page|incoming-request|http-error|sandbox-settings|sandbox-options)[.]ts'
 
 /** Matches these files and folders of the sandbox, and the packages that it uses. */
 function sandboxParts(...parts: readonly string[]): RegExp {
@@ -53,9 +54,9 @@ const rules: readonly Rule[] = [
   },
   { title: 'connections/ does not import the sandbox', from: /^connections\//, never: /^sandbox\// },
   {
-    title: 'sandbox/ imports nothing else of this package',
+    title: 'sandbox/ imports nothing else of this package, except its version',
     from: /^sandbox(\/|\.ts$)/,
-    only: /^(sandbox\/|node:|(hono|@hono\/node-server|msw)(\/|$))/,
+    only: /^(sandbox\/|version\.ts$|node:|(hono|@hono\/node-server|msw)(\/|$))/,
   },
   // The layers of the sandbox, as listed in src/sandbox.ts, from the bottom up. The top layer may import any other.
   { title: 'sandbox/check-values imports nothing', from: /^sandbox\/check-values\.ts$/, never: /^/ },

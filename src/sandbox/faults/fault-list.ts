@@ -67,7 +67,8 @@ export function checkFault(fault: Fault): void {
   checkOptions<Fault>('fault option', fault, faultChecks)
 }
 
-function checkRule(rule: FaultRule): void {
+/** Throws a `TypeError` unless the rule is valid. */
+export function checkRule(rule: FaultRule): void {
   checkOptions<FaultRule>('fault option', rule, ruleChecks)
   const { status, drop, truncate, garbage, drip, latency } = rule
   const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined].filter(Boolean).length
