@@ -1,5 +1,6 @@
 import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
 import { checkValue, text } from './check-values.ts'
+import { createConsole } from './console/console.ts'
 import type { Fault, Faults } from './faults/fault.ts'
 import { checkFault, FaultList } from './faults/fault-list.ts'
 import type { RecordedRequest } from './incoming-request.ts'
@@ -79,7 +80,13 @@ export interface Sandbox extends AsyncDisposal {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = readSandboxOptions(options)
   const parts = createParts(settings)
-  return sandboxOf(parts, await listen(parts.handleRequest, settings.host, settings.port))
+  const { service, faults, log, handleRequest } = parts
+  const console = createConsole({ service, faults, log, fetch: createSandboxFetch(handleRequest) })
+  const respond: RequestHandler = async (request) => {
+    const response = await console(request)
+    return response === undefined ? handleRequest(request) : { kind: 'response', response }
+  }
+  return sandboxOf(parts, await listen(respond, settings.host, settings.port))
 }
 
 /**

@@ -87,6 +87,11 @@ const rules: readonly Rule[] = [
     only: sandboxParts('server/', 'oauth/', 'operations/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
   },
   {
+    title: 'sandbox/console/ imports only console/, shared files, data/ and faults/',
+    from: /^sandbox\/console\//,
+    only: sandboxParts('console/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
+  },
+  {
     title: 'no file imports an entry point',
     from: /^/,
     never: /^((index|oauth|sandbox|storage-tests|sandbox\/cli)\.ts$|support-workspace-sdk)/,
@@ -147,6 +152,7 @@ describe('the check itself', () => {
     ['sandbox/oauth/a.ts', 'sandbox/operations/a.ts'],
     ['sandbox/operations/a.ts', 'sandbox/oauth/a.ts'],
     ['sandbox/server/a.ts', 'sandbox/start-sandbox.ts'],
+    ['sandbox/console/a.ts', 'sandbox/oauth/a.ts'],
     ['http/a.ts', 'index.ts'],
   ])('reports that %s imports %s', (file, imported) => {
     const found = rules.flatMap((rule) => breachesOf(rule, new Map([[file, [imported]]])))

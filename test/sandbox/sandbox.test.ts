@@ -314,7 +314,7 @@ describe('starting', () => {
     {
       await using sandbox = await startSandbox({ conversations: 0 })
       url = sandbox.url
-      expect((await fetch(url)).status).toBe(404)
+      expect((await fetch(url)).status).toBe(200)
     }
     await expect(fetch(url)).rejects.toThrow('fetch failed')
   })
