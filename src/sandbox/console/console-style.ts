@@ -123,6 +123,7 @@ td.path code { word-break: break-all; }
   td:empty { display: none; }
   td[data-wide] { grid-column: 1 / -1; }
   td:nth-child(even):not([data-wide]) { justify-self: end; text-align: right; }
+  #log td:nth-child(4) { justify-self: start; text-align: left; }
   h1 { width: 100%; padding: 0; border: 0; }
 }
 `

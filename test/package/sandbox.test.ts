@@ -1,4 +1,4 @@
-import { rm, symlink, writeFile } from 'node:fs/promises'
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -56,4 +56,27 @@ test.each([
     expect(await project.run(process.execPath, name), name).toBe('app 1\n')
   }
   await rm(link)
+})
+
+const readsConsole = `
+startSandbox().then(async (sandbox) => {
+  const read = async (path) => (await fetch(sandbox.url + path)).text()
+  const html = await read('/')
+  const files = [...html.matchAll(/"(\\/_sandbox\\/[^"]+)"/g)].map(([, path]) => path)
+  const texts = await Promise.all(files.map(read))
+  // Throws unless the script can be parsed on its own.
+  new Function(texts[files.indexOf('/_sandbox/console.js')])
+  console.log(files.join(), texts.every((text) => text.length > 1_000))
+  await sandbox.close()
+})
+`
+
+test.each(formats)('the sandbox carries its console, in %s', async (name, load) => {
+  await writeFile(join(project.folder, name), load('startSandbox', 'support-workspace-sdk/sandbox') + readsConsole)
+  expect(await project.run(process.execPath, name)).toBe('/_sandbox/console.css,/_sandbox/console.js true\n')
+})
+
+test('the command runs from the package', async () => {
+  const { version } = JSON.parse(await readFile(join(project.installed, 'package.json'), 'utf8'))
+  expect(await project.run(process.execPath, join(project.installed, 'dist/cli.js'), '--version')).toBe(`${version}\n`)
 })
