@@ -97,7 +97,7 @@ describe('the console', () => {
 
     await page.getByLabel('Times, or').fill('0')
     await page.getByRole('button', { name: 'Add fault' }).click()
-    await page.getByText('The fault option `times` must be an integer of at least 1 or Infinity, not 0.').waitFor()
+    await page.getByText('The fault option `times` must be an integer of at least 1 or "all", not "0".').waitFor()
     await watch.expectFailedResponses({ status: 400, path: '/_sandbox/faults' })
   })
 

@@ -62,7 +62,7 @@ const readsConsole = `
 startSandbox().then(async (sandbox) => {
   const read = async (path) => (await fetch(sandbox.url + path)).text()
   const html = await read('/')
-  const files = [...html.matchAll(/"(\\/_sandbox\\/[^"]+)"/g)].map(([, path]) => path)
+  const files = [...html.matchAll(/"(\\/_sandbox\\/console[^"]+)"/g)].map(([, path]) => path)
   const texts = await Promise.all(files.map(read))
   // Throws unless the script can be parsed on its own.
   new Function(texts[files.indexOf('/_sandbox/console.js')])

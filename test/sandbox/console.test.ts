@@ -47,8 +47,8 @@ describe('the console', () => {
     const html = await response.text()
     expect(html).toContain('<h1>Sandbox app</h1>')
     expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/_sandbox\/console\.js" defer><)/)
-    const files = [...html.matchAll(/(?:src|href)="(\/(?:_sandbox\/|favicon)[^"]+)"/g)].map(([, path]) => path)
-    expect(new Set(files)).toEqual(new Set(['/favicon.ico', '/_sandbox/console.css', '/_sandbox/console.js']))
+    const files = [...html.matchAll(/(?:src|href)="(\/_sandbox\/[^"]+)"/g)].map(([, path]) => path)
+    expect(new Set(files)).toEqual(new Set(['/_sandbox/icon.svg', '/_sandbox/console.css', '/_sandbox/console.js']))
     for (const path of files) expect((await fetch(sandbox.url + path)).status, path).toBe(200)
     const head = await fetch(sandbox.url, { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([200, ''])
@@ -64,7 +64,7 @@ describe('the console', () => {
   test('is not part of the service: no records, faults, rate limit and CORS headers', async () => {
     const sandbox = await start({ rateLimit: '1/h' })
     sandbox.faults.add({ status: 503 })
-    for (const path of ['/', '/_sandbox/state', '/_sandbox/console.js', '/_sandbox/nowhere', '/favicon.ico']) {
+    for (const path of ['/', '/_sandbox/state', '/_sandbox/console.js', '/_sandbox/nowhere', '/_sandbox/icon.svg']) {
       const response = await fetch(sandbox.url + path)
       expect(response.status, path).toBe(path.endsWith('nowhere') ? 404 : 200)
       expect(response.headers.has('access-control-allow-origin')).toBe(false)
@@ -75,7 +75,7 @@ describe('the console', () => {
 
   test('leaves every other path to the service', async () => {
     const sandbox = await start()
-    for (const path of ['/api', '/_sandboxes', '/index.html', '//']) {
+    for (const path of ['/api', '/_sandboxes', '/favicon.ico', '//']) {
       const response = await fetch(sandbox.url + path)
       expect([response.status, (await response.json()).error], path).toEqual([404, 'not_found'])
     }
@@ -168,6 +168,7 @@ describe('the state in the console', () => {
   test('keeps the last 100 requests and the last 50 connections', async () => {
     const sandbox = await start()
     for (let count = 0; count < 101; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
+    await sandbox.fetch(`${sandbox.url}/favicon.ico`)
     for (let count = 0; count < 60; count += 1) sandbox.issueToken()
     const { requests, connections, moreConnections } = await state(sandbox)
     expect([requests.length, requests[0]?.path, requests.at(-1)?.path]).toEqual([100, '/100', '/1'])
@@ -249,7 +250,7 @@ describe('the fault form', () => {
 
   test.each([
     [{ status: 'x' }, 'The fault option `status` must be an integer from 200 to 599, not "x".'],
-    [{ status: '503', times: '0' }, 'The fault option `times` must be an integer of at least 1 or Infinity, not 0.'],
+    [{ status: '503', times: '0' }, 'The fault option `times` must be an integer of at least 1 or "all", not "0".'],
     [{}, 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.'],
     [{ status: 503 }, '`status` must be a string.'],
   ])('rejects %j', async (fields, message) => {

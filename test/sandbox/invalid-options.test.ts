@@ -272,16 +272,18 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
     '--rate-limit=100/day': 'must be a number of requests per s, min or h, such as "100/min", not "100/day".',
   },
   fault: {
-    '--fault=': '"" is invalid. Unknown fault option ``. Use one of: `status`, `retry-after`, ',
+    '--fault=':
+      '"" is invalid. A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.',
     '--fault=status=abc': 'The fault option `status` must be an integer from 200 to 599, not "abc".',
     '--fault=status': 'The fault option `status` must be an integer from 200 to 599, not "true".',
     '--fault=state=503': 'Unknown fault option `state`. Use one of: `status`, `retry-after`, ',
     '--fault=status=503,status=500': '`status` is set twice. Remove one of them.',
     '--fault=path=/messages': 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.',
-    '--fault=status=503,path=': 'The fault option `path` must be ',
-    '--fault=status=503,times=0': 'The fault option `times` must be an integer of at least 1 or Infinity, not 0.',
+    '--fault=status=503,path=': 'The fault option `path` must be part of a path, such as "/messages", not "".',
+    '--fault=status=503,times=0': 'The fault option `times` must be an integer of at least 1 or "all", not "0".',
     '--fault=drop=now': 'The fault option `drop` must be "before-effect", "after-effect", ',
-    '--fault=drip=16': 'The fault option `drip` must be an object with `bytes`',
+    '--fault=drip=16':
+      'The fault option `drip` must be a number of bytes and milliseconds, such as "16/500", not "16".',
     '--fault=garbage=yes': 'The fault option `garbage` must be true or false, not "yes".',
     '--fault=garbage,retry-after=5': '`retryAfter`, `body`, `headers` and `effect` require `status`.',
   },

@@ -12,13 +12,13 @@ export function consoleShell(title: string, content: string, layout: 'wide' | 'n
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)} – Sandbox</title>
-<link rel="icon" href="/favicon.ico">
+<link rel="icon" href="/_sandbox/icon.svg">
 <link rel="stylesheet" href="/_sandbox/console.css">
 <script src="/_sandbox/console.js" defer></script>
 </head>
 <body>
 <header class="top">
-<a class="home" href="/"><img src="/favicon.ico" alt="" width="32" height="32"> Sandbox</a>
+<a class="home" href="/"><img src="/_sandbox/icon.svg" alt="" width="32" height="32"> Sandbox</a>
 <h1>${escapeHtml(title)}</h1>
 </header>
 <main class="${layout}">

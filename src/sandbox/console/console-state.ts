@@ -92,6 +92,8 @@ export function readConsoleState({ service, faults, log }: StateSources, organiz
       }
     }),
     requests: log.requests
+      // Browsers request it from the consent page, which has no icon.
+      .filter(({ path }) => path !== '/favicon.ico')
       .slice(-shownRequests)
       .reverse()
       .map(({ at, method, path, status, scope, actor, fault }) => ({ at, method, path, status, scope, actor, fault })),

@@ -72,7 +72,7 @@ function consoleRoutes(parts: ConsoleParts): Readonly<Record<string, ConsoleRout
 
   return {
     '/': page(() => file('text/html', consolePage(service.settings.app))),
-    '/favicon.ico': page(() => file('image/svg+xml', consoleIcon)),
+    '/_sandbox/icon.svg': page(() => file('image/svg+xml', consoleIcon)),
     '/_sandbox/console.css': page(() => file('text/css', consoleStyle)),
     '/_sandbox/console.js': page(() => file('text/javascript', `(${consoleScript})()\n`)),
     '/_sandbox/callback': page((url) => login.finish(url)),

@@ -1,3 +1,4 @@
+import { type Check, checkValue, mustBe } from '../check-values.ts'
 import type { Fault, FaultRule } from './fault.ts'
 import { checkRule } from './fault-list.ts'
 
@@ -10,7 +11,7 @@ export type FaultFields = Readonly<Record<string, string>>
  */
 export function parseFault(text: string): FaultRule {
   const fields: Record<string, string> = {}
-  for (const part of text.split(',')) {
+  for (const part of text.split(',').filter((each) => each.trim() !== '')) {
     const [name = '', ...rest] = part.split('=')
     const key = name.trim()
     if (Object.hasOwn(fields, key)) throw new TypeError(`\`${key}\` is set twice. Remove one of them.`)
@@ -40,6 +41,14 @@ const number = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number
 const flag = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text)
 const plain = (text: string): unknown => text
 
+const pathPart = textLike('part of a path, such as "/messages"', /^[^?#\s]+$/)
+const timesText = textLike('an integer of at least 1 or "all"', /^([1-9]\d{0,8}|all)$/)
+const dripText = textLike('a number of bytes and milliseconds, such as "16/500"', /^[1-9]\d{0,8}\/\d{1,9}$/)
+
+function textLike(expected: string, syntax: RegExp): Check {
+  return mustBe(expected, (value) => typeof value === 'string' && syntax.test(value))
+}
+
 const fieldReaders: Readonly<Record<string, (text: string) => unknown>> = {
   status: number,
   'retry-after': number,
@@ -50,15 +59,22 @@ const fieldReaders: Readonly<Record<string, (text: string) => unknown>> = {
   garbage: flag,
   drip: readDrip,
   method: plain,
-  path: (text) => (text === '' ? text : new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&'))),
-  times: (text) => (text === 'all' ? Infinity : number(text)),
+  path: (text) => {
+    checkValue('The fault option `path`', text, pathPart)
+    return new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&'))
+  },
+  times: (text) => {
+    checkValue('The fault option `times`', text, timesText)
+    return text === 'all' ? Infinity : Number(text)
+  },
   after: number,
 }
 
 /** Reads `16/500`: 16 bytes every 500 ms. */
 function readDrip(text: string): unknown {
-  const [bytes = '', interval = ''] = text.split('/')
-  return { bytes: number(bytes), interval: number(interval) }
+  checkValue('The fault option `drip`', text, dripText)
+  const [bytes, interval] = text.split('/')
+  return { bytes: Number(bytes), interval: Number(interval) }
 }
 
 /** Describes a fault in the same syntax, without the requests that it applies to. Bodies and headers are left out. */
