@@ -67,7 +67,7 @@ export interface Sandbox extends AsyncDisposal {
 }
 
 /**
- * Starts the service on a local port.
+ * Starts the service on a local port, with a console for browsers at its address.
  *
  * Rejects with an `Error` if it cannot listen on the port, and with a `TypeError` for an invalid option.
  *

@@ -43,7 +43,7 @@ describe('the console', () => {
     expect(await copied()).toBe('secret_sandbox')
     await page.getByRole('button', { name: 'Copy self token' }).click()
     expect(await copied()).toBe(tokens.self)
-    await page.getByRole('button', { name: 'Copy as curl' }).last().click()
+    await page.getByRole('button', { name: 'Copy as curl with the app token' }).click()
     expect(await copied()).toBe(`curl -H 'Authorization: Bearer ${tokens.app}' '${sandbox.url}/api/oauth/v1/me'`)
   })
 

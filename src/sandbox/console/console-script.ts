@@ -156,7 +156,16 @@ export function consoleScript(): void {
           { type: 'button', class: 'small', 'data-copy': id, 'aria-label': `Copy ${actor} token` },
           'Copy',
         ),
-        create('button', { type: 'button', class: 'small', 'data-copy': curl.id }, 'Copy as curl'),
+        create(
+          'button',
+          {
+            type: 'button',
+            class: 'small',
+            'data-copy': curl.id,
+            'aria-label': `Copy as curl with the ${actor} token`,
+          },
+          'Copy as curl',
+        ),
       )
     } else {
       about.append(' ', create('span', { class: 'tag bad' }, 'revoked'))

@@ -37,11 +37,11 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
   const handle = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
     const { method, headers, url, record } = incoming
-    const limited =
-      method === 'OPTIONS' || !url.pathname.startsWith('/api/oauth/v1/') ? 0 : bucket?.take(settings.now())
-    if (limited) {
+    const isLimited = method !== 'OPTIONS' && url.pathname.startsWith('/api/oauth/v1/')
+    const wait = (isLimited && bucket?.take(settings.now())) || 0
+    if (wait > 0) {
       record.fault = 'rate limit'
-      return { kind: 'response', response: rateLimited(limited).toResponse() }
+      return { kind: 'response', response: rateLimited(wait).toResponse() }
     }
     const fault = faults.take(method, url.pathname) ?? {}
     record.fault = describeFault(fault) || undefined
