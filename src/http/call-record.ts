@@ -2,7 +2,7 @@ import type { Attempt, Outcome, RequestError, ResponseInfo } from '../errors/ind
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
-import type { AttemptFailure } from './failure.ts'
+import type { AttemptFailure, FailedCall } from './failure.ts'
 import { emit, type OperationEvent } from './hooks.ts'
 import type { ClientSettings } from './settings.ts'
 
@@ -76,7 +76,7 @@ export class CallRecord {
   }
 
   /** Creates the error of the call after its last attempt. */
-  toError(failure: Pick<AttemptFailure, 'outcome' | 'toError'>): RequestError {
+  toError(failure: FailedCall): RequestError {
     return failure.toError({ outcome: this.#worse(failure.outcome), attempts: this.attempts })
   }
 

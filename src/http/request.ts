@@ -28,7 +28,8 @@ export async function prepareRequest(
     operation,
     url: buildUrl(baseUrl, operation, input.path, query),
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    body: body === undefined ? undefined : JSON.stringify(body),
+    // Undefined stays undefined.
+    body: JSON.stringify(body),
   }
 }
 
@@ -56,7 +57,8 @@ async function checkBody(operation: Operation, body: unknown): Promise<unknown> 
 }
 
 function addToBody(body: unknown, extra: JsonObject | undefined): unknown {
-  if (extra === undefined || body === undefined) return body ?? extra
+  if (extra === undefined) return body
+  if (body === undefined) return extra
   if (isPlainObject(body)) return addFields('extraBody', body, extra)
   throw new InvalidArgumentError(
     'extraBody',
@@ -81,7 +83,6 @@ function addFields(argument: 'extraQuery' | 'extraBody', given: JsonObject, extr
 
 /** Builds the URL of a call from the base URL, the path with its parameters, and the query. */
 function buildUrl(baseUrl: URL, operation: Operation, path: CapturedInput['path'], query: JsonObject): string {
-  checkPath(operation)
   const filled = fillPath(operation.path, path)
   // A parameter can complete an encoded "..".
   checkPath({ id: operation.id, path: filled })

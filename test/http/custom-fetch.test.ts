@@ -166,6 +166,29 @@ describe('a custom fetch that fails', () => {
     expect(spy).toHaveBeenCalledTimes(1)
   })
 
+  test.each<[string, () => unknown]>([
+    ['an Error', () => new Error('the tunnel closed')],
+    ['a TypeError with a cause', () => new TypeError('x', { cause: new Error('closed') })],
+    ['a TypeError with a code', () => Object.assign(new TypeError('x'), { code: 'EPIPE' })],
+    ["a browser's TypeError", () => new TypeError('Failed to fetch')],
+    ['a string', () => 'closed'],
+  ])('because of the network (%s) is retried for a GET', async (_, failure) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const fetch = vi.fn<WebFetch>(async () => json({})).mockRejectedValueOnce(failure())
+    onTestFinished(() => void vi.restoreAllMocks())
+    await makeClient({ fetch }).me()
+    expect(fetch).toHaveBeenCalledTimes(2)
+  })
+
+  test('while the body is read is retried for a GET, even after a TypeError', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const broken = new ReadableStream({ start: (body) => body.error(new TypeError('invalid state')) })
+    const fetch = vi.fn<WebFetch>(async () => json({})).mockResolvedValueOnce(new Response(broken))
+    await makeClient({ fetch }).me()
+    expect(fetch).toHaveBeenCalledTimes(2)
+  })
+
   test('at random applies no write twice and reports a true outcome', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const { url, bodies } = await startService()
@@ -212,6 +235,15 @@ describe('a custom fetch that fails', () => {
 })
 
 describe("the platform's fetch", () => {
+  test('is not at fault for a TypeError, so that a GET is retried', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const fetch = vi.fn(async () => json({})).mockRejectedValueOnce(new TypeError('invalid state'))
+    stubPlatformFetch(fetch)
+    await makeClient().me()
+    expect(fetch).toHaveBeenCalledTimes(2)
+  })
+
   test('proves that nothing was sent when the port is closed, and the write is retried', async () => {
     const client = makeClient({ baseUrl: `http://127.0.0.1:${await closedPort()}`, maxRetries: 1 })
     const error = await rejection(client.messages.create('c1', { body_html: 'x' }))

@@ -125,14 +125,14 @@ describe('after a 429, the client', () => {
 })
 
 describe('a call with maxRetries 0', () => {
-  test('rejects at once with the remaining wait, and is sent once the wait is over', async () => {
+  test('rejects at once with the remaining wait in seconds, rounded up, and is sent once the wait is over', async () => {
     const { client, fetch, first } = await rateLimited()
-    await vi.advanceTimersByTimeAsync(4_000)
+    await vi.advanceTimersByTimeAsync(4_500)
     const error = await settled(rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 0 })))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, attempts: [] })
     expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(6_000)
+    await vi.advanceTimersByTimeAsync(5_500)
     await settled(first)
     await settled(client.me({ maxRetries: 0 }))
     expect(fetch.requests).toHaveLength(3)

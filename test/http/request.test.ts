@@ -297,6 +297,20 @@ describe('headers', () => {
 })
 
 describe('the body', () => {
+  test.each([null, false, 0, ''])('can be %j, which is not the same as none', async (body) => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch }).request('POST', '/x', { body })
+    expect(await fetch.requests[0]?.text()).toBe(JSON.stringify(body))
+    expect(fetch.requests[0]?.headers.get('content-type')).toBe('application/json')
+  })
+
+  test('is empty and has no content type when a write is made without one', async () => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch }).request('POST', '/x')
+    expect(await fetch.requests[0]?.text()).toBe('')
+    expect(fetch.requests[0]?.headers.has('content-type')).toBe(false)
+  })
+
   test('is sent as JSON with its content type', async () => {
     const fetch = scripted(json(item))
     await makeClient({ fetch }).messages.create('c1', { body_html: '<p>ä</p>' })

@@ -19,6 +19,13 @@ const senders: [string, (workspace: SupportWorkspace<'self'>, body: never) => Pr
   ['workspace.request', (workspace, body) => workspace.request('POST', '/api/tags', { body })],
 ]
 
+/** Not declared by TypeScript yet. */
+interface RawJson {
+  rawJSON(text: string): object
+}
+
+const keyOf = (key: string) => key
+
 async function* generate() {
   yield 1
 }
@@ -40,9 +47,11 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ['ArrayBuffer', new ArrayBuffer(3)],
     ['Promise', Promise.resolve('hunter2')],
     ['AsyncGenerator', generate()],
-    ['RegExp', /hunter2/],
-    ['Error', new Error('hunter2')],
+    ['RegExp', /hunter2/, 'is a RegExp'],
+    ['Error', new Error('hunter2'), 'is an Error'],
     ['CustomClass', new CustomClass()],
+    ['an Object', new (class {})(), 'is an Object'],
+    ['an object whose constructor is a string', Object.create({ constructor: 'hunter2' }), 'is an Object'],
     ['function', () => 'hunter2'],
     ['symbol', Symbol('hunter2')],
     ['bigint', 7n],
@@ -71,9 +80,14 @@ describe.each(senders)('a body sent through %s', (_, send) => {
   })
 
   test.each([
-    ['a cycle', () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item }))],
+    [
+      'a cycle',
+      'is a reference to an object that contains it',
+      () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item })),
+    ],
     [
       'a getter that throws',
+      'cannot be read',
       () => ({
         get text() {
           throw new Error('hunter2')
@@ -82,24 +96,46 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ],
     [
       'a toJSON that throws',
+      'cannot be read',
       () => ({
         toJSON() {
           throw new Error('hunter2')
         },
       }),
     ],
-    ['100,000 levels of nesting', () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null)],
-  ])('with %s is rejected without being quoted', async (_, make) => {
+    [
+      '100,000 levels of nesting',
+      'is nested too deeply',
+      () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null),
+    ],
+  ])('with %s is rejected without being quoted', async (_, problem, make) => {
     const { fetch, workspace } = setUp()
     const error = await rejection(send(workspace, { field: make() } as never))
     expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(String(error)).toContain(problem)
     expect(`${(error as Error).stack} ${(error as Error).cause}`).not.toContain('hunter2')
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('whose toJSON returns undefined is rejected, because it would be sent without a body', async () => {
+    const { fetch, workspace } = setUp()
+    const error = await rejection(send(workspace, { toJSON() {} } as never))
+    expect(error).toMatchObject({ argument: 'body', message: expect.stringContaining('`toJSON` returns undefined') })
     expect(fetch.requests).toHaveLength(0)
   })
 
   test.each([
     ['a Date', { due: new Date(0) }, { due: '1970-01-01T00:00:00.000Z' }],
     ['an object with toJSON', { id: { toJSON: () => 'text', other: 1n } }, { id: 'text' }],
+    ['a toJSON that uses its key', { id: { toJSON: keyOf }, list: [{ toJSON: keyOf }] }, { id: 'id', list: ['0'] }],
+    ['a toJSON of its own', { toJSON: (key: string) => ({ key }) }, { key: '' }],
+    [
+      'a toJSON that returns an object with another',
+      { id: { toJSON: () => ({ toJSON: keyOf, a: 1 }) } },
+      { id: { a: 1 } },
+    ],
+    ['a toJSON that is not a function', { toJSON: 'text', a: 1 }, { toJSON: 'text', a: 1 }],
+    ['a Date with its own toJSON', { due: Object.assign(new Date(0), { toJSON: () => 'today' }) }, { due: 'today' }],
     ['a URL (inherited toJSON)', { link: new URL('https://a.test/b') }, { link: 'https://a.test/b' }],
     ['a Buffer', { file: Buffer.from('a') }, { file: { type: 'Buffer', data: [97] } }],
     ['undefined', { a: undefined, list: [undefined, 1] }, { list: [null, 1] }],
@@ -118,6 +154,12 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     await send(workspace, body as never)
     expect(await fetch.requests[0]?.json()).toEqual(expected)
     expect(JSON.parse(JSON.stringify(body))).toEqual(expected)
+  })
+
+  test('with a number of `JSON.rawJSON` is sent in all its digits', async () => {
+    const { fetch, workspace } = setUp()
+    await send(workspace, { id: (JSON as unknown as RawJson).rawJSON('12345678901234567890') } as never)
+    expect(await fetch.requests[0]?.text()).toBe('{"id":12345678901234567890}')
   })
 
   test('with a field called __proto__ is sent unchanged', async () => {
@@ -224,6 +266,8 @@ describe('extraQuery and extraBody', () => {
     ['extraBody.file', { extraBody: { file: new Map() } }],
     ['extraBody', { extraBody: new FormData() }],
     ['extraBody', { extraBody: [1] }],
+    ['extraBody', { extraBody: null }],
+    ['extraQuery', { extraQuery: null }],
     ['extraQuery', { extraQuery: new URLSearchParams('a=1') }],
     ['a', { extraQuery: { a: {} } }],
   ])('are rejected when they override a field or cannot be sent: %s', async (argument, options) => {
@@ -247,10 +291,26 @@ describe('extraQuery and extraBody', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  test('can set a query parameter that is left out', async () => {
+  test.each([{ limit: null }, { limit: undefined }])(
+    'can set a query parameter that is left out: %o',
+    async (query) => {
+      const { fetch, workspace } = setUp()
+      await workspace.conversations.list(query, { extraQuery: { limit: 7 } })
+      expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=7')
+    },
+  )
+
+  test('can have the names of inherited properties', async () => {
     const { fetch, workspace } = setUp()
-    await workspace.conversations.list({ limit: null }, { extraQuery: { limit: 7 } })
-    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=7')
+    const extra = { constructor: 'a', toString: 'b' }
+    await workspace.request('POST', '/x', { body: {} }, { extraQuery: extra as never, extraBody: extra })
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?constructor=a&toString=b')
+    expect(await fetch.requests[0]?.json()).toEqual(extra)
+  })
+
+  test('cannot replace a body field that is null', async () => {
+    const call = setUp().workspace.request('POST', '/x', { body: { a: null } }, { extraBody: { a: 1 } })
+    expect(await rejection(call)).toMatchObject({ argument: 'extraBody.a' })
   })
 })
 
@@ -289,6 +349,24 @@ describe('an invalid argument', () => {
       ],
     ),
   ]
+
+  const events = { addEventListener() {}, removeEventListener() {} }
+  test.each<[string, unknown]>([
+    ['a boolean `aborted`', events],
+    ['addEventListener', { ...events, aborted: false, addEventListener: undefined }],
+    ['removeEventListener', { ...events, aborted: false, removeEventListener: undefined }],
+    ['any property', 'signal'],
+  ])('is a signal without %s', async (_, signal) => {
+    const { fetch, workspace } = setUp()
+    expect(await rejection(workspace.me({ signal: signal as never }))).toMatchObject({ argument: 'signal' })
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('is not a signal of null, which stands for none', async () => {
+    const { fetch, workspace } = setUp()
+    await workspace.request('POST', '/x', {}, { signal: null as never })
+    expect(fetch.requests).toHaveLength(1)
+  })
 
   test.each(invalidCalls)('makes the call reject and never throw: %s', async (_, call) => {
     const { fetch, workspace } = setUp()
