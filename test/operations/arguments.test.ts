@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { defineOperation, InvalidArgumentError, type Operation, type SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 
@@ -51,7 +51,8 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ['Error', new Error('hunter2'), 'is an Error'],
     ['CustomClass', new CustomClass()],
     ['an Object', new (class {})(), 'is an Object'],
-    ['an object whose constructor is a string', Object.create({ constructor: 'hunter2' }), 'is an Object'],
+    ['a field called constructor', Object.create({ constructor: { name: 'hunter2' } }), 'is an Object'],
+    ['TypeError', new TypeError('hunter2'), 'is a TypeError'],
     ['function', () => 'hunter2'],
     ['symbol', Symbol('hunter2')],
     ['bigint', 7n],
@@ -162,6 +163,26 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     expect(await fetch.requests[0]?.text()).toBe('{"id":12345678901234567890}')
   })
 
+  test('is sent unchanged where a library adds toJSON to strings, numbers and booleans', async () => {
+    const prototypes = [String.prototype, Number.prototype, Boolean.prototype]
+    for (const prototype of prototypes) Object.assign(prototype, { toJSON: () => 'changed' })
+    onTestFinished(() => {
+      for (const prototype of prototypes) Reflect.deleteProperty(prototype, 'toJSON')
+    })
+    const { fetch, workspace } = setUp()
+    await send(workspace, { a: 'text', b: 1, c: true } as never)
+    expect(await fetch.requests[0]?.text()).toBe('{"a":"text","b":1,"c":true}')
+  })
+
+  test('is sent by a runtime without `JSON.rawJSON`', async () => {
+    const isRawJson = Object.getOwnPropertyDescriptor(JSON, 'isRawJSON') ?? {}
+    Reflect.deleteProperty(JSON, 'isRawJSON')
+    onTestFinished(() => void Object.defineProperty(JSON, 'isRawJSON', isRawJson))
+    const { fetch, workspace } = setUp()
+    await send(workspace, { a: { b: 1 } } as never)
+    expect(await fetch.requests[0]?.json()).toEqual({ a: { b: 1 } })
+  })
+
   test('with a field called __proto__ is sent unchanged', async () => {
     const { fetch, workspace } = setUp()
     await send(workspace, JSON.parse('{"__proto__":{"a":1},"b":2}') as never)
@@ -268,6 +289,7 @@ describe('extraQuery and extraBody', () => {
     ['extraBody', { extraBody: [1] }],
     ['extraBody', { extraBody: null }],
     ['extraQuery', { extraQuery: null }],
+    ['extraQuery.a', { extraQuery: { a: new Map() } }],
     ['extraQuery', { extraQuery: new URLSearchParams('a=1') }],
     ['a', { extraQuery: { a: {} } }],
   ])('are rejected when they override a field or cannot be sent: %s', async (argument, options) => {
@@ -308,6 +330,12 @@ describe('extraQuery and extraBody', () => {
     expect(await fetch.requests[0]?.json()).toEqual(extra)
   })
 
+  test('can set a body field that is undefined', async () => {
+    const { fetch, workspace } = setUp()
+    await workspace.request('POST', '/x', { body: { a: undefined } }, { extraBody: { a: 1 } })
+    expect(await fetch.requests[0]?.json()).toEqual({ a: 1 })
+  })
+
   test('cannot replace a body field that is null', async () => {
     const call = setUp().workspace.request('POST', '/x', { body: { a: null } }, { extraBody: { a: 1 } })
     expect(await rejection(call)).toMatchObject({ argument: 'extraBody.a' })
@@ -326,7 +354,11 @@ describe('an invalid argument', () => {
     ['a path to another host', (workspace) => workspace.request('GET', '//evil.test')],
     ['a path that is a symbol', (workspace) => workspace.request('GET', Symbol('x') as never)],
     ['an input that is a string', (workspace) => workspace.call(createTag, 'x' as never)],
+    ['an input that is null', (workspace) => workspace.request('GET', '/x', null as never)],
+    ['an input that is a number', (workspace) => workspace.request('GET', '/x', 5 as never)],
     ['options that are a string', (workspace) => workspace.me('x' as never)],
+    ['options that are a number', (workspace) => workspace.me(5 as never)],
+    ['options that are null', (workspace) => workspace.me(null as never)],
     ['a timeout of 0', (workspace) => workspace.me({ timeout: 0 })],
     ['an AbortController as the signal', (workspace) => workspace.me({ signal: new AbortController() as never })],
     ['a query that is a string', (workspace) => workspace.conversations.list('limit=5' as never)],
