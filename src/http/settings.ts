@@ -153,10 +153,9 @@ export function checkHeaders(given: RequestHeaders): Record<string, string> {
 function toHeaders(given: unknown): Headers | undefined {
   const isIterable = given instanceof Headers || Array.isArray(given)
   if (!isIterable && !isPlainObject(given)) return undefined
-  const entries = (isIterable ? [...given] : Object.entries(given)).filter((entry) => entry?.[1] !== undefined)
-  if (!entries.every((entry) => typeof entry?.[1] === 'string')) return undefined
   try {
-    return new Headers(entries)
+    const entries = (isIterable ? [...given] : Object.entries(given)).filter(([, value]) => value !== undefined)
+    return entries.every(([, value]) => typeof value === 'string') ? new Headers(entries) : undefined
   } catch {
     return undefined
   }

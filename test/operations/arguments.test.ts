@@ -429,6 +429,24 @@ describe('an invalid argument', () => {
     expect(error).toMatchObject({ argument: 'maxItems', hint: expect.stringContaining('Pass it in the options') })
   })
 
+  test('is not a cursor that the query schema of a custom list does not know', async () => {
+    const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
+    const query = z.strictObject({ kind: z.string().transform((kind) => kind.toUpperCase()) })
+    const list = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list', query })
+    await makeClient({ fetch })
+      .call(list, { query: { kind: 'x' } })
+      .toArray()
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?kind=X', '?kind=X&after=a'])
+  })
+
+  test('is not `after` in a query that is not of a list, and the schema reads it', async () => {
+    const { fetch, workspace } = setUp()
+    const query = z.object({ after: z.string().transform((after) => after.toUpperCase()) })
+    const create = defineOperation({ id: 'tags.create', method: 'POST', path: '/api/tags', query })
+    await workspace.call(create, { query: { after: 'x' } })
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?after=X')
+  })
+
   test('is valid where a custom operation documents the parameter', async () => {
     const { fetch, workspace } = setUp()
     const sorted = defineOperation({
