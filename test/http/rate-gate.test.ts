@@ -71,6 +71,15 @@ describe('after a 429, the client', () => {
     await settled(first)
   })
 
+  test('rejects a call at once when the wait equals its total timeout', async () => {
+    const { client, fetch, first } = await rateLimited()
+    const error = await settled(rejection(client.me({ totalTimeout: 10_000 })))
+    expect(error).toMatchObject({ name: 'RateLimitError', retryAfter: 10 })
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(first)
+  })
+
   test('rejects a waiting call with its abort reason at once, and leaves no timer', async () => {
     const { client, first, fetch } = await rateLimited()
     const controller = new AbortController()
@@ -150,6 +159,23 @@ describe('onWait', () => {
     expect(events).toEqual([
       { operation: 'members.get', actor: 'self', page: undefined, wait: 6_000, reason: 'rate_limit' },
     ])
+  })
+})
+
+describe('onWait for a call that waits for its own retry', () => {
+  test('is called once the response to another call prolongs the wait', async () => {
+    const waits: WaitEvent[] = []
+    const late = () =>
+      new Promise<Response>((resolve) => {
+        setTimeout(() => resolve(refusal(429, 'x', { 'retry-after': '30' })), 5_000)
+      })
+    const fetch = scripted(slowDown, late, () => json({}))
+    const client = makeClient({ fetch, hooks: { onWait: (event) => void waits.push(event) } })
+    const calls = [client.me(), client.organization.get().catch(() => {})]
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(waits).toMatchObject([{ operation: 'me', wait: 25_000 }])
+    await vi.advanceTimersByTimeAsync(25_000)
+    await settled(Promise.all(calls))
   })
 })
 
