@@ -82,6 +82,10 @@ describe('the error of a response', () => {
     ['an error object', { error: { code: 'some_code', message: 'Some words.' } }],
     ['a code next to an error text', { code: 'some_code', error: 'Bad Request', message: 'Some words.' }],
     ['an error code and a message', { error: 'some_code', message: 'Some words.' }],
+    ['an error object with an OAuth error', { error: { error: 'some_code', error_description: 'Some words.' } }],
+    ['a code and a description', { code: 'some_code', description: 'Some words.' }],
+    ['a list of no errors', { errors: [], code: 'some_code', message: 'Some words.' }],
+    ['errors by field', { errors: { name: ['is taken'] }, code: 'some_code', message: 'Some words.' }],
     ['a list of errors', { errors: [{ code: 'some_code', detail: 'Some words.' }, { code: 'second' }] }],
     ['the fields of problem+json', { type: 'some_code', title: 'Some words.', status: 400 }],
     ['the fields of problem+json and a detail', { type: 'some_code', title: 'Title', detail: 'Some words.' }],
@@ -112,9 +116,19 @@ describe('the error of a response', () => {
     expect((error as ApiError).response?.headers.get('www-authenticate')).toBe(headers['www-authenticate'])
   })
 
-  test('takes its code from the challenge when the body has none', async () => {
-    const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
-    expect(await failure(new Response('', { status: 401, headers }))).toMatchObject({ code: 'invalid_token' })
+  test.each([
+    ['', 'Bearer realm="api", error="invalid_token"', 'invalid_token'],
+    ['', 'Bearer error=some_code, scope="x"', 'some_code'],
+    ['', 'Bearer error_description="An error.", ERROR = "some_code"', 'some_code'],
+    ['', 'Bearer error  =  some_code', 'some_code'],
+    ['', 'Bearer error="some_code other"', 'some_code'],
+    ['', 'Bearer my_error="some_code"', undefined],
+    ['', 'Bearer error=""', undefined],
+    ['{"type":"about:blank"}', 'Bearer error="some_code"', 'some_code'],
+    ['{"error":"body_code"}', 'Bearer error="some_code"', 'body_code'],
+  ])('with the body %j and the challenge %s has the code %s', async (body, challenge, code) => {
+    const headers = { 'www-authenticate': challenge }
+    expect(await failure(new Response(body, { status: 400, headers }))).toMatchObject({ code })
   })
 
   test.each([
