@@ -118,9 +118,7 @@ function encodeQuery(query: Readonly<Record<string, unknown>>): string {
 
 function encodeValue(name: string, value: unknown): string {
   const usable =
-    typeof value === 'boolean' ||
-    (typeof value === 'number' && Number.isFinite(value)) ||
-    (typeof value === 'string' && value.isWellFormed())
+    typeof value === 'boolean' || Number.isFinite(value) || (typeof value === 'string' && value.isWellFormed())
   if (!usable) {
     throw new InvalidArgumentError(
       name,

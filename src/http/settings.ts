@@ -191,8 +191,10 @@ function userAgent(appInfo: AppInfo | undefined): { readonly 'user-agent'?: stri
 /** Product name, version and comment (RFC 9110, section 10.1.5). */
 const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-\x5b\x5d-\x7e]+\))?$/
 
+const appInfoNames = { name: true, version: true, url: true } satisfies Record<keyof AppInfo, true>
+
 function describeApp(appInfo: AppInfo): string {
-  checkOptions('appInfo', appInfo, { name: true, version: true, url: true }, '`appInfo`')
+  checkOptions('appInfo', appInfo, appInfoNames, '`appInfo`')
   const { name, version: appVersion, url } = appInfo
   const version = (appVersion ?? undefined) === undefined ? '' : `/${appVersion}`
   const text = `${name}${version}${(url ?? undefined) === undefined ? '' : ` (${url})`}`

@@ -104,6 +104,7 @@ describe('the constructor', () => {
     ['onDrift', { onDrift: true }],
     ['scopes', { scopes: 'conversations:read' }],
     ['scopes', { scopes: [1] }],
+    ['scopes', { scopes: ['contacts:read', 1] }],
     ['hooks', { hooks: () => {} }],
     ['fetch', { fetch: null }],
     ['allowInsecureHttp', { allowInsecureHttp: 'false' }],
