@@ -356,7 +356,7 @@ describe('the hint', () => {
     expect(error).toMatchObject({ hint: expect.stringContaining('Check that `baseUrl` is the API.') })
   })
 
-  test('of a response that is not JSON is the same for a custom operation', async () => {
+  test('of a response that is not JSON is about the base URL, even for a custom operation', async () => {
     const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
     const error = await rejection(makeClient({ fetch: scripted(new Response('<html>')) }).call(operation))
     expect(error).toMatchObject({ hint: expect.stringContaining('Check that `baseUrl` is the API') })

@@ -362,14 +362,14 @@ describe('headers', () => {
 })
 
 describe('the body', () => {
-  test.each([null, false, 0, ''])('can be %j, which is not the same as none', async (body) => {
+  test.each([null, false, 0, ''])('is sent as JSON when it is %j', async (body) => {
     const fetch = scripted(json({}))
     await makeClient({ fetch }).request('POST', '/x', { body })
     expect(await fetch.requests[0]?.text()).toBe(JSON.stringify(body))
     expect(fetch.requests[0]?.headers.get('content-type')).toBe('application/json')
   })
 
-  test('is empty and has no content type when a write is made without one', async () => {
+  test('is empty, without a content type, if a write has none', async () => {
     const fetch = scripted(json({}))
     await makeClient({ fetch }).request('POST', '/x')
     expect(await fetch.requests[0]?.text()).toBe('')

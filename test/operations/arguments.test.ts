@@ -251,6 +251,12 @@ describe('the arguments of a call', () => {
     ])
   })
 
+  test('can include a signal of null', async () => {
+    const { fetch, workspace } = setUp()
+    await workspace.request('POST', '/x', {}, { signal: null as never })
+    expect(fetch.requests).toHaveLength(1)
+  })
+
   test('stay the same on every page of a list', async () => {
     const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
     const query = { limit: 2 }
@@ -269,6 +275,26 @@ describe('the arguments of a call', () => {
       '?limit=2&after=a&status=open',
     ])
     expect(fetch.requests.map(({ headers }) => headers.get('x-probe'))).toEqual(['a', 'a'])
+  })
+})
+
+describe('a custom query schema', () => {
+  test('does not receive the cursors of a list', async () => {
+    const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
+    const query = z.strictObject({ kind: z.string().transform((kind) => kind.toUpperCase()) })
+    const list = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list', query })
+    await makeClient({ fetch })
+      .call(list, { query: { kind: 'x' } })
+      .toArray()
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?kind=X', '?kind=X&after=a'])
+  })
+
+  test('receives `after` if the operation is not a list', async () => {
+    const { fetch, workspace } = setUp()
+    const query = z.object({ after: z.string().transform((after) => after.toUpperCase()) })
+    const create = defineOperation({ id: 'tags.create', method: 'POST', path: '/api/tags', query })
+    await workspace.call(create, { query: { after: 'x' } })
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?after=X')
   })
 })
 
@@ -388,16 +414,10 @@ describe('an invalid argument', () => {
     ['addEventListener', { ...events, aborted: false, addEventListener: undefined }],
     ['removeEventListener', { ...events, aborted: false, removeEventListener: undefined }],
     ['any property', 'signal'],
-  ])('is a signal without %s', async (_, signal) => {
+  ])('rejects the call when it is a signal without %s', async (_, signal) => {
     const { fetch, workspace } = setUp()
     expect(await rejection(workspace.me({ signal: signal as never }))).toMatchObject({ argument: 'signal' })
     expect(fetch.requests).toHaveLength(0)
-  })
-
-  test('is not a signal of null, which stands for none', async () => {
-    const { fetch, workspace } = setUp()
-    await workspace.request('POST', '/x', {}, { signal: null as never })
-    expect(fetch.requests).toHaveLength(1)
   })
 
   test.each(invalidCalls)('makes the call reject and never throw: %s', async (_, call) => {
@@ -427,24 +447,6 @@ describe('an invalid argument', () => {
   test('has a hint when it is an option in the query of a list', async () => {
     const error = await rejection(setUp().workspace.conversations.list({ limit: 5, maxItems: 10 } as never))
     expect(error).toMatchObject({ argument: 'maxItems', hint: expect.stringContaining('Pass it in the options') })
-  })
-
-  test('is not a cursor that the query schema of a custom list does not know', async () => {
-    const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
-    const query = z.strictObject({ kind: z.string().transform((kind) => kind.toUpperCase()) })
-    const list = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list', query })
-    await makeClient({ fetch })
-      .call(list, { query: { kind: 'x' } })
-      .toArray()
-    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?kind=X', '?kind=X&after=a'])
-  })
-
-  test('is not `after` in a query that is not of a list, and the schema reads it', async () => {
-    const { fetch, workspace } = setUp()
-    const query = z.object({ after: z.string().transform((after) => after.toUpperCase()) })
-    const create = defineOperation({ id: 'tags.create', method: 'POST', path: '/api/tags', query })
-    await workspace.call(create, { query: { after: 'x' } })
-    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?after=X')
   })
 
   test('is valid where a custom operation documents the parameter', async () => {
