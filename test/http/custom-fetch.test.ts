@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import nodeFetch from 'node-fetch'
-import type { FetchInit, RequestError, WebFetch } from 'support-workspace-sdk'
+import { type FetchInit, NetworkError, type RequestError, type WebFetch } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import {
   Agent,
@@ -272,7 +272,9 @@ describe("the platform's fetch", () => {
   const outcomeOf = async (thrown: unknown, baseUrl = 'https://api.test') => {
     stubPlatformFetch(() => Promise.reject(thrown))
     const call = makeClient({ baseUrl, maxRetries: 0 }).messages.create('c1', { body_html: 'x' })
-    return ((await rejection(call)) as RequestError).outcome
+    const error = await rejection(call)
+    expect(error).toBeInstanceOf(NetworkError)
+    return (error as NetworkError).outcome
   }
 
   test.each<[string, unknown, string?]>([
@@ -286,6 +288,7 @@ describe("the platform's fetch", () => {
     ["Deno's error", new TypeError('error sending request: client error (Connect): refused')],
     ['a port that fetch blocks', new TypeError('fetch failed', { cause: new Error('bad port') })],
     ['a cause at the fifth level', causes(3)],
+    ['an error that lists refused connections', new AggregateError([refusedConnection(), refusedConnection()])],
     ['an error that lists no others', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })],
   ])('proves that nothing was sent by %s', async (_, thrown, baseUrl) => {
     expect(await outcomeOf(thrown, baseUrl)).toBe('not-sent')
@@ -302,6 +305,10 @@ describe("the platform's fetch", () => {
     ['text after "bad port"', new Error('bad port number')],
     ['a cause at the sixth level', causes(4)],
     ['a cause that is its own cause', endless],
+    [
+      'an error that lists a broken connection',
+      Object.assign(new AggregateError([refusedConnection(), brokenConnection()]), { code: 'ECONNREFUSED' }),
+    ],
     ['an error that lists no others and has no code', new AggregateError([])],
     ['a string', 'ECONNREFUSED'],
     ...['cause', 'code', 'errors'].map((name): [string, unknown] => [
