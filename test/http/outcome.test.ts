@@ -173,6 +173,19 @@ describe('an error with unreadable properties', () => {
   })
 })
 
+test('a call whose signal has already aborted does not validate its input', async () => {
+  const validate = vi.fn(() => ({ value: {} }))
+  const body = { '~standard': { version: 1, vendor: 'x', validate } } as const
+  const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', body })
+  const call = makeClient({ fetch: scripted(json({})) }).call(
+    operation,
+    { body: {} },
+    { signal: AbortSignal.abort('enough') },
+  )
+  expect(await rejection(call)).toBe('enough')
+  expect(validate).not.toHaveBeenCalled()
+})
+
 test('a client with actor `app` sends what does not author content', async () => {
   const fetch = scripted(json(page([])))
   await makeClient({ fetch, actor: 'app' }).conversations.list()
