@@ -205,6 +205,17 @@ describe('a malicious or broken response', () => {
     },
   )
 
+  test('whose chunks split a character is read in full', async () => {
+    const bytes = new TextEncoder().encode('{"data":{"id":"ü€😀"}}')
+    const body = new ReadableStream({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte))
+        controller.close()
+      },
+    })
+    expect(await makeClient({ fetch: async () => new Response(body) }).members.get('1')).toEqual({ id: 'ü€😀' })
+  })
+
   test('that is too long is read only up to maxResponseBytes', async () => {
     const megabyte = Buffer.alloc(1_048_576, ' ')
     let written = 0
