@@ -18,6 +18,7 @@ export {
   PaginationError,
   PermissionDeniedError,
   RateLimitError,
+  type Remedy,
   RequestError,
   type ResponseInfo,
   ServerError,

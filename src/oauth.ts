@@ -28,6 +28,7 @@ export {
   LoginError,
   type LoginErrorReason,
   NetworkError,
+  type Remedy,
   SupportWorkspaceError,
   TimeoutError,
 } from './errors/index.ts'
