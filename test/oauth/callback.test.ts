@@ -399,9 +399,10 @@ describe('a login split between browser and server', () => {
   test('sends nothing if the signal is already aborted', async () => {
     const reason = new Error('not now')
     const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri }
-    const outcome = makeApp(endpoint.url).exchangeCode(grant, { signal: AbortSignal.abort(reason) })
+    const fetch = vi.fn()
+    const outcome = makeApp(endpoint.url, { fetch }).exchangeCode(grant, { signal: AbortSignal.abort(reason) })
     await expect(outcome).rejects.toBe(reason)
-    expect(endpoint.requests).toEqual([])
+    expect(fetch).not.toHaveBeenCalled()
   })
 
   test('has no missing scopes if the requested ones are unknown', async () => {

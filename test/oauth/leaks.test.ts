@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { inspectSymbol } from '../../src/oauth/access-token.ts'
 import {
   createLoginHandlers,
   type OAuthAppOptions,
@@ -120,6 +121,11 @@ describe('reveals no secret in', () => {
     expect(inspect(token)).toMatch(/^AccessToken \{\s+accessToken: '\[redacted\]'/)
     expect(inspect({ app })).toContain("clientSecret: '[redacted]'")
     expect(JSON.parse(JSON.stringify(app))).toMatchObject({ clientId: 'app_abc123', clientSecret: '[redacted]' })
+  })
+
+  test('an app that is printed by a runtime that passes no inspect function', () => {
+    const app = makeApp(endpoint.url)
+    expect(app[inspectSymbol](2, {}, undefined)).toBe(`OAuthApp ${JSON.stringify(app)}`)
   })
 })
 
