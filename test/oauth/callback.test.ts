@@ -44,11 +44,17 @@ describe('rejects a callback before sending anything', () => {
     ['another issuer', 'issuer_mismatch', { iss: 'https://evil.example' }],
     ['an empty issuer', 'issuer_mismatch', { iss: '' }],
     ['an error with another state', 'state_mismatch', { error: 'access_denied', state: 'x' }],
-    ['a token of the implicit flow', 'authorization_failed', { token: 'abc' }],
-    ['an ID token', 'authorization_failed', { id_token: 'abc' }],
-    ['a JWT response', 'authorization_failed', { response: 'abc' }],
   ])('with %s', async (_title, reason, change) => {
     await refused(reason, (login) => callbackOf(login, change))
+  })
+
+  test.each([
+    ['a token of the implicit flow', 'token'],
+    ['an ID token', 'id_token'],
+    ['a JWT response', 'response'],
+  ])('with %s, as an unsupported kind of login', async (_title, name) => {
+    const error = await refused('authorization_failed', (login) => callbackOf(login, { [name]: 'abc' }))
+    expect(error.message).toContain('unsupported kind of login')
   })
 
   test.each([
@@ -102,11 +108,14 @@ describe('rejects a callback before sending anything', () => {
     }
   })
 
-  test('without a parameter of the redirect URI', async () => {
+  test.each([
+    ['without a parameter', ''],
+    ['with another value for a parameter', 'tenant=2'],
+  ])('%s of the redirect URI', async (_title, replacement) => {
     const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tenant=1` })
     const login = await app.startLogin({ scope })
-    const without = callbackOf(login).replace('tenant=1', 'tenant=2')
-    await loginError(app.finishLogin(without, login.transaction), 'redirect_uri_mismatch')
+    const changed = callbackOf(login).replace('tenant=1', replacement)
+    await loginError(app.finishLogin(changed, login.transaction), 'redirect_uri_mismatch')
     await app.finishLogin(callbackOf(login), login.transaction)
   })
 })
@@ -302,8 +311,10 @@ describe('a transaction', () => {
 test.each([
   ['an href that is a path', { href: '/login/callback?code=secret-code' }],
   ['an href that is not a string', { href: 1, url: 'https://app.example/login/callback?code=secret-code' }],
+  ['an href that is a URL object', { href: new URL('https://app.example/login/callback?code=secret-code') }],
   ['the request of Express', { method: 'GET', url: '/login/callback?code=secret-code', headers: {} }],
   ['a url that is not a string', { url: { code: 'secret-code' } }],
+  ['a url that is a URL object', { url: new URL('https://app.example/login/callback?code=secret-code') }],
   ['a string that is not a URL', 'https://:secret-code'],
   ['null', null],
 ])('rejects %s as the callback without quoting it', async (_title, callback) => {
@@ -316,9 +327,9 @@ test.each([
 })
 
 describe('a transaction in a browser tab', () => {
-  test('survives the redirect when serialized', async () => {
+  test.each(['app', 'self', undefined] as const)('survives the redirect when serialized (actor %s)', async (actor) => {
     const app = makeApp(endpoint.url)
-    const login = await app.startLogin({ scope, actor: 'self' })
+    const login = await app.startLogin({ scope, actor })
     const restored = parseTransaction(serializeTransaction(login.transaction))
     expect(restored).toEqual(login.transaction)
     await app.finishLogin(callbackOf(login), restored)
@@ -334,7 +345,9 @@ describe('a transaction in a browser tab', () => {
     const record = JSON.parse(text)
     const texts = [text.slice(0, -1), '[]', 'null', '7', JSON.stringify(login.transaction)]
     const broken = ['state', 'codeVerifier', 'redirectUri', 'clientId', 'baseUrl', 'scope', 'createdAt', 'expiresAt']
-    for (const name of broken) texts.push(JSON.stringify({ ...record, [name]: undefined }))
+    for (const name of broken) {
+      for (const value of [undefined, '']) texts.push(JSON.stringify({ ...record, [name]: value }))
+    }
     texts.push(JSON.stringify({ ...record, actor: 'owner' }), JSON.stringify({ ...record, redirectUri: 'nowhere' }))
     for (const bad of texts) {
       expect(() => parseTransaction(bad)).toThrow(expect.objectContaining({ reason: 'transaction_invalid' }))
