@@ -278,7 +278,7 @@ describe('a transaction', () => {
   test('cannot be constructed or copied by hand', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
-    for (const copy of [{ ...login.transaction }, structuredClone(login.transaction), {}]) {
+    for (const copy of [{ ...login.transaction }, structuredClone(login.transaction), {}, null, undefined]) {
       await loginError(app.finishLogin(callbackOf(login), copy as never), 'transaction_invalid')
     }
   })
@@ -396,8 +396,10 @@ describe('a login split between browser and server', () => {
     ['another redirect URI', 'redirect_uri_mismatch', { redirectUri: 'https://evil.example/login/callback' }],
     ['no redirect URI', 'redirect_uri_mismatch', { redirectUri: undefined }],
     ['no code', 'missing_parameter', { code: undefined }],
+    ['an empty code', 'missing_parameter', { code: '' }],
     ['a code that is an object', 'missing_parameter', { code: { toString: 1 } }],
     ['no verifier', 'missing_parameter', { codeVerifier: undefined }],
+    ['a verifier that is a list', 'missing_parameter', { codeVerifier: ['x'.repeat(43)] }],
     ['an empty verifier', 'missing_parameter', { codeVerifier: '' }],
     ['a short verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(42) }],
     ['a long verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(129) }],
@@ -418,9 +420,13 @@ describe('a login split between browser and server', () => {
     expect(fetch).not.toHaveBeenCalled()
   })
 
-  test('has no missing scopes if the requested ones are unknown', async () => {
-    const token = await makeApp(endpoint.url).exchangeCode({ code, codeVerifier: 'x'.repeat(43), redirectUri })
-    expect(token.requestedScopes).toEqual([])
-    expect(token.missingScopes).toEqual([])
-  })
+  test.each([undefined, null, 7, ['messages:write']])(
+    'has no missing scopes if the requested ones are unknown: %j',
+    async (requested) => {
+      const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri, scope: requested as never }
+      const token = await makeApp(endpoint.url).exchangeCode(grant)
+      expect(token.requestedScopes).toEqual([])
+      expect(token.missingScopes).toEqual([])
+    },
+  )
 })
