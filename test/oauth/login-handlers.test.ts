@@ -818,6 +818,50 @@ describe('the error page', () => {
     expect(visitor.cookies.size).toBe(0)
   })
 
+  test.each([
+    ['a login that the service rejected', 'authorization_failed', 'The service rejected the login.'],
+    ['a login that is already complete', 'transaction_used', 'This login has already been completed.'],
+    ['an unknown login', 'transaction_missing', 'This login is no longer valid.'],
+  ])('explains %s, and names the reason', async (_title, reason, sentence) => {
+    const { browser } = makeSite({ handlers: { onError: undefined } })
+    const visitor = browser()
+    const url = new URL(await untilCallback(visitor))
+    const kept = new Map(visitor.cookies)
+    if (reason === 'authorization_failed') url.searchParams.set('error', 'server_error')
+    else await visitor.go(url.href)
+    if (reason === 'transaction_used') for (const [name, cookie] of kept) visitor.cookies.set(name, cookie)
+    const { response } = await visitor.go(url.href)
+    const html = await response.text()
+    expect(response.status).toBe(400)
+    expect(html).toContain(`<p>${sentence}`)
+    expect(html).toContain(`<p class="reason">${reason}</p>`)
+    expect(html).not.toContain('<blockquote>')
+  })
+
+  test('explains that the service does not respond', async () => {
+    const fetch = () => Promise.reject(new TypeError('fetch failed'))
+    const { browser } = makeSite({ app: { fetch }, handlers: { onError: undefined } })
+    const html = await (await browser().go(`${site}/login`)).response.text()
+    expect(html).toContain('<p>The service could not complete the login.')
+    expect(html).toContain('<p class="reason">exchange_failed</p>')
+  })
+
+  test('quotes the description of the service', async () => {
+    const { html } = await denied((url) => url.searchParams.set('error_description', 'Ask your admin.'))
+    expect(html).toContain('<blockquote>Ask your admin.</blockquote>')
+    expect(html).toContain('<p class="reason">access_denied</p>')
+  })
+
+  test('explains that the app could not save the connection, without a reason', async () => {
+    const onConnected = () => Promise.reject(new Error('the database is away'))
+    const { browser } = makeSite({ handlers: { onConnected } })
+    const { response } = await browser().go(`${site}/login?return_to=/inbox`)
+    const html = await response.text()
+    expect(html).toContain('<p>Access was granted, but this app could not save the connection.</p>')
+    expect(html).toContain('<a href="/login?return_to=%2Finbox">Try again</a>')
+    expect(html).not.toContain('class="reason"')
+  })
+
   test('escapes the description of the service and runs no script', async () => {
     const markup = `<script>alert('x')</script><img src=x onerror="alert(1)">&amp;`
     const { response, html } = await denied((url) => url.searchParams.set('error_description', markup))
