@@ -21,6 +21,12 @@ export interface Sealer {
   open(sealed: string): Promise<Opened>
 }
 
+/** The content of a sealed text. */
+interface Sealed {
+  readonly value: unknown
+  readonly expiresAt?: number
+}
+
 interface SealKey {
   readonly id: string
   readonly key: CryptoKey
@@ -43,8 +49,7 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
     async seal(value, expiresAt) {
       // Before the first await, so that later changes by the caller don't affect it.
       const plaintext = new TextEncoder().encode(JSON.stringify({ value, expiresAt }))
-      const [first] = await keys()
-      if (first === undefined) throw new TypeError('A sealer has at least one key.')
+      const [first] = (await keys()) as readonly [SealKey]
       return new CompactEncrypt(plaintext)
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: first.id })
         .encrypt(first.key)
@@ -105,8 +110,8 @@ async function decrypt(sealed: string, key: CryptoKey, outdated: boolean): Promi
       contentEncryptionAlgorithms: ['A256GCM'],
       maxDecompressedLength: 0,
     })
-    const { value, expiresAt } = JSON.parse(new TextDecoder().decode(plaintext)) as Record<string, unknown>
-    if (typeof expiresAt === 'number' && Date.now() >= expiresAt) return { ok: false, failure: 'expired' }
+    const { value, expiresAt = Number.POSITIVE_INFINITY } = JSON.parse(new TextDecoder().decode(plaintext)) as Sealed
+    if (Date.now() >= expiresAt) return { ok: false, failure: 'expired' }
     return { ok: true, value, outdated }
   } catch {
     return { ok: false, failure: 'tampered' }
