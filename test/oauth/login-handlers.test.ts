@@ -705,8 +705,8 @@ describe('the options of one login', () => {
   })
 
   test.each([
-    { userId: 'u_1', tags: ['a', null, 2.5, true], optional: undefined },
-    Object.assign(Object.create(null), { userId: 'u_1' }),
+    { userId: 'user_0123456789', tags: ['a', null, 2.5, true], optional: undefined },
+    Object.assign(Object.create(null), { userId: 'user_0123456789' }),
     'x'.repeat(1_022),
     null,
     0,
@@ -722,7 +722,7 @@ describe('the options of one login', () => {
     })
     await visitor.go(`${site}/login?return_to=/a`)
     expect(seen).toEqual([JSON.parse(JSON.stringify(data)), '/a'])
-    expect(visitor.visited.join()).not.toContain('u_1')
+    expect(visitor.visited.join()).not.toContain('user_0123456789')
   })
 
   test('are copied when start is called, so that a reused object does not mix up two users', async () => {
