@@ -109,6 +109,7 @@ describe('a 401 invalid_token that /me does not confirm', () => {
     ['a server error', { status: 503 }],
     ['a rate limit', { status: 429 }],
     ['a 401 with another code', { status: 401, body: { error: 'invalid_client' } }],
+    ['the code of a revoked token, but with 403', { status: 403, body: { error: 'invalid_token' } }],
   ] as const)('keeps the connection if /me fails with %s', async (_title, fault) => {
     const { store, workspace, revoked, key } = await connected()
     refuseOnce()

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ConnectionStore, type ConnectionStoreError } from '../../src/oauth.ts'
 import { itemsOfMany } from './helpers/many-connections.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
@@ -41,6 +41,26 @@ describe('list', () => {
     expect(watch.count('getItem')).toBeLessThanOrEqual(2 * 17)
     await Promise.all([listing, listing.then(), listing.catch(() => {}), listing.finally(() => {})])
     expect(watch.count('getKeys')).toBe(2)
+  })
+
+  test('can be awaited with the methods of a promise', async () => {
+    const { store, watch } = await storeOf(1)
+    const ended = vi.fn()
+    const listing = store.list()
+    expect(await listing.then(({ connections }) => connections.length)).toBe(1)
+    expect(await listing.finally(ended)).toBe(await listing)
+    expect(ended).toHaveBeenCalledOnce()
+    watch.before = () => Promise.reject(new Error('EMFILE'))
+    expect(await store.list().catch((error: unknown) => (error as ConnectionStoreError).reason)).toBe('storage_failed')
+  })
+
+  test('leaves no unhandled rejection if many reads fail at the same time', async () => {
+    const { store, watch } = await storeOf(50)
+    watch.before = ({ method }) => (method === 'getItem' ? Promise.reject(new Error('EMFILE')) : undefined)
+    const unhandled = await unhandledDuring(async () => {
+      expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed' })
+    })
+    expect(unhandled).toEqual([])
   })
 
   test('reads at most 16 connections at a time, and does not collect the keys', async () => {
@@ -93,16 +113,20 @@ describe('list', () => {
     expect(unhandled).toEqual([])
   })
 
-  test('returns a connection once if the storage lists its key twice', async () => {
+  test('returns a connection or an error once if the storage lists its key twice', async () => {
     const { store, watch } = await storeOf(3)
+    await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
     const { getKeys } = watch.storage
     watch.storage.getKeys = async (base) => {
       const keys = (await getKeys(base)) as string[]
       return [...keys, ...keys]
     }
-    expect((await store.list()).connections).toHaveLength(3)
+    const onUnreadable = vi.fn()
+    const { connections, unreadable } = await store.list({}, { onUnreadable })
+    expect([connections.length, unreadable.length]).toEqual([2, 1])
+    expect(onUnreadable).toHaveBeenCalledOnce()
     // An iteration would have to remember every key.
-    expect(await collect(store.list())).toHaveLength(6)
+    expect(await collect(store.list())).toHaveLength(4)
   })
 
   test.each<[string, () => unknown]>([
