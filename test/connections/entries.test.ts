@@ -60,6 +60,15 @@ describe('reading', () => {
     expect(watch.count('getKeys')).toBe(0)
   })
 
+  test('returns nothing if the connection is removed while it is read', async () => {
+    const { entries, storage, watch } = entriesWith({ current: pointerTo(one), [one]: '1' })
+    watch.before = ({ number }) => {
+      if (number === 2) storage.items.clear()
+    }
+    expect(await entries.read(key)).toBeUndefined()
+    expect(watch.calls.filter(({ key: name }) => name.endsWith('undefined'))).toEqual([])
+  })
+
   test('finds a pointer that a removal restores between the two reads', async () => {
     const { entries, watch, set } = entriesWith({ [one]: '1' })
     watch.before = ({ number }) => {
@@ -133,6 +142,33 @@ describe('saving an entry', () => {
     expect(newer).toBeUndefined()
     expect(now.current).toBe(pointerTo(mine, Object.keys(places).find((place) => place === two) ?? three))
     expect(now[mine]).toBe('mine')
+  })
+
+  test('replaces an entry that is newer but not current if it is not a retry', async () => {
+    const { newer, mine, now } = await saved({ current: pointerTo(one), [one]: '1', [three]: '3' }, saveAt(2))
+    expect(newer).toBeUndefined()
+    expect(now.current).toBe(pointerTo(mine, one))
+  })
+
+  test('replaces in a retry the entry that the failed attempt was about to replace', async () => {
+    const { entries, watch, now } = entriesWith({ current: pointerTo(three), [three]: '3' })
+    watch.before = ({ method, key: name }) => {
+      if (method === 'setItem' && name.endsWith('current')) throw new Error('The disk is full.')
+    }
+    const save = saveAt(2)
+    await expect(entries.write(key, 'mine', save)).rejects.toThrow('The disk is full.')
+    watch.before = () => undefined
+    save.isRetry = true
+    expect(await entries.write(key, 'mine', save)).toBeUndefined()
+    expect(now()).toEqual({ current: pointerTo(save.tried[1] ?? '', three), [save.tried[1] ?? '']: 'mine' })
+  })
+
+  test('ignores in a retry a newer entry that is listed but missing', async () => {
+    const { entries, storage, watch, now } = entriesWith({})
+    watch.storage.getKeys = () => [...storage.items.keys(), start + three]
+    const save = saveAt(2, true)
+    expect(await entries.write(key, 'mine', save)).toBeUndefined()
+    expect(now()).toEqual({ current: pointerTo(save.tried[0] ?? ''), [save.tried[0] ?? '']: 'mine' })
   })
 
   test.each<[string, string | undefined, boolean]>([
