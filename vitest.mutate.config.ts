@@ -12,7 +12,7 @@ export default defineConfig({
       // Runs of random faults, which take seconds and find what the others find.
       'test/trust/{soak,outcome,leaks}.test.ts',
       'test/**/hostile-requests.test.ts',
-      'test/connections/{interleavings,redis,redis-required}.test.ts',
+      'test/connections/{interleavings,random-interleavings,long-list,redis,redis-required}.test.ts',
       'test/operations/{differential,documentation}.test.ts',
       'test/main-job.test.ts',
     ],

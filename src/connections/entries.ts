@@ -93,10 +93,12 @@ export class Entries {
     await this.#setPointer(key, { current: id, previous: before?.current })
     if (save.isRetry) {
       const newer = (await this.#ids(key)).filter((one) => isNewer(one, save)).at(-1)
-      const saved = newer === undefined ? undefined : await this.#storage.get(key, newer)
-      if (newer !== undefined && saved !== undefined) {
-        await this.#setPointer(key, { current: newer })
-        return this.#keepNewer(key, save, { id: newer, value: saved })
+      if (newer !== undefined) {
+        const saved = await this.#storage.get(key, newer)
+        if (saved !== undefined) {
+          await this.#setPointer(key, { current: newer })
+          return this.#keepNewer(key, save, { id: newer, value: saved })
+        }
       }
     }
     // The connection is saved. A failure from here on only leaves an unused entry, until the next removal.

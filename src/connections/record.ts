@@ -101,7 +101,7 @@ async function parseRecord(
     return {
       prefix,
       service,
-      accessToken: typeof accessToken === 'string' ? accessToken : undefined,
+      accessToken: accessToken as string | undefined,
       connection: await connectionFromMe(me as Me, undefined, {
         connectedAt,
         ...(isRevoked && { revokedAt }),

@@ -112,7 +112,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
 
 /** Splits text into valid file names. Later parts start with `-`, so none can be mistaken for a connection key. */
 function inParts(text: string): string {
-  return (text.match(/.{1,200}/g) ?? []).join(':-')
+  return text.replace(/.{200}(?=.)/g, '$&:-')
 }
 
 function checkClientOptions(client: unknown): void {

@@ -75,7 +75,7 @@ function checkRedirectUri(redirectUri: unknown, allowInsecureHttp: boolean): str
   if (url.protocol === 'http:' && !isLoopback(url) && !allowInsecureHttp) {
     throw invalid('uses plain http outside loopback, which would expose the authorization code to the network')
   }
-  if (!/^https?:$/.test(url.protocol) && !url.protocol.includes('.')) {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:' && !url.protocol.includes('.')) {
     throw invalid('must use https, or the scheme of a native app (a reversed domain name)')
   }
   const reserved = callbackParameters.find((name) => url.searchParams.has(name))

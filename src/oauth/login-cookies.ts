@@ -68,20 +68,18 @@ export function loginCookies(redirectUri: string, cookieName: string): LoginCook
       const isLogin = ([name]: Cookie) => name.startsWith(prefix) && /^[0-9a-f]{16}$/.test(name.slice(prefix.length))
       // Browsers send the older of two cookies first (RFC 6265, section 5.4).
       const logins: Cookie[] = [...parse(header).filter(isLogin), [name, value]]
-      let total = logins.reduce((sum, cookie) => sum + sizeOf(cookie), 0)
-      const dropped = new Set<string>()
-      while (logins.length > maxLogins || total > maxTotalSize) {
-        const oldest = logins.shift()
-        if (oldest === undefined || logins.length === 0) break
-        total -= sizeOf(oldest)
-        dropped.add(oldest[0])
-      }
-      return [...dropped].map(clear)
+      let dropped = 0
+      while (!fitTogether(logins.slice(dropped))) dropped += 1
+      return [...new Set(logins.slice(0, dropped).map(([name]) => clear(name)))]
     },
   }
 }
 
 type Cookie = readonly [name: string, value: string]
+
+function fitTogether(logins: readonly Cookie[]): boolean {
+  return logins.length <= maxLogins && logins.reduce((sum, cookie) => sum + sizeOf(cookie), 0) <= maxTotalSize
+}
 
 /** The size in bytes. Names and values of login cookies are ASCII. */
 function sizeOf([name, value]: Cookie): number {

@@ -130,7 +130,12 @@ const maxDataSize = 1_024
  */
 export function copyAppData(data: unknown): unknown {
   if (data === undefined) return undefined
-  const json = stringify(data)
+  let json: string | undefined
+  try {
+    json = JSON.stringify(data)
+  } catch {
+    // A cycle or a bigint. The platform's error may quote the data.
+  }
   if (json === undefined || !survivesJson(data)) {
     throw new InvalidArgumentError(
       'data',
@@ -145,15 +150,6 @@ export function copyAppData(data: unknown): unknown {
     `\`data\` is ${length} bytes of JSON, which exceeds the limit of ${maxDataSize}.`,
     'Store the data in your session or database, and pass its id.',
   )
-}
-
-function stringify(data: unknown): string | undefined {
-  try {
-    return JSON.stringify(data)
-  } catch {
-    // A cycle or a bigint. The platform's error may quote the data.
-    return undefined
-  }
 }
 
 /** Whether a value without cycles is unchanged by a round trip through JSON, apart from `undefined` properties. */

@@ -138,8 +138,8 @@ function lengthOf({ status, headers }: Response, body: Uint8Array, isHead: boole
   if (status === 204 || status === 304) return undefined
   if (!isHead || body.length > 0) return String(body.length)
   // The length that a GET would have.
-  const length = headers.get('content-length')
-  return length !== null && /^\d+$/.test(length) ? length : undefined
+  const length = headers.get('content-length') ?? ''
+  return /^\d+$/.test(length) ? length : undefined
 }
 
 function existing(response: NodeResponse, name: string): readonly string[] {

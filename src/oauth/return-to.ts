@@ -24,7 +24,7 @@ export function safeReturnTo(text: unknown): string | undefined {
 export function startPathOf(url: string): string | undefined {
   const { pathname, searchParams } = new URL(url)
   searchParams.delete('return_to')
-  return safeReturnTo(searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`)
+  return safeReturnTo(`${pathname}?${searchParams}`)
 }
 
 /** Adds `return_to` to the path of a login's start. */

@@ -20,6 +20,12 @@ export interface Sealer {
   open(sealed: string): Promise<Opened>
 }
 
+/** The content of a sealed text. */
+interface Sealed {
+  readonly value: unknown
+  readonly expiresAt?: number
+}
+
 interface SealKey {
   readonly id: string
   readonly key: CryptoKey
@@ -42,8 +48,8 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
     async seal(value, expiresAt) {
       // Before the first await, so that later changes by the caller don't affect it.
       const plaintext = new TextEncoder().encode(JSON.stringify({ value, expiresAt }))
-      const [[first], { encrypt }] = await Promise.all([keys(), import('./jwe.ts')])
-      if (first === undefined) throw new TypeError('A sealer has at least one key.')
+      const { encrypt } = await import('./jwe.ts')
+      const [first] = (await keys()) as readonly [SealKey]
       return encrypt(plaintext, first.id, first.key)
     },
     async open(sealed) {
@@ -55,8 +61,8 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
       if (known === undefined) return { ok: false, failure: 'unknown-key' }
       try {
         const text = new TextDecoder().decode(await decrypt(sealed, known.key))
-        const { value, expiresAt } = JSON.parse(text) as Record<string, unknown>
-        if (typeof expiresAt === 'number' && Date.now() >= expiresAt) return { ok: false, failure: 'expired' }
+        const { value, expiresAt = Number.POSITIVE_INFINITY } = JSON.parse(text) as Sealed
+        if (Date.now() >= expiresAt) return { ok: false, failure: 'expired' }
         return { ok: true, value, outdated: index > 0 }
       } catch {
         return { ok: false, failure: 'tampered' }

@@ -90,8 +90,9 @@ export function checkLoginRequest(request: LoginRequest): CheckedLoginRequest {
 
 /** Checks scopes against RFC 6749, section 3.3, except for the comma, which the service treats as a separator. */
 function checkScope(scope: unknown): string {
-  const list: unknown[] = typeof scope === 'string' ? parseScopes(scope) : Array.isArray(scope) ? scope : []
-  if (list.length === 0 || !list.every((name) => typeof name === 'string' && /^[!#-+\--[\]-~]+$/.test(name))) {
+  const list: unknown = typeof scope === 'string' ? parseScopes(scope) : scope
+  const isScope = (name: unknown) => typeof name === 'string' && /^[!#-+\--[\]-~]+$/.test(name)
+  if (!Array.isArray(list) || list.length === 0 || !list.every(isScope)) {
     throw new InvalidArgumentError(
       'scope',
       '`scope` must be a list of scope names.',

@@ -12,11 +12,11 @@ export function untrustedText(text: string | null | undefined, secrets: readonly
 }
 
 /**
- * Returns the secrets in the forms in which they can be quoted: plain, form-encoded and inside JSON. `redact` also finds
- * each of these percent-encoded or in base64. Longest first, so that a secret that is part of another one leaves no rest.
+ * Returns the secrets plain and form-encoded. `redact` also finds each of these inside JSON, percent-encoded or in base64.
+ * Longest first, so that a secret that is part of another one leaves no rest.
  */
 export function encodedForms(secrets: readonly string[]): readonly string[] {
-  const forms = secrets.flatMap((secret) => [secret, formEncode(secret), JSON.stringify(secret).slice(1, -1)])
+  const forms = secrets.flatMap((secret) => [secret, formEncode(secret)])
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }
 

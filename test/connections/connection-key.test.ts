@@ -52,9 +52,13 @@ describe('a connection key', () => {
     expect(await connectionKey({ ...one, user: long('v') })).not.toBe(key)
     expect(await keyMatches(key, { user: long('u') })).toBe(true)
     expect(await keyMatches(key, { user: long('v') })).toBe(false)
-    expect(isConnectionKey(`app.a.${'b'.repeat(300)}`)).toBe(false)
     // The longest id that is not replaced by its digest.
-    expect(await connectionKey({ actor: 'app', application: 'a', organization: 'o'.repeat(80) })).toContain('ooo')
+    const withIdOf = (length: number) =>
+      connectionKey({ actor: 'app', application: 'a', organization: 'o'.repeat(length) })
+    expect(await withIdOf(80)).toBe(`app.a.${'o'.repeat(80)}`)
+    expect(await withIdOf(81)).toMatch(/^app\.a\.==[0-9a-f]{64}$/)
+    expect(isConnectionKey(`app.a.${'o'.repeat(80)}`)).toBe(true)
+    expect(isConnectionKey(`app.a.${'o'.repeat(81)}`)).toBe(false)
   })
 
   test('keeps typical ids readable', async () => {

@@ -1,56 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { loginTime } from '../../src/connections/entry-id.ts'
-import { LiveConnections } from '../../src/connections/live-connections.ts'
-import { readStoreSettings } from '../../src/connections/store-options.ts'
-import type { ConnectionStorage } from '../../src/oauth.ts'
-import { type Connection, ConnectionStoreError } from '../../src/oauth.ts'
-import { everyInterleaving, type SteppedStorage, someInterleavings } from './helpers/interleave.ts'
+import { type ConnectionStorage, ConnectionStoreError } from '../../src/oauth.ts'
+import { everyInterleaving } from './helpers/interleave.ts'
+import { endOf, oldIsConnected, process } from './helpers/one-connection.ts'
 import { mapStorage } from './helpers/storages.ts'
-
-const connection: Connection = {
-  key: 'app.a.o',
-  actor: 'app',
-  application: { id: 'a' },
-  organization: { id: 'o' },
-  connectedAt: 0,
-}
-const { key } = connection
-
-/** The storage operations of one process, after the responses of the service have arrived. */
-function process(storage: ConnectionStorage) {
-  const revoked: string[] = []
-  const settings = readStoreSettings({
-    baseUrl: 'https://service.example',
-    storage,
-    onRevoked: ({ connectedAt }) => void revoked.push(`connection ${connectedAt}`),
-  })
-  const live = new LiveConnections(settings, async () => true)
-  return {
-    revoked,
-    save: async (accessToken: string, connectedAt = 0) => {
-      const value = await settings.format.write({ connection: { ...connection, connectedAt }, accessToken })
-      await settings.entries.write(key, value, { startedAt: loginTime(), tried: [], isRetry: false })
-    },
-    read: async () => (await live.read(key))?.accessToken,
-    refused: (accessToken: string) => live.tokenSource(key).onInvalidToken?.(accessToken),
-    remove: () => settings.entries.removeAll(key),
-    /** Rewrites the current entry with the same record. */
-    touch: async () => {
-      const found = await live.read(key)
-      if (found !== undefined) await live.change(key, found, (record) => record)
-    },
-    /** A login that starts now and whose storage operations come later. */
-    begin: (accessToken: string) => {
-      const save = { startedAt: loginTime(), tried: [], isRetry: false }
-      return async () => settings.entries.write(key, await settings.format.write({ connection, accessToken }), save)
-    },
-    /** The retry of a save that failed before it reached the storage. */
-    retryOf: (accessToken: string) => {
-      const save = { startedAt: loginTime(), tried: [], isRetry: true }
-      return async () => settings.entries.write(key, await settings.format.write({ connection, accessToken }), save)
-    },
-  }
-}
 
 /** A storage that calls a function before each operation. */
 function mapCalls(storage: ConnectionStorage, before: () => void): ConnectionStorage {
@@ -64,16 +16,6 @@ function mapCalls(storage: ConnectionStorage, before: () => void): ConnectionSto
     removeItem: (name) => pass(() => storage.removeItem(name)),
     getKeys: (base) => pass(() => storage.getKeys(base)),
   }
-}
-
-async function oldIsConnected(storage: SteppedStorage) {
-  await process(storage.as('before')).save('old', 1)
-}
-
-/** Returns the tokens in the storage, and the token of the connection. */
-async function endOf({ items }: SteppedStorage) {
-  const kept = [...items.values()].flatMap((value) => /"accessToken":"(\w+)"/.exec(value)?.[1] ?? []).sort()
-  return { kept, connected: await process(mapStorage(items)).read() }
 }
 
 describe('in every order of storage operations', () => {
@@ -131,46 +73,6 @@ describe('in every order of storage operations', () => {
     expect(orders).toBeGreaterThan(1000)
   })
 
-  test('keeps a login when the previous token gets a late 401 in two processes', async () => {
-    const reactions = new Set<number>()
-    await someInterleavings(10_000, async (storage) => {
-      await oldIsConnected(storage)
-      const [one, two] = [process(storage.as('one')), process(storage.as('two'))]
-      return {
-        actors: {
-          login: () => process(storage.as('login')).save('new', 2),
-          'first 401': async () => one.refused('old'),
-          'second 401': async () => two.refused('old'),
-        },
-        check: async () => {
-          expect(await endOf(storage)).toEqual({ kept: ['new'], connected: 'new' })
-          const revoked = [...one.revoked, ...two.revoked]
-          expect(revoked.filter((name) => name !== 'connection 1')).toEqual([])
-          reactions.add(revoked.length)
-        },
-      }
-    })
-    // None if the login was first; one each if both processes noticed the revocation before either removed the entry.
-    expect([...reactions].sort()).toEqual([0, 1, 2])
-  })
-
-  test('keeps the later of two logins when the previous token gets a late 401', async () => {
-    await someInterleavings(10_000, async (storage) => {
-      await oldIsConnected(storage)
-      const login = process(storage.as('login'))
-      return {
-        actors: {
-          logins: async () => {
-            await login.save('one', 2)
-            await login.save('two', 3)
-          },
-          'a 401': async () => process(storage.as('late')).refused('old'),
-        },
-        check: async () => expect((await endOf(storage)).connected).toBe('two'),
-      }
-    })
-  })
-
   test.each(Array.from({ length: 12 }, (_, index) => index))(
     'keeps a login when a removal is interrupted after %i steps',
     async (steps) => {
@@ -193,19 +95,6 @@ describe('in every order of storage operations', () => {
       })
     },
   )
-
-  test('removes every key after a revocation in two processes', async () => {
-    await someInterleavings(3000, async (storage) => {
-      await oldIsConnected(storage)
-      return {
-        actors: {
-          one: async () => process(storage.as('one')).refused('old'),
-          two: async () => process(storage.as('two')).refused('old'),
-        },
-        check: () => expect([...storage.items]).toEqual([]),
-      }
-    })
-  })
 
   test('keeps a login that is newer than a retried save', async () => {
     const orders = await everyInterleaving(async (storage) => {
@@ -246,33 +135,6 @@ describe('in every order of storage operations', () => {
         check: async () => expect((await endOf(storage)).connected).toBeUndefined(),
       }
     })
-  })
-
-  test('connects or removes the later of two logins during a removal', async () => {
-    const ends = new Set<string>()
-    await someInterleavings(10_000, async (storage) => {
-      await oldIsConnected(storage)
-      const login = process(storage.as('login'))
-      return {
-        actors: {
-          removal: () => process(storage.as('removal')).remove(),
-          logins: async () => {
-            await login.save('one', 2)
-            await login.save('two', 3)
-          },
-        },
-        check: async () => {
-          const { kept, connected } = await endOf(storage)
-          if (connected === undefined) expect(kept).toEqual([])
-          else expect(kept).toContain('two')
-          ends.add(String(connected))
-          // The next removal clears the remains of the removal and the logins.
-          await login.remove()
-          expect(storage.items.size).toBe(0)
-        },
-      }
-    })
-    expect([...ends].sort()).toEqual(['two', 'undefined'])
   })
 
   test('keeps two logins after a removal has listed the entries', async () => {

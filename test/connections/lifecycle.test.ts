@@ -109,6 +109,7 @@ describe('a 401 invalid_token that /me does not confirm', () => {
     ['a server error', { status: 503 }],
     ['a rate limit', { status: 429 }],
     ['a 401 with another code', { status: 401, body: { error: 'invalid_client' } }],
+    ['the code of a revoked token, but with 403', { status: 403, body: { error: 'invalid_token' } }],
   ] as const)('keeps the connection if /me fails with %s', async (_title, fault) => {
     const { store, workspace, revoked, key } = await connected()
     refuseOnce()
@@ -239,6 +240,15 @@ describe('keepRevoked', () => {
     expect(await store.get(key)).toEqual(saved)
     expect(saved).not.toHaveProperty('revokedAt')
   })
+})
+
+test.each([true, false])('a revocation needs no onRevoked (keepRevoked: %j)', async (keepRevoked) => {
+  const { store, token, key, workspace } = await connected({ keepRevoked, onRevoked: undefined })
+  sandbox.revoke(token)
+  const error = await rejection(workspace.me())
+  expect(error).toBeInstanceOf(AuthenticationError)
+  expect((error as Error).cause).toBeUndefined()
+  expect((await storeError(store.workspace(key))).reason).toBe('not_connected')
 })
 
 describe('metadata', () => {
@@ -425,6 +435,17 @@ describe('a retired secret', () => {
     expect(unhandled).toEqual([])
   })
 
+  test('does not stop reseal at a connection that was removed since its key was listed', async () => {
+    const { rotating, old, storage, watch, keys } = await sealedWithTheOld(2)
+    const listed = [...storage.items.keys()]
+    watch.storage.getKeys = () => listed
+    await old.remove(keys[0] ?? '')
+    expect(await rotating.reseal()).toEqual({ checked: 2, resealed: 1, unreadable: [] })
+    watch.reset()
+    expect(await rotating.reseal()).toEqual({ checked: 2, resealed: 0, unreadable: [] })
+    expect(watch.count('setItem')).toBe(0)
+  })
+
   test('does not stop reseal at unreadable entries', async () => {
     const { rotating, storage, keys } = await sealedWithTheOld(3)
     const place = [...storage.items.keys()].find((item) => item.endsWith(`${keys[1]}:current`)) ?? ''
@@ -443,6 +464,17 @@ describe('a retired secret', () => {
     const error = await rejection(rotating.reseal({ signal: controller.signal, onProgress }))
     expect(error).toMatchObject({ message: 'enough' })
     expect((await later.list()).unreadable.length).toBeGreaterThan(10)
+  })
+
+  test('is replaced by a read, also after an earlier change of the connection', async () => {
+    const storage = mapStorage()
+    const old = makeStore(sandbox, { storage, secret })
+    const rotating = makeStore(sandbox, { storage, secret: [newest, secret] })
+    const { key } = await old.save(sandbox.issueToken())
+    await rotating.setMetadata(key, { owner: 7 })
+    await old.save(sandbox.issueToken())
+    const read = await rotating.get(key)
+    expect(await makeStore(sandbox, { storage, secret: newest }).get(key)).toEqual(read)
   })
 
   test('is also replaced for a revoked connection', async () => {

@@ -34,6 +34,19 @@ test.each<[string, object]>([
   expect(() => makeStore(sandbox, options)).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
 })
 
+test('a store says where to pass an option that is not one of the client', () => {
+  const messageOf = (client: object) => {
+    try {
+      makeStore(sandbox, { client })
+    } catch (error) {
+      return (error as Error).message
+    }
+    return expect.unreachable()
+  }
+  expect(messageOf({ baseUrl: sandbox.url })).toContain('Pass `baseUrl` to the store.')
+  expect(messageOf({ actor: 'app' })).toContain('Leave it out.')
+})
+
 test.each([undefined, null, 'https://service.example', []])('a store rejects the options %j', (options) => {
   expect(() => new ConnectionStore(options as unknown as ConnectionStoreOptions)).toThrow(InvalidArgumentError)
 })

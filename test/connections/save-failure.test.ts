@@ -93,6 +93,18 @@ describe('a storage that fails during a save', () => {
     )
   })
 
+  test('is named in the message, which ends with one full stop', async () => {
+    const watch = watched()
+    const store = makeStore(sandbox, { storage: watch.storage })
+    const { key } = await store.save(sandbox.issueToken())
+    watch.before = () => Promise.reject(new Error('No reply from 10.0.0.1.'))
+    const failed = (promise: PromiseLike<unknown>) => storeError(promise).then(({ message }) => message)
+    expect(await failed(store.get(key))).toContain(
+      `The storage of the connection "${key}" failed: No reply from 10.0.0.1. `,
+    )
+    expect(await failed(store.list())).toContain('The storage of the connections failed: No reply from 10.0.0.1. ')
+  })
+
   test('does not reveal the value that its error quotes', async () => {
     const token = 'no-prefix-that-this-package-knows-0123'
     const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
@@ -183,6 +195,18 @@ describe('a /me response without an identity', () => {
     expect(app).not.toHaveProperty('user')
     expect(app).not.toHaveProperty('scopes')
     expect((await storeWith(bare).save('token')).key).toBe('self.a.o.u')
+  })
+
+  test('has the display name of the organization, or else its name, and no empty names', async () => {
+    const save = (change: object) => storeWith({ ...whole, ...change }).save('token')
+    const organization = { id: 'o', name: 'acme', display_name: 'Acme' }
+    expect((await save({ organization })).organization).toEqual({ id: 'o', name: 'Acme' })
+    expect((await save({ organization: { id: 'o', name: 'acme' } })).organization).toEqual({ id: 'o', name: 'acme' })
+    for (const name of ['', null, 7]) {
+      expect((await save({ application: { id: 'a', name } })).application).toEqual({ id: 'a' })
+    }
+    expect(await save({ scopes: 'users:read' })).not.toHaveProperty('scopes')
+    expect((await save({ scopes: ['users:read', 7] })).scopes).toEqual(['users:read', '7'])
   })
 
   test('keeps the scopes of the login if it has none', async () => {

@@ -121,6 +121,8 @@ describe('a damaged entry', () => {
     ['with a token that is not a string', (value) => value.replace(/"accessToken":"[^"]+"/, '"accessToken":7')],
     ['without its organization', (value) => value.replace('"organization"', '"organisation"')],
     ['with another actor', (value) => value.replace('"actor":"app"', '"actor":"self"')],
+    ['revoked but with a token', (value) => value.replace('"connectedAt"', '"revokedAt":1,"connectedAt"')],
+    ['without a token', (value) => value.replace(/,"accessToken":"[^"]+"/, '')],
     ['without a time', (value) => value.replace('"connectedAt"', '"connected"')],
     ['of another service', (value) => value.replace('"http.', '"https.')],
     ['of another prefix', (value) => value.replace('"prefix":"connections"', '"prefix":"other"')],
@@ -154,6 +156,13 @@ describe('a damaged entry', () => {
     expect((await store(key).list({ actor: 'self' })).unreadable).toEqual([])
     await store(key).save(sandbox.issueToken())
     await (await store(key).workspace(damaged)).me()
+  })
+
+  test('ignores metadata that is not an object', async () => {
+    const { metadata: _, ...saved } = await store().save(sandbox.issueToken(), { metadata: { owner: 7 } })
+    const entry = place(saved.key, 'entry')
+    storage.items.set(entry, (storage.items.get(entry) ?? '').replace('{"owner":7}', '"text"'))
+    expect(await store().get(saved.key)).toEqual(saved)
   })
 
   test.each(['', 'spoiled', '{}', '{"current":7}', '{"current":"../../other"}'])(

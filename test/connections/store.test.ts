@@ -188,6 +188,10 @@ describe('a missing connection', () => {
     'self.a.b',
     'self.a.b.c.d',
     'other.a.b',
+    'xapp.a.b',
+    ['app.a.b'],
+    `app.x==${'0'.repeat(64)}.b`,
+    `app.==${'0'.repeat(64)}0.b`,
     'app..b',
     'app.A.b',
     'app.a.b:current',
@@ -220,6 +224,20 @@ describe('a storage shared by several stores', () => {
     expect(elsewhere.requests).toEqual([])
     // Another spelling of the same URL.
     expect(await makeStore({ url: `${sandbox.url}/` }, { storage }).get(key)).toEqual(saved)
+  })
+
+  test.each([
+    ['connections:https.service.example', { baseUrl: 'https://service.example/' }],
+    ['connections:https.service.example=3a8443=2fsupport', { baseUrl: 'https://service.example:8443/support' }],
+    ['a-b:c_d:http.localhost', { baseUrl: 'http://localhost', prefix: 'a-b:c_d' }],
+    [`${'p'.repeat(200)}:http.localhost`, { baseUrl: 'http://localhost', prefix: 'p'.repeat(200) }],
+  ])('has keys that start with %s', async (start, options) => {
+    const storage = mapStorage()
+    const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
+    const client = { fetch: async () => Response.json(me) }
+    await new ConnectionStore({ storage, client, ...options }).save('token')
+    const pointer = [...storage.items.keys()].find((item) => item.endsWith(':current'))
+    expect(pointer).toBe(`${start}:app.a.o:current`)
   })
 
   test('separates stores by prefix, even if one prefix starts with the other', async () => {
@@ -255,6 +273,10 @@ describe('rejects', () => {
     ['a short secret', { secret: 'short' }, 'secret'],
     ['a storage without getKeys', { storage: { getItem() {}, setItem() {}, removeItem() {} } }, 'storage'],
     ['a prefix that ends with a separator', { prefix: 'a:' }, 'prefix'],
+    ['a prefix that starts with a separator', { prefix: ':a' }, 'prefix'],
+    ['a prefix with an empty part', { prefix: 'a::b' }, 'prefix'],
+    ['a prefix of 201 characters', { prefix: 'a'.repeat(201) }, 'prefix'],
+    ['a prefix that is a list', { prefix: ['a'] }, 'prefix'],
     ['a prefix with a slash', { prefix: 'a/b' }, 'prefix'],
     ['an invalid client option', { client: { timeout: -1 } }, 'timeout'],
   ]

@@ -98,6 +98,36 @@ test('closes the keys of the storage when an iteration ends early, and leaves no
   expect(vi.getTimerCount()).toBe(0)
 })
 
+/** Keys of a storage as an iterator that is not a generator: those of `items`, and then an error. */
+function keysThenError(items: Iterable<string>, methods: object = {}): AsyncIterable<string> {
+  const iterator = items[Symbol.iterator]()
+  const next = async () => {
+    const result = iterator.next()
+    if (result.done === true) throw new Error('EMFILE')
+    return result
+  }
+  return { [Symbol.asyncIterator]: () => ({ next, ...methods }) }
+}
+
+test('does not close the keys of the storage after they failed', async () => {
+  const close = vi.fn(async () => ({ done: true as const, value: undefined }))
+  const storage = { ...mapStorage(), getKeys: () => keysThenError([], { return: close }) }
+  const error = await rejection(new ConnectionStore({ baseUrl, storage }).list())
+  expect(error).toMatchObject({ reason: 'storage_failed', cause: { message: 'EMFILE' } })
+  expect(close).not.toHaveBeenCalled()
+})
+
+test('leaves early an iterator of keys that cannot be closed', async () => {
+  const items = mapStorage()
+  const { key } = await new ConnectionStore({ baseUrl, client, storage: items }).save('token-0123456789')
+  const keys = () => Array.from({ length: 100 }, () => items.getKeys()).flat()
+  const storage = { ...items, getKeys: () => keysThenError(keys()) }
+  for await (const connection of new ConnectionStore({ baseUrl, storage }).list()) {
+    expect(connection.key).toBe(key)
+    break
+  }
+})
+
 test('a write that never settles blocks other calls of the connection for at most 30 seconds', async () => {
   const { key, store, hang, hung } = await hangingStore()
   hang('setItem')

@@ -41,6 +41,18 @@ describe('a client secret', () => {
       expect(make().clientId).toBe('app_abc123')
     },
   )
+
+  test('is accepted on a server without a navigator', () => {
+    vi.stubGlobal('navigator', undefined)
+    expect(make().clientId).toBe('app_abc123')
+    vi.stubGlobal('WorkerGlobalScope', class WorkerGlobalScope {})
+    expect(make().clientId).toBe('app_abc123')
+  })
+
+  test('is accepted on a server with the user agent of a browser, but neither a page nor a worker', () => {
+    vi.stubGlobal('navigator', { userAgent: chrome })
+    expect(make().clientId).toBe('app_abc123')
+  })
 })
 
 test('accepts an app without a secret in a page', () => {

@@ -44,11 +44,17 @@ describe('rejects a callback before sending anything', () => {
     ['another issuer', 'issuer_mismatch', { iss: 'https://evil.example' }],
     ['an empty issuer', 'issuer_mismatch', { iss: '' }],
     ['an error with another state', 'state_mismatch', { error: 'access_denied', state: 'x' }],
-    ['a token of the implicit flow', 'authorization_failed', { token: 'abc' }],
-    ['an ID token', 'authorization_failed', { id_token: 'abc' }],
-    ['a JWT response', 'authorization_failed', { response: 'abc' }],
   ])('with %s', async (_title, reason, change) => {
     await refused(reason, (login) => callbackOf(login, change))
+  })
+
+  test.each([
+    ['a token of the implicit flow', 'token'],
+    ['an ID token', 'id_token'],
+    ['a JWT response', 'response'],
+  ])('with %s, as an unsupported kind of login', async (_title, name) => {
+    const error = await refused('authorization_failed', (login) => callbackOf(login, { [name]: 'abc' }))
+    expect(error.message).toContain('unsupported kind of login')
   })
 
   test.each([
@@ -102,11 +108,14 @@ describe('rejects a callback before sending anything', () => {
     }
   })
 
-  test('without a parameter of the redirect URI', async () => {
+  test.each([
+    ['without a parameter', ''],
+    ['with another value for a parameter', 'tenant=2'],
+  ])('%s of the redirect URI', async (_title, replacement) => {
     const app = makeApp(endpoint.url, { redirectUri: `${redirectUri}?tenant=1` })
     const login = await app.startLogin({ scope })
-    const without = callbackOf(login).replace('tenant=1', 'tenant=2')
-    await loginError(app.finishLogin(without, login.transaction), 'redirect_uri_mismatch')
+    const changed = callbackOf(login).replace('tenant=1', replacement)
+    await loginError(app.finishLogin(changed, login.transaction), 'redirect_uri_mismatch')
     await app.finishLogin(callbackOf(login), login.transaction)
   })
 })
@@ -269,7 +278,7 @@ describe('a transaction', () => {
   test('cannot be constructed or copied by hand', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
-    for (const copy of [{ ...login.transaction }, structuredClone(login.transaction), {}]) {
+    for (const copy of [{ ...login.transaction }, structuredClone(login.transaction), {}, null, undefined]) {
       await loginError(app.finishLogin(callbackOf(login), copy as never), 'transaction_invalid')
     }
   })
@@ -302,8 +311,10 @@ describe('a transaction', () => {
 test.each([
   ['an href that is a path', { href: '/login/callback?code=secret-code' }],
   ['an href that is not a string', { href: 1, url: 'https://app.example/login/callback?code=secret-code' }],
+  ['an href that is a URL object', { href: new URL('https://app.example/login/callback?code=secret-code') }],
   ['the request of Express', { method: 'GET', url: '/login/callback?code=secret-code', headers: {} }],
   ['a url that is not a string', { url: { code: 'secret-code' } }],
+  ['a url that is a URL object', { url: new URL('https://app.example/login/callback?code=secret-code') }],
   ['a string that is not a URL', 'https://:secret-code'],
   ['null', null],
 ])('rejects %s as the callback without quoting it', async (_title, callback) => {
@@ -316,9 +327,9 @@ test.each([
 })
 
 describe('a transaction in a browser tab', () => {
-  test('survives the redirect when serialized', async () => {
+  test.each(['app', 'self', undefined] as const)('survives the redirect when serialized (actor %s)', async (actor) => {
     const app = makeApp(endpoint.url)
-    const login = await app.startLogin({ scope, actor: 'self' })
+    const login = await app.startLogin({ scope, actor })
     const restored = parseTransaction(serializeTransaction(login.transaction))
     expect(restored).toEqual(login.transaction)
     await app.finishLogin(callbackOf(login), restored)
@@ -334,7 +345,9 @@ describe('a transaction in a browser tab', () => {
     const record = JSON.parse(text)
     const texts = [text.slice(0, -1), '[]', 'null', '7', JSON.stringify(login.transaction)]
     const broken = ['state', 'codeVerifier', 'redirectUri', 'clientId', 'baseUrl', 'scope', 'createdAt', 'expiresAt']
-    for (const name of broken) texts.push(JSON.stringify({ ...record, [name]: undefined }))
+    for (const name of broken) {
+      for (const value of [undefined, '']) texts.push(JSON.stringify({ ...record, [name]: value }))
+    }
     texts.push(JSON.stringify({ ...record, actor: 'owner' }), JSON.stringify({ ...record, redirectUri: 'nowhere' }))
     for (const bad of texts) {
       expect(() => parseTransaction(bad)).toThrow(expect.objectContaining({ reason: 'transaction_invalid' }))
@@ -383,8 +396,10 @@ describe('a login split between browser and server', () => {
     ['another redirect URI', 'redirect_uri_mismatch', { redirectUri: 'https://evil.example/login/callback' }],
     ['no redirect URI', 'redirect_uri_mismatch', { redirectUri: undefined }],
     ['no code', 'missing_parameter', { code: undefined }],
+    ['an empty code', 'missing_parameter', { code: '' }],
     ['a code that is an object', 'missing_parameter', { code: { toString: 1 } }],
     ['no verifier', 'missing_parameter', { codeVerifier: undefined }],
+    ['a verifier that is a list', 'missing_parameter', { codeVerifier: ['x'.repeat(43)] }],
     ['an empty verifier', 'missing_parameter', { codeVerifier: '' }],
     ['a short verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(42) }],
     ['a long verifier', 'missing_parameter', { codeVerifier: 'x'.repeat(129) }],
@@ -399,14 +414,19 @@ describe('a login split between browser and server', () => {
   test('sends nothing if the signal is already aborted', async () => {
     const reason = new Error('not now')
     const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri }
-    const outcome = makeApp(endpoint.url).exchangeCode(grant, { signal: AbortSignal.abort(reason) })
+    const fetch = vi.fn()
+    const outcome = makeApp(endpoint.url, { fetch }).exchangeCode(grant, { signal: AbortSignal.abort(reason) })
     await expect(outcome).rejects.toBe(reason)
-    expect(endpoint.requests).toEqual([])
+    expect(fetch).not.toHaveBeenCalled()
   })
 
-  test('has no missing scopes if the requested ones are unknown', async () => {
-    const token = await makeApp(endpoint.url).exchangeCode({ code, codeVerifier: 'x'.repeat(43), redirectUri })
-    expect(token.requestedScopes).toEqual([])
-    expect(token.missingScopes).toEqual([])
-  })
+  test.each([undefined, null, 7, ['messages:write']])(
+    'has no missing scopes if the requested ones are unknown: %j',
+    async (requested) => {
+      const grant = { code, codeVerifier: 'x'.repeat(43), redirectUri, scope: requested as never }
+      const token = await makeApp(endpoint.url).exchangeCode(grant)
+      expect(token.requestedScopes).toEqual([])
+      expect(token.missingScopes).toEqual([])
+    },
+  )
 })

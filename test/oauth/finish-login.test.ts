@@ -192,6 +192,7 @@ describe('rejects a token response with', () => {
     ['no token type', { ...good, token_type: undefined }],
     ['another token type', { ...good, token_type: 'DPoP' }],
     ['a scope that is a list of numbers', { ...good, scope: [7] }],
+    ['a scope that is a list with a number in it', { ...good, scope: ['a:read', 7] }],
     ['a scope that is an object', { ...good, scope: { read: true } }],
     ['an array', [good]],
     ['null', null],
@@ -279,6 +280,13 @@ describe('an error of the token endpoint', () => {
     await elsewhere.close()
   })
 
+  test('closes the body of a redirect unread', async () => {
+    const cancel = vi.fn()
+    const fetch = async () => new Response(new ReadableStream({ cancel }), { status: 307 })
+    await loginError(finish({ fetch }), 'exchange_failed')
+    expect(cancel).toHaveBeenCalledOnce()
+  })
+
   test('rejects a redirect that a custom fetch followed', async () => {
     endpoint.respond = (response, request) =>
       request.path.endsWith('/moved')
@@ -353,6 +361,8 @@ describe('a failed code exchange', () => {
     }
 
     test('rejects with a TimeoutError if there is no response in time', async () => {
+      vi.advanceTimersByTime(1_000)
+      const startedAt = Date.now()
       let ended = false
       const outcome = rejection(finish({ timeout: 5_000 })).finally(() => {
         ended = true
@@ -364,6 +374,7 @@ describe('a failed code exchange', () => {
       const error = await settled(outcome)
       expect(error).toBeInstanceOf(TimeoutError)
       expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'unknown', timeout: 5_000, limit: 'attempt' })
+      expect((error as TimeoutError).attempts).toEqual([{ startedAt, duration: 5_000, error: 'TimeoutError' }])
     })
 
     test('times out after 30 seconds by default, including the body', async () => {
@@ -498,11 +509,11 @@ describe('a fetch option that breaks its contract', () => {
   test('cannot put a secret into the attempts by its name', async () => {
     for (const name of [{ value: clientSecret }, { get: () => assertNever() }]) {
       const fetch = async () => {
-        throw Object.defineProperty(new Error('no route'), 'name', name)
+        throw Object.defineProperty(new Error('no route to 10.0.0.1.'), 'name', name)
       }
       const error = (await rejection(finish({ fetch }))) as NetworkError
       expect(error).toBeInstanceOf(NetworkError)
-      expect(error.message).toContain('The connection to the token endpoint failed: no route.')
+      expect(error.message).toContain('The connection to the token endpoint failed: no route to 10.0.0.1.')
       expect(error.attempts).toMatchObject([{ error: 'NetworkError' }])
       expect(JSON.stringify(error)).not.toContain(clientSecret)
     }

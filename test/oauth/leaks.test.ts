@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   createLoginHandlers,
+  type OAuthApp,
   type OAuthAppOptions,
   openTransaction,
   PublicOAuthApp,
@@ -121,6 +122,12 @@ describe('reveals no secret in', () => {
     expect(inspect({ app })).toContain("clientSecret: '[redacted]'")
     expect(JSON.parse(JSON.stringify(app))).toMatchObject({ clientId: 'app_abc123', clientSecret: '[redacted]' })
   })
+
+  test('an app that is printed by a runtime that passes no inspect function', () => {
+    const app = makeApp(endpoint.url)
+    const print: () => string = Reflect.get(app, Symbol.for('nodejs.util.inspect.custom'))
+    expect(print()).toBe(`OAuthApp ${JSON.stringify(app)}`)
+  })
 })
 
 describe('reveals no secret in the error', () => {
@@ -148,14 +155,27 @@ describe('reveals no secret in the error', () => {
     ['in truncated JSON', jsonResponse(`{"access_token":"${accessToken}`)],
   ]
 
+  /** Yields the error and the secrets of a login that fails, for each way to authenticate the app and to finish a login. */
+  async function* failures(options: Partial<OAuthAppOptions> = {}) {
+    const browser = new PublicOAuthApp({ baseUrl: endpoint.url, clientId: 'app_abc123', redirectUri })
+    const finishes = [
+      (app: OAuthApp, { transaction }: StartedLogin, url: string) => app.finishLogin(url, transaction),
+      (app: OAuthApp, { transaction }: StartedLogin, url: string) =>
+        app.exchangeCode(browser.readCallback(url, transaction)),
+    ]
+    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
+      for (const finish of finishes) {
+        const app = makeApp(endpoint.url, { ...options, clientAuthentication })
+        const login = await app.startLogin({ scope })
+        const secrets = secretsOf(login)
+        yield { error: await rejection(finish(app, login, callbackOf(login))), secrets }
+      }
+    }
+  }
+
   test.each(echoes)('of a service that quotes the request %s', async (_title, respond) => {
     endpoint.respond = respond
-    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
-      const app = makeApp(endpoint.url, { clientAuthentication })
-      const login = await app.startLogin({ scope })
-      const secrets = secretsOf(login)
-      expectNoLeak(await rejection(app.finishLogin(callbackOf(login), login.transaction)), secrets)
-    }
+    for await (const { error, secrets } of failures()) expectNoLeak(error, secrets)
   })
 
   test.each([
@@ -168,11 +188,7 @@ describe('reveals no secret in the error', () => {
       const forms = encodedForms(secretOf(request)).join(' ')
       jsonResponse({ error: forms, error_description: forms }, 400)(response, request)
     }
-    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
-      const app = makeApp(endpoint.url, { clientAuthentication })
-      const login = await app.startLogin({ scope })
-      const secrets = secretsOf(login)
-      const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
+    for await (const { error, secrets } of failures()) {
       expectNoLeak(error, secrets)
       expect(error).toMatchObject({ code: expect.stringMatching(/^(\[redacted\] ?)+$/) })
     }
@@ -206,11 +222,7 @@ describe('reveals no secret in the error', () => {
   ]
 
   test.each(faults)('of %s', async (_title, options) => {
-    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
-      const app = makeApp(endpoint.url, { ...options, clientAuthentication })
-      const login = await app.startLogin({ scope })
-      const secrets = secretsOf(login)
-      const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
+    for await (const { error, secrets } of failures(options)) {
       expect(error).toMatchObject({ name: 'NetworkError', operation: 'oauth.token' })
       expectNoLeak(error, secrets)
     }

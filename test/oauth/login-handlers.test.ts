@@ -115,6 +115,11 @@ describe('a login through the handlers', () => {
     }
   })
 
+  test.each([200, 599])('sends a response of onConnected with the status %i', async (status) => {
+    const { browser } = makeSite({ handlers: { onConnected: () => new Response(null, { status }) } })
+    expect((await browser().go(`${site}/login`)).response.status).toBe(status)
+  })
+
   test('passes the request and the return path to onConnected', async () => {
     const seen: unknown[] = []
     const onConnected: LoginHandlersOptions['onConnected'] = (_token, { request, returnTo }) => {
@@ -182,10 +187,14 @@ describe('a login through the handlers', () => {
       const { response } = await browser().go(`${site}/login`)
       expect(response.status).toBe(500)
       expect(seen).toEqual([expect.any(type), 500])
+      if (seen[0] !== thrown) expect(seen[0]).toMatchObject({ cause: thrown })
     })
 
     test('reports a result that is not a Response', async () => {
-      for (const result of ['text', null, 7, {}, Response.error()]) {
+      const headers = new Headers()
+      const statuses = ['200', 199, 600].map((status) => ({ status, headers }))
+      const unusable = [{ status: 200 }, { status: 200, headers: {} }, ...statuses]
+      for (const result of ['text', null, 7, {}, Response.error(), ...unusable]) {
         const { browser, errors } = makeSite({ handlers: { onConnected: () => result as never } })
         expect((await browser().go(`${site}/login`)).response.status).toBe(500)
         expect(errors).toEqual([expect.objectContaining({ name: 'InvalidArgumentError', argument: 'onConnected' })])
@@ -204,7 +213,19 @@ describe('a login through the handlers', () => {
       expect(response.status).toBe(503)
       expect(response.headers.getSetCookie()).toEqual([])
       expect(response.headers.get('location')).toBeNull()
+      expect(response.headers.get('vary')).toBe('sec-purpose')
     }
+  })
+
+  test('rejects with an error that is not the failure of a login', async () => {
+    const { app, login, browser, errors } = makeSite()
+    const bug = new RangeError('a bug of the app')
+    vi.spyOn(app, 'finishLogin').mockRejectedValue(bug)
+    const visitor = browser()
+    const callback = await untilCallback(visitor)
+    const headers = { cookie: visitor.cookieHeader(new URL(callback)) }
+    await expect(login.callback(new Request(callback, { headers }))).rejects.toBe(bug)
+    expect(errors).toEqual([])
   })
 
   test('can be finished by another server', async () => {
@@ -371,6 +392,8 @@ describe('the cookie', () => {
     const scope = Array.from({ length: 200 }, (_, index) => `resource_number_${index}:read`)
     const starting = makeSite({ handlers: { scope } }).login.start(new Request(`${site}/login`))
     await expect(starting).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'scope' })
+    const withData = makeSite({ handlers: { scope } }).login.start(new Request(`${site}/login`), { data: 'u_1' })
+    await expect(withData).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'data' })
   })
 
   test('keeps two logins with a long path, and a third one without it', async () => {
@@ -388,6 +411,14 @@ describe('the cookie', () => {
     await visitor.go(second)
     await visitor.go(first)
     expect(tokens).toHaveLength(2)
+  })
+
+  test('keeps the return_to and the start path of a new login if another login is dropped in any case', async () => {
+    const { browser } = makeSite({ handlers: { onError: undefined, parameters: { auto: 'deny' } } })
+    const visitor = browser()
+    for (let count = 0; count < 5; count++) await untilCallback(visitor)
+    const { response } = await visitor.go(`${site}/login?from=menu&return_to=/inbox`)
+    expect(await response.text()).toContain('<a href="/login?from=menu&#38;return_to=%2Finbox">')
   })
 
   test('is separate for each login, so two tabs can finish in any order', async () => {
@@ -625,6 +656,8 @@ describe('the options of one login', () => {
     return { scope: searchParams.get('scope'), actor: searchParams.get('actor'), prompt: searchParams.get('prompt') }
   }
   const request = () => new Request(`${site}/login`)
+  const cyclic: { self?: unknown } = {}
+  cyclic.self = cyclic
 
   test('override those of the handlers, one by one and for this login only', async () => {
     const { login } = makeSite({ handlers: { parameters: { prompt: 'none' } } })
@@ -654,6 +687,8 @@ describe('the options of one login', () => {
     ['data', { data: { list: [undefined] } }],
     ['data', { data: new Array(1) }],
     ['data', { data: { map: new Map() } }],
+    ['data', { data: { id: 'u_1', map: new Map() } }],
+    ['data', { data: cyclic }],
     ['data', { data: Number.NaN }],
     ['data', { data: 'x'.repeat(1_023) }],
     ['data', { data: '漢'.repeat(341) }],
@@ -669,21 +704,26 @@ describe('the options of one login', () => {
     }
   })
 
-  test.each([{ userId: 'u_1', tags: ['a', null, 2.5], optional: undefined }, 'x'.repeat(1_022), null, 0, []])(
-    'pass data to onConnected without revealing it: %j',
-    async (data) => {
-      const seen: unknown[] = []
-      const { login, serve } = makeSite({
-        handlers: { onConnected: (_token, context) => void seen.push(context.data, context.returnTo) },
-      })
-      const visitor = new Browser({
-        [site]: (given) => (given.url.startsWith(`${site}/login?`) ? login.start(given, { data }) : serve(given)),
-      })
-      await visitor.go(`${site}/login?return_to=/a`)
-      expect(seen).toEqual([JSON.parse(JSON.stringify(data)), '/a'])
-      expect(visitor.visited.join()).not.toContain('u_1')
-    },
-  )
+  test.each([
+    { userId: 'user_0123456789', tags: ['a', null, 2.5, true], optional: undefined },
+    Object.assign(Object.create(null), { userId: 'user_0123456789' }),
+    'x'.repeat(1_022),
+    null,
+    0,
+    false,
+    [],
+  ])('pass data to onConnected without revealing it: %j', async (data) => {
+    const seen: unknown[] = []
+    const { login, serve } = makeSite({
+      handlers: { onConnected: (_token, context) => void seen.push(context.data, context.returnTo) },
+    })
+    const visitor = new Browser({
+      [site]: (given) => (given.url.startsWith(`${site}/login?`) ? login.start(given, { data }) : serve(given)),
+    })
+    await visitor.go(`${site}/login?return_to=/a`)
+    expect(seen).toEqual([JSON.parse(JSON.stringify(data)), '/a'])
+    expect(visitor.visited.join()).not.toContain('user_0123456789')
+  })
 
   test('are copied when start is called, so that a reused object does not mix up two users', async () => {
     const seen: unknown[] = []
@@ -776,6 +816,50 @@ describe('the error page', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(html).toContain('Access was not granted')
     expect(visitor.cookies.size).toBe(0)
+  })
+
+  test.each([
+    ['a login that the service rejected', 'authorization_failed', 'The service rejected the login.'],
+    ['a login that is already complete', 'transaction_used', 'This login has already been completed.'],
+    ['an unknown login', 'transaction_missing', 'This login is no longer valid.'],
+  ])('explains %s, and names the reason', async (_title, reason, sentence) => {
+    const { browser } = makeSite({ handlers: { onError: undefined } })
+    const visitor = browser()
+    const url = new URL(await untilCallback(visitor))
+    const kept = new Map(visitor.cookies)
+    if (reason === 'authorization_failed') url.searchParams.set('error', 'server_error')
+    else await visitor.go(url.href)
+    if (reason === 'transaction_used') for (const [name, cookie] of kept) visitor.cookies.set(name, cookie)
+    const { response } = await visitor.go(url.href)
+    const html = await response.text()
+    expect(response.status).toBe(400)
+    expect(html).toContain(`<p>${sentence}`)
+    expect(html).toContain(`<p class="reason">${reason}</p>`)
+    expect(html).not.toContain('<blockquote>')
+  })
+
+  test('explains that the service does not respond', async () => {
+    const fetch = () => Promise.reject(new TypeError('fetch failed'))
+    const { browser } = makeSite({ app: { fetch }, handlers: { onError: undefined } })
+    const html = await (await browser().go(`${site}/login`)).response.text()
+    expect(html).toContain('<p>The service could not complete the login.')
+    expect(html).toContain('<p class="reason">exchange_failed</p>')
+  })
+
+  test('quotes the description of the service', async () => {
+    const { html } = await denied((url) => url.searchParams.set('error_description', 'Ask your admin.'))
+    expect(html).toContain('<blockquote>Ask your admin.</blockquote>')
+    expect(html).toContain('<p class="reason">access_denied</p>')
+  })
+
+  test('explains that the app could not save the connection, without a reason', async () => {
+    const onConnected = () => Promise.reject(new Error('the database is away'))
+    const { browser } = makeSite({ handlers: { onConnected } })
+    const { response } = await browser().go(`${site}/login?return_to=/inbox`)
+    const html = await response.text()
+    expect(html).toContain('<p>Access was granted, but this app could not save the connection.</p>')
+    expect(html).toContain('<a href="/login?return_to=%2Finbox">Try again</a>')
+    expect(html).not.toContain('class="reason"')
   })
 
   test('escapes the description of the service and runs no script', async () => {
@@ -902,6 +986,10 @@ describe('rejects', () => {
     ['a Node request', { method: 'GET', url: '/login/callback?code=secret-code&state=1', headers: {} }],
     ['a relative URL', { method: 'GET', url: '/login/callback?code=secret-code', headers: new Headers() }],
     ['no URL', { method: 'GET', headers: new Headers() }],
+    ['a URL object', { method: 'GET', url: new URL(`${redirectUri}?code=secret-code`), headers: new Headers() }],
+    ['no method', { url: `${redirectUri}?code=secret-code`, headers: new Headers() }],
+    ['no headers', { method: 'GET', url: `${redirectUri}?code=secret-code` }],
+    ['plain headers', { method: 'GET', url: `${redirectUri}?code=secret-code`, headers: {} }],
     ['a string', '/login/callback?code=secret-code'],
     ['null', null],
     ['no argument', undefined],

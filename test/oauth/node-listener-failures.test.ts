@@ -234,18 +234,33 @@ describe('the content length', () => {
     return { body: await received.text(), length: received.headers.get('content-length') }
   }
 
+  const withLength = (length: string) => new Response(null, { headers: { 'content-length': length } })
+
   test.each<[string, string, Response, string, string | null]>([
     ['is corrected if too short', 'GET', new Response('hello', { headers: { 'content-length': '2' } }), 'hello', '5'],
     ['is corrected if too long', 'GET', new Response('hello', { headers: { 'content-length': '9' } }), 'hello', '5'],
     ['replaces chunks', 'GET', new Response('hello', { headers: { 'transfer-encoding': 'chunked' } }), 'hello', '5'],
     ['is 0 without a body', 'GET', new Response(null), '', '0'],
-    ['of a HEAD is that of the GET', 'HEAD', new Response(null, { headers: { 'content-length': '5' } }), '', '5'],
+    ['is corrected without a body', 'GET', withLength('5'), '', '0'],
+    ['of a HEAD is that of the GET', 'HEAD', withLength('15'), '', '15'],
+    ['of a HEAD is that of its body', 'HEAD', new Response('hello'), '', '5'],
+    ['of a HEAD is not sent if it starts with a letter', 'HEAD', withLength('x15'), '', null],
+    ['of a HEAD is not sent if it ends with a letter', 'HEAD', withLength('15x'), '', null],
     ['of a HEAD is not sent if unknown', 'HEAD', new Response(null), '', null],
     ['is not sent for 204', 'GET', new Response(null, { status: 204, headers: { 'content-length': '5' } }), '', null],
     ['is not sent for 304', 'GET', new Response(null, { status: 304, headers: { 'content-length': '5' } }), '', null],
   ])('%s', async (_title, method, response, body, length) => {
     expect(await headersOf(method, response)).toEqual({ body, length })
   })
+})
+
+test('resolves after a failure, even if the response can be neither ended nor aborted', async () => {
+  const failing = () => {
+    throw failure
+  }
+  const response = { statusCode: 200, getHeader: () => undefined, setHeader: failing, end: failing }
+  const listener = toNodeListener(() => Promise.reject(failure))
+  await expect(listener({ headers: {} }, response)).resolves.toBeUndefined()
 })
 
 test.each([undefined, null, 'route', 0])('passes an Error to next if the handler throws %s', async (thrown) => {

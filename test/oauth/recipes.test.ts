@@ -281,6 +281,7 @@ describe('the Node adapter', () => {
     for (const handler of [() => Promise.reject(failure), async () => 'text' as never]) {
       const response = await fetch(await listen(createServer(toNodeListener(handler, { onError }))))
       expect(response.status).toBe(500)
+      expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
       expect(await response.text()).toBe('Internal Server Error')
     }
     expect(errors).toEqual([failure, expect.any(TypeError)])
@@ -337,6 +338,11 @@ describe('the Node adapter', () => {
       expect(await adapt({ url })).toMatchObject({ request: undefined, status: 400 })
     },
   )
+
+  test('sets no cookie header without cookies', async () => {
+    const { headers } = await adapt({})
+    expect([...headers.keys()]).toEqual(['content-length'])
+  })
 
   test('drops the pseudo-headers of HTTP/2', async () => {
     const pseudo = { ':method': 'GET', ':path': '/login', ':scheme': 'https', ':authority': 'app.example' }

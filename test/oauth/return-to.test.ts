@@ -55,6 +55,7 @@ describe('a return path', () => {
     '/inbox\u007f',
     '',
     `/${'x'.repeat(1_024)}`,
+    `/${'x/../'.repeat(205)}`,
     `/${'漢'.repeat(114)}`,
   ])('%j is rejected', (text) => {
     expect(safeReturnTo(text)).toBeUndefined()

@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import fc from 'fast-check'
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSealer } from '../../src/oauth/seal.ts'
 
 const secret = 'a secret of this app, 32 characters or more'
@@ -51,7 +51,8 @@ describe('a sealed text', () => {
     )
   })
 
-  test.each(['', '.', 'abc', 'a.b.c.d.e', '{}', 'é', 'eyJhbGciOiJub25lIn0..'])(
+  const unnamedKey = `${Buffer.from('{"alg":"dir","enc":"A256GCM","kid":7}').toString('base64url')}..a.b.c`
+  test.each(['', '.', 'abc', 'a.b.c.d.e', '{}', 'é', 'eyJhbGciOiJub25lIn0..', unnamedKey])(
     'is malformed if it is %j',
     async (text) => {
       expect(await createSealer(secret, 'test').open(text)).toEqual({ ok: false, failure: 'malformed' })
@@ -68,9 +69,10 @@ describe('a sealed text', () => {
     expect(Buffer.from(sealed, 'base64url').toString()).not.toContain('codeVerifier')
   })
 
+  const derive = (label: string, length: number) =>
+    Buffer.from(hkdfSync('sha256', secret, '', `support-workspace-sdk test ${label}`, length))
+
   test('names its key by an id that is derived separately from the key', async () => {
-    const derive = (label: string, length: number) =>
-      Buffer.from(hkdfSync('sha256', secret, '', `support-workspace-sdk test ${label}`, length))
     const sealed = await createSealer(secret, 'test').seal('value')
     const key = derive('key', 32)
     const { plaintext } = await compactDecrypt(sealed, key)
@@ -78,6 +80,25 @@ describe('a sealed text', () => {
     const { kid } = decodeProtectedHeader(sealed)
     expect(kid).toBe(derive('key id', 8).toString('hex'))
     expect(key.toString('hex')).not.toContain(kid)
+  })
+
+  test('has a key that cannot be exported', async () => {
+    const deriveKey = vi.spyOn(crypto.subtle, 'deriveKey')
+    onTestFinished(() => deriveKey.mockRestore())
+    await createSealer(secret, 'test').seal('value')
+    const keys = await Promise.all(deriveKey.mock.results.map(({ value }) => value as Promise<CryptoKey>))
+    expect(keys.map(({ extractable }) => extractable)).toEqual([false])
+  })
+
+  test('does not open if it is compressed', async () => {
+    const sealer = createSealer(secret, 'test')
+    const { kid } = decodeProtectedHeader(await sealer.seal('value'))
+    const forged = (zip: { readonly zip?: 'DEF' }) =>
+      new CompactEncrypt(new TextEncoder().encode('{"value":"value"}'))
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: String(kid), ...zip })
+        .encrypt(derive('key', 32))
+    expect(await sealer.open(await forged({}))).toEqual(opened('value'))
+    expect(await sealer.open(await forged({ zip: 'DEF' }))).toEqual({ ok: false, failure: 'tampered' })
   })
 
   test('differs each time', async () => {

@@ -106,6 +106,7 @@ describe('rejects', () => {
     ['a space inside a name', ['conversations:read contacts:read']],
     ['a comma, which the service treats as a separator', 'conversations:read,contacts:read'],
     ['a number', [1]],
+    ['a valid name with an invalid one', ['conversations:read', 'contacts read']],
     ['not a list', undefined],
   ])('a scope that is %s', async (_title, scope) => {
     await expect(app.startLogin({ scope: scope as never })).rejects.toMatchObject({ argument: 'scope' })
@@ -150,6 +151,8 @@ describe('rejects', () => {
     ['data', 'data:text/html,hello'],
     ['a file', 'file:///etc/passwd'],
     ['a native scheme without a dot', 'myapp://callback'],
+    ['a native scheme that ends like http', 'web+http://callback'],
+    ['a URL object', new URL('https://app.example/callback')],
     ['one with a code parameter', 'https://app.example/callback?code=1'],
     ['one with a state parameter', 'https://app.example/callback?state=1'],
     ['one with an error parameter', 'https://app.example/callback?error=1'],

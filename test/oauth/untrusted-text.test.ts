@@ -23,4 +23,6 @@ test('quotes the known parts without a trailing full stop', () => {
   expect(quote(undefined, 'Words.')).toBe(': Words')
   expect(quote('code', undefined)).toBe(': code')
   expect(quote(undefined, undefined)).toBe('')
+  expect(quote('code', 'Words. ...')).toBe(': code: Words')
+  expect(quote('code', ' . ')).toBe(': code')
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { LoginTransaction, markUsed, openSecrets, type TransactionRecord } from '../../src/oauth/transaction.ts'
 
 function makeTransaction(state: string, lifetime = 600_000): LoginTransaction {
@@ -17,6 +17,17 @@ function makeTransaction(state: string, lifetime = 600_000): LoginTransaction {
 }
 
 const used = expect.objectContaining({ reason: 'transaction_used' })
+
+test('forgets a used transaction with the next one that is used after its expiry', () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const brief = makeTransaction('brief', 1_000)
+  markUsed(brief)
+  vi.setSystemTime(brief.expiresAt)
+  expect(() => openSecrets(brief)).toThrow(used)
+  markUsed(makeTransaction('later'))
+  expect(() => openSecrets(brief)).toThrow(expect.objectContaining({ reason: 'transaction_expired' }))
+})
 
 test('rejects copies of a used transaction while 10,000 others are used', () => {
   const first = makeTransaction('first')
