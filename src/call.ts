@@ -2,6 +2,7 @@ import type { ResponseInfo } from './errors/index.ts'
 
 /** The result of a call together with its response. */
 export interface WithResponse<Data> {
+  /** What `await` returns. */
   readonly data: Data
   /** Status, headers and request id of the response. */
   readonly response: ResponseInfo
@@ -36,6 +37,7 @@ export class Call<Data> implements Promise<Data> {
     return this.#result
   }
 
+  /** Handles the data or a rejection, like `then` of any promise. Usually called by `await`. */
   // biome-ignore lint/suspicious/noThenProperty: a call is awaitable by design
   then<Fulfilled = Data, Rejected = never>(
     onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
@@ -46,16 +48,19 @@ export class Call<Data> implements Promise<Data> {
       .then(onFulfilled, onRejected)
   }
 
+  /** Handles a rejection, like `catch` of any promise. */
   catch<Rejected = never>(
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Data | Rejected> {
     return this.then(undefined, onRejected)
   }
 
+  /** Runs a callback when the call settles, like `finally` of any promise. */
   finally(onFinally?: (() => void) | null): Promise<Data> {
     return this.then().finally(onFinally)
   }
 
+  /** @hidden */
   get [Symbol.toStringTag](): string {
     return 'Call'
   }

@@ -39,7 +39,7 @@ export interface ListPlan<Item> {
  * `InvalidArgumentError`.
  *
  * Only the cursor ends a list: an empty page with a cursor continues, and a cursor that is null, absent or empty is the
- * end (specification, section 4). A repeated cursor throws a `PaginationError`.
+ * end ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`.
  *
  * @example
  * for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)

@@ -1,7 +1,7 @@
 /**
  * Converts a timestamp of the service to a `Date`. Returns undefined for null and undefined.
  *
- * @param seconds seconds since the Unix epoch (specification, section 1)
+ * @param seconds seconds since the Unix epoch ([specification](docs/service.md#conventions))
  */
 export function toDate(seconds: number): Date
 export function toDate(seconds: number | null | undefined): Date | undefined

@@ -41,7 +41,10 @@ export interface SelfConnection extends CommonConnection {
   readonly user: ConnectionParty
 }
 
-/** What a token is bound to (specification, section 5, rule 5), without the token. Plain data, discriminated by `actor`. */
+/**
+ * What a token is bound to ([specification](docs/service.md#actors)), without the token. Plain data, discriminated by
+ * `actor`.
+ */
 export type Connection = AppConnection | SelfConnection
 
 /** Returns a JSON copy. Values that JSON cannot represent are rejected, and not silently changed. */

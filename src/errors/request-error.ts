@@ -34,6 +34,7 @@ export interface ResponseInfo {
   readonly requestId: string | undefined
 }
 
+/** What every `RequestError` is created with. */
 export interface RequestErrorDetails extends ErrorDetails {
   readonly operation: string
   readonly outcome: Outcome

@@ -60,11 +60,17 @@ export interface WaitEvent extends OperationEvent {
 
 /** Functions for logs, metrics and traces. Errors they throw are ignored. */
 export interface Hooks {
+  /** Called when a call starts. A list starts one per page. */
   onOperationStart?(event: OperationEvent): void
+  /** Called when a call settles. */
   onOperationEnd?(event: OperationEndEvent): void
+  /** Called before a request is sent. */
   onAttemptStart?(event: AttemptStartEvent): void
+  /** Called when a response was received, or the request failed. */
   onAttemptEnd?(event: AttemptEndEvent): void
+  /** Called before a failed request is retried. */
   onRetry?(event: RetryEvent): void
+  /** Called when a call waits for a rate limit. */
   onWait?(event: WaitEvent): void
 }
 

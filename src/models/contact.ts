@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
-/** A contact: a customer of the organization (reference, section 2). */
+/** A contact: a customer of the organization ([reference](docs/service.md#contacts)). */
 export interface Contact {
   id: string
   /** The person, with name and email address. */
@@ -14,7 +14,7 @@ export interface Contact {
   active?: boolean | null
   /** Details of the source, as a free-form object. */
   source_info?: FreeForm | null
-  /** Free-form object. The chat widget merges its `userData` into it (reference, section 5.6). */
+  /** Free-form object. The chat widget merges its `userData` into it ([reference](docs/service.md#contacts)). */
   attributes?: FreeForm | null
   /** The possible values are not documented. */
   auth_type?: string | null
@@ -26,14 +26,14 @@ export interface Contact {
   active_at?: number | null
 }
 
-/** The body of `contacts.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
+/** The body of `contacts.create` ([reference](docs/service.md#contacts)). Pass undocumented fields in `extraBody`. */
 export interface CreateContactBody {
   email: string
   /** Probable, not documented. */
   name?: string | undefined
 }
 
-/** The body of `contacts.update`. The field is probable, not documented (reference, section 3.2). */
+/** The body of `contacts.update`. The field is probable, not documented ([reference](docs/service.md#contacts)). */
 export interface UpdateContactBody {
   blocked?: boolean | undefined
 }

@@ -4,7 +4,7 @@ import { type Organization, organizationShape } from './organization.ts'
 import { nullish, schemaFor } from './schema.ts'
 import { type User, userShape } from './user.ts'
 
-/** The identity of an access token (reference, section 2). */
+/** The identity of an access token ([reference](docs/service.md#identity)). */
 export interface Me {
   /** The app that the token was issued to. */
   application?: Application | null
@@ -16,7 +16,7 @@ export interface Me {
   user?: User | null
 }
 
-/** An OAuth app (reference, section 2). */
+/** An OAuth app ([reference](docs/service.md#identity)). */
 export interface Application {
   id: string
   /** The name that admins see. */

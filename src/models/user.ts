@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { nullish, schemaFor } from './schema.ts'
 
-/** A person: a customer, an author or a team member (reference, section 2). */
+/** A person: a customer, an author or a team member ([reference](docs/service.md#people)). */
 export interface User {
   /** The id of the user. A team member has the id of a membership instead. */
   id: string
