@@ -12,8 +12,8 @@ export interface WithResponse<Data> {
  * A promise of the response data. `withResponse()` also returns status, headers and request id.
  *
  * @example
- * const member = await workspace.members.get(id)
- * const { data, response } = await workspace.members.get(id).withResponse()
+ * const organization = await workspace.organization.get()
+ * const { data, response } = await workspace.organization.get().withResponse()
  */
 export class Call<Data> implements Promise<Data> {
   readonly #start: () => Promise<WithResponse<Data>>

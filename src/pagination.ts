@@ -43,6 +43,7 @@ export interface ListPlan<Item> {
  *
  * @example
  * for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
+ * for await (const page of workspace.conversations.list({ limit: 50 }).pages()) console.log(page.data.length, page.after)
  * const firstPage = await workspace.conversations.list()
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {

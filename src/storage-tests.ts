@@ -35,10 +35,7 @@ export interface StorageTest {
  * Returns the tests that a storage for connections must pass. They run in any test runner.
  *
  * @example
- * import { test } from 'node:test'
- * import { storageTests } from 'support-workspace-sdk/storage-tests'
- *
- * for (const { name, run } of storageTests({ open: () => myStorage(url) })) test(name, run)
+ * for (const { name, run } of storageTests({ open: () => storage })) test(name, run)
  */
 export function storageTests(options: StorageTestsOptions): StorageTest[] {
   return Object.entries(cases).map(([name, test]) => ({

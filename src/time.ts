@@ -1,6 +1,10 @@
 /**
  * Converts a timestamp of the service to a `Date`. Returns undefined for null and undefined.
  *
+ * @example
+ * const [newest] = (await workspace.conversations.list()).data
+ * console.log(toDate(newest?.inserted_at)?.toISOString())
+ *
  * @param seconds seconds since the Unix epoch ([specification](docs/service.md#conventions))
  */
 export function toDate(seconds: number): Date

@@ -66,7 +66,16 @@ export interface InsufficientScopeDetails extends ApiErrorDetails {
   readonly granted: readonly string[] | undefined
 }
 
-/** 403 `insufficient_scope`: the token lacks a scope that the operation needs. */
+/**
+ * 403 `insufficient_scope`: the token lacks a scope that the operation needs.
+ *
+ * @example
+ * await workspace.contacts.list().catch(async (error: unknown) => {
+ *   if (!(error instanceof InsufficientScopeError)) throw error
+ *   const { url } = await app.startLogin({ scope: error.scopesToRequest, actor: 'self' })
+ *   console.log('Ask an admin to approve:', url)
+ * })
+ */
 export class InsufficientScopeError extends PermissionDeniedError {
   static override readonly kind: string = 'InsufficientScopeError'
 

@@ -41,7 +41,15 @@ export interface RequestErrorDetails extends ErrorDetails {
   readonly attempts?: readonly Attempt[]
 }
 
-/** The base class of the errors of a call, with its operation, outcome and attempts. */
+/**
+ * The base class of the errors of a call, with its operation, outcome and attempts.
+ *
+ * @example
+ * await workspace.contacts.create({ email: 'ada@example.com' }).catch((error: unknown) => {
+ *   if (!(error instanceof RequestError) || error.outcome !== 'unknown') throw error
+ *   console.log('Check whether the contact exists before you create it again.')
+ * })
+ */
 export class RequestError extends SupportWorkspaceError {
   static override readonly kind: string = 'RequestError'
 

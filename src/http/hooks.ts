@@ -58,7 +58,17 @@ export interface WaitEvent extends OperationEvent {
   readonly reason: 'rate_limit'
 }
 
-/** Functions for logs, metrics and traces. Errors they throw are ignored. */
+/**
+ * Functions for logs, metrics and traces. Errors they throw are ignored.
+ *
+ * @example
+ * const logged = new SupportWorkspace({
+ *   baseUrl,
+ *   accessToken,
+ *   hooks: { onOperationEnd: ({ operation, status, duration }) => console.log(operation, status, duration) },
+ * })
+ * await logged.me()
+ */
 export interface Hooks {
   /** Called when a call starts. A list starts one per page. */
   onOperationStart?(event: OperationEvent): void

@@ -11,6 +11,10 @@ import { userSchema } from './user.ts'
 /**
  * Standard Schemas of the models, for your own validation or for `defineOperation`. Unknown fields are accepted. Any
  * field except `id` can be null or absent.
+ *
+ * @example
+ * const result = await schemas.contact['~standard'].validate(JSON.parse('{ "id": "cnt_1", "blocked": "no" }'))
+ * console.log(result.issues?.length) // 1
  */
 export const schemas = {
   me: meSchema,

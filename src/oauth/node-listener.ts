@@ -53,7 +53,7 @@ const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
  * connection, HTTP/2 resets the stream.
  *
  * @example
- * expressApp.get('/login', toNodeListener(login.start))
+ * site.get('/login', toNodeListener(login.start)) // `site` is an Express app
  *
  * @throws InvalidArgumentError when `handler` or `onError` is not a function
  */

@@ -63,6 +63,12 @@ const exchangeOptionNames = { signal: true } satisfies Record<keyof ExchangeOpti
  * An OAuth app with its client secret, for use on a server. Starts and finishes logins (authorization code grant with
  * PKCE: RFC 6749, RFC 7636; [specification](docs/service.md#login)).
  *
+ * @example
+ * const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
+ * const { url, transaction } = await app.startLogin({ scope: ['conversations:read'], actor: 'self' })
+ * const callbackUrl = await openInBrowser(url) // the admin approves, and returns to your redirect URI
+ * const token = await app.finishLogin(callbackUrl, transaction)
+ *
  * @throws InvalidArgumentError when an option is invalid, or in a browser
  */
 export class OAuthApp {

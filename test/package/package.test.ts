@@ -25,7 +25,6 @@ test('the tarball contains exactly these files', () => {
   const code = ['cjs', 'js']
   const maps = ['cjs.map', 'js.map']
   const types = ['d.cts', 'd.ts']
-  const decisions = readdirSync(new URL('../../decisions', import.meta.url))
   expect(names).toEqual(
     [
       'CHANGELOG.md',
@@ -33,9 +32,9 @@ test('the tarball contains exactly these files', () => {
       'LICENSE',
       'README.md',
       'SECURITY.md',
-      'api.md',
       'package.json',
-      ...decisions.map((name) => `decisions/${name}`),
+      ...filesIn('decisions'),
+      ...filesIn('docs'),
       'dist/cli.js',
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),
@@ -48,6 +47,10 @@ test('the tarball contains exactly these files', () => {
     ].sort(),
   )
 })
+
+function filesIn(folder: string): string[] {
+  return readdirSync(new URL(`../../${folder}`, import.meta.url)).map((name) => `${folder}/${name}`)
+}
 
 function filesOf(entry: string, ...extensions: string[][]): string[] {
   return extensions.flat().map((extension) => `dist/${entry}.${extension}`)
