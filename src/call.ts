@@ -11,6 +11,9 @@ export interface WithResponse<Data> {
 /**
  * A promise of the response data. `withResponse()` also returns status, headers and request id.
  *
+ * Rejects with a `RequestError`, which has a class for each kind of failure, with an `InvalidArgumentError` if an argument
+ * is invalid, or with the reason of an aborted `signal`.
+ *
  * @example
  * const organization = await workspace.organization.get()
  * const { data, response } = await workspace.organization.get().withResponse()

@@ -188,8 +188,11 @@ export interface ListQuery {
 
 /** The input of a call: path parameters, query and body. */
 export interface OperationInput {
+  /** The values of the parameters in the path, by name. They are percent-encoded. */
   readonly path?: Readonly<Record<string, string>> | undefined
+  /** The query parameters. */
   readonly query?: object | undefined
+  /** The body, which is sent as JSON. */
   readonly body?: unknown
 }
 

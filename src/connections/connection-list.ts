@@ -8,9 +8,13 @@ import type { ReadResult } from './live-connections.ts'
 
 /** Filters connections by actor and by the ids that `/me` returns. A connection must match all of them. */
 export interface ConnectionFilter {
+  /** Id of the app. */
   readonly application?: string | undefined
+  /** Id of the organization. */
   readonly organization?: string | undefined
+  /** Who the token acts as. */
   readonly actor?: Actor | undefined
+  /** Id of the user. Excludes connections of the app itself. */
   readonly user?: string | undefined
 }
 

@@ -4,6 +4,7 @@ import { isObject } from '../json.ts'
 
 /** An application, organization or user of a connection. */
 export interface ConnectionParty {
+  /** The id, as `/me` returned it. */
   readonly id: string
   /** The display name at the time of the login. Undefined if the service returned none. */
   readonly name?: string | undefined

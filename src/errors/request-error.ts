@@ -36,8 +36,11 @@ export interface ResponseInfo {
 
 /** What every `RequestError` is created with. */
 export interface RequestErrorDetails extends ErrorDetails {
+  /** The id of the operation. */
   readonly operation: string
+  /** Whether the request may have had an effect. */
   readonly outcome: Outcome
+  /** The attempts, in order. */
   readonly attempts?: readonly Attempt[]
 }
 

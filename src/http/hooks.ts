@@ -37,7 +37,9 @@ export interface AttemptStartEvent extends OperationEvent {
 export interface AttemptEndEvent extends AttemptStartEvent {
   /** In milliseconds. */
   readonly duration: number
+  /** The HTTP status of the response, if any. */
   readonly status: number | undefined
+  /** The request id of the response, if the service sent one. */
   readonly requestId: string | undefined
   /** The name of the error. Undefined if the attempt succeeded. */
   readonly error: string | undefined
