@@ -1,4 +1,41 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+
+type Plugin = NonNullable<Options['plugins']>[number]
+
+/**
+ * The packages whose code is in the build, where it carries it. The schemas use a fraction of zod, which loads as one file
+ * instead of a hundred. The CommonJS build carries everything, because ES modules cannot be required in every Node 22.
+ * The sandbox has its own web server, so that installing the SDK does not install one.
+ */
+const carried = {
+  esm: ['zod'],
+  cjs: ['zod', 'is-network-error', 'oauth4webapi', 'jose'],
+  sandbox: ['hono', '@hono/node-server'],
+}
+
+/** Writes the licenses of the carried packages beside the code, as they require. */
+const licenses: Plugin = {
+  name: 'licenses',
+  buildEnd() {
+    const texts = [...new Set(Object.values(carried).flat())].map((name) => {
+      const folder = join('node_modules', name)
+      const file = readdirSync(folder).find((path) => /^licen[cs]e/i.test(path))
+      if (file === undefined) throw new Error(`${name} has no license file.`)
+      return `${name}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
+    })
+    writeFileSync(join(this.options.outDir, 'third-party-licenses.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`))
+  },
+}
+
+/** Loads lazy chunks with `require`: test runners that load CommonJS in a sandbox of their own refuse `import()`. */
+const requireLazily: Plugin = {
+  name: 'require-lazily',
+  renderChunk: (code) => ({
+    code: code.replace(/\bimport\(("\.[^"]+")\)/g, 'Promise.resolve().then(() => require($1))'),
+  }),
+}
 
 const shared: Options = {
   target: 'es2022',
@@ -24,14 +61,12 @@ const sandbox: Options = {
   removeNodeProtocol: false,
   // Most of it would be the map of somebody else's web server.
   sourcemap: false,
-  // The sandbox carries its own web server, so that installing the SDK does not.
-  noExternal: ['hono', '@hono/node-server'],
+  noExternal: carried.sandbox,
 }
 
 export default defineConfig([
-  { ...library, format: 'esm' },
-  // The dependencies are ES modules, which not every Node 22 can require: the CommonJS build carries them.
-  { ...library, format: 'cjs', noExternal: ['is-network-error', 'zod', 'oauth4webapi', 'jose'] },
+  { ...library, format: 'esm', noExternal: carried.esm, plugins: [licenses] },
+  { ...library, format: 'cjs', noExternal: carried.cjs, plugins: [requireLazily] },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox.ts', cli: 'src/sandbox/cli.ts' },

@@ -20,6 +20,7 @@ const groups = {
   operation: 'Your own operations',
   'call-operation': 'Your own operations',
   models: 'Models',
+  'lazy-schemas': 'Models',
   errors: 'Errors',
 }
 

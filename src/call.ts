@@ -1,4 +1,5 @@
 import type { ResponseInfo } from './errors/index.ts'
+import type { ResponseHead } from './http/response.ts'
 
 /** The result of a call together with its response. */
 export interface WithResponse<Data> {
@@ -6,6 +7,12 @@ export interface WithResponse<Data> {
   readonly data: Data
   /** Status, headers and request id of the response. */
   readonly response: ResponseInfo
+}
+
+/** The result of a call before anybody has asked for its response. */
+export interface Received<Data> {
+  readonly data: Data
+  readonly response: ResponseHead
 }
 
 /**
@@ -19,25 +26,25 @@ export interface WithResponse<Data> {
  * const { data, response } = await workspace.organization.get().withResponse()
  */
 export class Call<Data> implements Promise<Data> {
-  readonly #start: () => Promise<WithResponse<Data>>
-  #result: Promise<WithResponse<Data>> | undefined
+  readonly #start: () => Promise<Received<Data>>
+  #result: Promise<Received<Data>> | undefined
 
   /** @param start sends the request. Called once, when the result is first requested. */
-  constructor(start: () => Promise<WithResponse<Data>>) {
+  constructor(start: () => Promise<Received<Data>>) {
     this.#start = start
   }
 
   /** Creates a call and sends its request immediately. */
-  static started<Data>(start: () => Promise<WithResponse<Data>>): Call<Data> {
+  static started<Data>(start: () => Promise<Received<Data>>): Call<Data> {
     const call = new Call(start)
-    void call.withResponse()
+    void call.#receive()
     return call
   }
 
   /** Returns the data together with status, headers and request id of the response. */
-  withResponse(): Promise<WithResponse<Data>> {
-    this.#result ??= this.#start()
-    return this.#result
+  async withResponse(): Promise<WithResponse<Data>> {
+    const { data, response } = await this.#receive()
+    return { data, response: response.info }
   }
 
   /** Handles the data or a rejection, like `then` of any promise. Usually called by `await`. */
@@ -46,9 +53,8 @@ export class Call<Data> implements Promise<Data> {
     onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
-    return this.withResponse()
-      .then(({ data }) => data)
-      .then(onFulfilled, onRejected)
+    const data = this.#receive().then((received) => received.data)
+    return data.then(onFulfilled, onRejected)
   }
 
   /** Handles a rejection, like `catch` of any promise. */
@@ -61,6 +67,11 @@ export class Call<Data> implements Promise<Data> {
   /** Runs a callback when the call settles, like `finally` of any promise. */
   finally(onFinally?: (() => void) | null): Promise<Data> {
     return this.then().finally(onFinally)
+  }
+
+  #receive(): Promise<Received<Data>> {
+    this.#result ??= this.#start()
+    return this.#result
   }
 
   /** @hidden */

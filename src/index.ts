@@ -46,6 +46,7 @@ export type {
 } from './http/hooks.ts'
 export type { AppInfo, CallOptions, ClientOptions } from './http/options.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
+export { type Schema, schemas } from './lazy-schemas.ts'
 export type { ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'
 export type {
@@ -56,6 +57,7 @@ export type {
   Group,
   UpdateConversationBody,
 } from './models/conversation.ts'
+export type { FreeForm } from './models/free-form.ts'
 export type { Application, Me } from './models/me.ts'
 export type { InviteMemberBody, Member, Role, UpdateMemberBody } from './models/member.ts'
 export type {
@@ -72,8 +74,6 @@ export type {
   UpdateOrganizationBody,
   UpdateOrganizationSettingsBody,
 } from './models/organization.ts'
-export type { FreeForm, Schema } from './models/schema.ts'
-export { schemas } from './models/schemas.ts'
 export type { CreateSegmentBody, Segment, UpdateSegmentBody } from './models/segment.ts'
 export type { CreateTaskBody, Task, UpdateTaskBody } from './models/task.ts'
 export type { User } from './models/user.ts'

@@ -27,7 +27,7 @@ export interface ListOptions extends CallOptions {
 }
 
 /** The names of all list options. Does not compile when one is missing. */
-export const listOptionNames = Object.keys({
+export const listOptionNames = /* @__PURE__ */ Object.keys({
   ...callOptionNames,
   direction: true,
   maxItems: true,

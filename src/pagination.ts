@@ -1,4 +1,4 @@
-import { Call, type WithResponse } from './call.ts'
+import { Call, type Received } from './call.ts'
 import { checkOptions } from './check-options.ts'
 import { InvalidArgumentError, PaginationError } from './errors/index.ts'
 import { forwardAbort } from './http/call-clock.ts'
@@ -23,7 +23,7 @@ export type FetchPage<Item> = (
   query: JsonObject,
   options: ListOptions,
   page: number,
-) => Promise<{ readonly data: Item[]; readonly cursors: PageCursors } & Pick<WithResponse<unknown>, 'response'>>
+) => Promise<Received<Item[]> & { readonly cursors: PageCursors }>
 
 /** Copies of the arguments of a list call, and how to fetch a page. */
 export interface ListPlan<Item> {

@@ -1,28 +1,37 @@
-import type { ResponseInfo } from '../errors/index.ts'
 import { redact, safeCause } from '../errors/redact.ts'
 import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import { checkAccessToken } from './authorization.ts'
 import { type CallClock, TimeLimit, untilAborted } from './call-clock.ts'
 import { globalFetch, isPlatformFetch } from './connect-error.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
+import type { ResponseFacts } from './error-from-response.ts'
 import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedFailure } from './failure.ts'
 import type { PreparedRequest } from './request.ts'
-import { BadFetch, discardBody, isRedirect, isResponse, readText, responseInfo, UnusableResponse } from './response.ts'
+import { BadFetch, isRedirect, isResponse, ResponseBody, ResponseHead, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
-import { validateResponse } from './validation.ts'
+import { isValidated, validateResponse } from './validation.ts'
 
-/** The data, cursors and response info of a successful response. */
+/** The data, cursors and response of a successful attempt. */
 export interface ParsedResponse extends Unwrapped {
-  readonly response: ResponseInfo
+  readonly response: ResponseHead
 }
 
-/** Shared by the steps of an attempt. */
-interface Context {
+/** What an attempt sends, and how far it has come. The steps stop on their own once the signal has aborted. */
+interface Progress {
   readonly request: PreparedRequest
   readonly settings: ClientSettings
   readonly signal: AbortSignal
-  readonly accessToken: string
+  /** Called immediately before the request is sent. */
+  readonly onSend: (accessToken: string) => void
+  accessToken?: string
+  isSent?: boolean
+  head?: ResponseHead
+  body?: ResponseBody
+  /** What is known of an error response. Its body may never end. */
+  refusal?: ResponseFacts
+  /** Settles after `onInvalidToken`, with its error if it failed. */
+  report?: Promise<unknown>
 }
 
 /** Longer error bodies are ignored, in bytes. */
@@ -41,56 +50,68 @@ export async function attempt(
   timeout: number,
   onSend: (accessToken: string) => void,
 ): Promise<ParsedResponse> {
-  const { operation } = request
-  const { signal, stop } = clock.startAttempt(timeout)
-  let context: Context | undefined
-  let sent = false
-  let sending: Promise<FetchResponse> | undefined
-  let info: ResponseInfo | undefined
+  const { signal, stop } = clock.start(timeout)
+  const progress: Progress = { request, settings, signal, onSend }
   try {
-    const accessToken = checkAccessToken(await untilAborted(askToken(settings), signal))
-    context = { request, settings, signal, accessToken }
-    sending = send(context, () => {
-      sent = true
-      onSend(accessToken)
-    })
-    const response = await untilAborted(sending, signal)
-    info = responseInfo(response, [accessToken])
-    const { data, cursors } = await readResponse(context, response, info)
-    const checked = await untilAborted(validateResponse(operation, data, settings), signal)
-    return { data: checked, cursors, response: info }
+    return await untilAborted(run(progress), signal)
   } catch (thrown) {
-    if (thrown instanceof AttemptFailure) throw thrown
-    // A fetch that ignores the signal may still resolve with a response, whose connection must be released.
-    sending?.then(discardBody).catch(() => {})
-    if (signal.aborted) {
-      throw signal.reason instanceof TimeLimit ? timeoutFailure(operation, signal.reason, sent, info) : signal.reason
-    }
-    if (context === undefined) throw thrown
-    if (thrown instanceof UnusableResponse && info !== undefined) {
-      throw unexpectedFailure(operation, info, thrown.reason, thrown.message)
-    }
-    throw networkFailure(operation, thrown, [context.accessToken], {
-      url: request.url,
-      isPlatformFetch: isPlatformFetch(settings.fetch ?? globalThis.fetch),
-      sent,
-      response: info,
-    })
+    throw toFailure(thrown, progress)
   } finally {
     stop()
   }
 }
 
-/** Rejects if the token provider throws synchronously. */
-async function askToken({ tokenSource }: ClientSettings): Promise<string> {
-  return tokenSource.getAccessToken()
+/** Returns what the attempt rejects with. */
+function toFailure(thrown: unknown, progress: Progress): unknown {
+  if (thrown instanceof AttemptFailure) return thrown
+  const { request, settings, signal, accessToken, isSent = false, head, body, refusal } = progress
+  const { operation } = request
+  body?.release()
+  if (signal.aborted) {
+    if (!(signal.reason instanceof TimeLimit)) return signal.reason
+    if (refusal === undefined) return timeoutFailure(operation, signal.reason, isSent, head)
+    void reportInvalidToken(progress, refusal)
+    return apiFailure(refusal)
+  }
+  if (accessToken === undefined) return thrown
+  if (thrown instanceof UnusableResponse && head !== undefined) {
+    return unexpectedFailure(operation, head, thrown.reason, thrown.message)
+  }
+  return networkFailure(operation, thrown, [accessToken], {
+    url: request.url,
+    isPlatformFetch: isPlatformFetch(settings.fetch ?? globalThis.fetch),
+    sent: isSent,
+    response: head,
+  })
+}
+
+async function run(progress: Progress): Promise<ParsedResponse> {
+  const { request, settings, signal } = progress
+  const accessToken = checkAccessToken(await settings.tokenSource.getAccessToken())
+  progress.accessToken = accessToken
+  const response = await send(progress, accessToken)
+  const body = new ResponseBody(response)
+  // A fetch that ignores the signal may resolve late, with a connection that must be released.
+  if (signal.aborted) body.release()
+  signal.throwIfAborted()
+  const head = new ResponseHead(response, [accessToken])
+  Object.assign(progress, { head, body })
+  if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
+  if (response.status < 200 || response.status > 299) throw await readError(progress, response, head, body)
+  const { data, cursors } = parseBody(await body.text(settings.maxResponseBytes), request, accessToken)
+  signal.throwIfAborted()
+  if (!isValidated(request.operation, settings)) return { data, cursors, response: head }
+  return { data: await validateResponse(request.operation, data, settings), cursors, response: head }
 }
 
 /** Calls `fetch`. */
-async function send({ request, settings, signal, accessToken }: Context, onSend: () => void): Promise<FetchResponse> {
+async function send(progress: Progress, accessToken: string): Promise<FetchResponse> {
+  const { request, settings, signal, onSend } = progress
   // A local variable, because a platform's fetch throws when called as a method of another object.
   const fetch = (settings.fetch ?? globalFetch()) as (url: string, init: FetchInit) => Promise<FetchResponse>
-  onSend()
+  signal.throwIfAborted()
+  progress.isSent = true
+  onSend(accessToken)
   // The hook may have aborted the call, and a custom fetch may ignore its signal.
   signal.throwIfAborted()
   const response: FetchResponse | undefined = await fetch(request.url, {
@@ -104,15 +125,52 @@ async function send({ request, settings, signal, accessToken }: Context, onSend:
   throw new BadFetch('the `fetch` option returned no Response')
 }
 
-async function readResponse(context: Context, response: FetchResponse, info: ResponseInfo): Promise<Unwrapped> {
-  const { settings, signal, accessToken } = context
-  const { operation } = context.request
-  if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
-  if (response.status < 200 || response.status > 299) throw await readError(context, response, info)
-  const text = await readText(response, settings.maxResponseBytes, signal)
+/** Returns the failure for an error status, even if the body cannot be read. */
+async function readError(
+  progress: Progress,
+  response: FetchResponse,
+  head: ResponseHead,
+  body: ResponseBody,
+): Promise<AttemptFailure> {
+  const { request, settings, accessToken = '' } = progress
+  const challenge = response.headers.get('www-authenticate')
+  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
+  const factsOf = (text: string): ResponseFacts => {
+    const { code, description } = readErrorBody(text, challenge)
+    return {
+      operation: request.operation,
+      response: head,
+      body: { code: safe(code), description: safe(description) },
+      grantedScopes: settings.scopes,
+      retryAfter: retryAfterOf(response.headers),
+      cause: undefined,
+    }
+  }
+  progress.refusal = factsOf('')
+  const refusal = factsOf(await body.text(maxErrorBytes).catch(() => ''))
+  progress.refusal = refusal
+  const cause = await reportInvalidToken(progress, refusal)
+  return apiFailure({ ...refusal, ...(cause !== undefined && { cause: safeCause(cause, [accessToken]) }) })
+}
+
+/**
+ * Calls `onInvalidToken` once if the service rejected the token. Returns its error instead of throwing it, which would
+ * hide the 401.
+ */
+async function reportInvalidToken(progress: Progress, { response, body }: ResponseFacts): Promise<unknown> {
+  if (response.status !== 401 || body.code !== 'invalid_token') return undefined
+  const { settings, accessToken = '' } = progress
+  progress.report ??= (async () => settings.tokenSource.onInvalidToken?.(accessToken))().then(
+    () => undefined,
+    (thrown: unknown) => thrown ?? new Error('onInvalidToken failed'),
+  )
+  return progress.report
+}
+
+function parseBody(text: string, { operation }: PreparedRequest, accessToken: string): Unwrapped {
   const envelope = operation.envelope ?? 'item'
   const mayBeEmpty = envelope === 'any' || envelope === 'none'
-  const body = text.trim() === '' && mayBeEmpty ? undefined : parseJson(text)
+  const body = mayBeEmpty && text.trim() === '' ? undefined : parseJson(text)
   try {
     return unwrap(body, envelope)
   } catch (thrown) {
@@ -120,33 +178,6 @@ async function readResponse(context: Context, response: FetchResponse, info: Res
     if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
     throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, [accessToken])}`)
   }
-}
-
-/** Returns the failure for an error status, even if the body cannot be read. */
-async function readError(context: Context, response: FetchResponse, info: ResponseInfo): Promise<AttemptFailure> {
-  const { request, settings, signal, accessToken } = context
-  const text = await readText(response, maxErrorBytes, signal).catch(() => '')
-  const { code, description } = readErrorBody(text, response.headers.get('www-authenticate'))
-  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
-  const cause = info.status === 401 && code === 'invalid_token' ? await reportInvalidToken(context) : undefined
-  if (signal.aborted && !(signal.reason instanceof TimeLimit)) throw signal.reason
-  return apiFailure({
-    operation: request.operation,
-    response: info,
-    body: { code: safe(code), description: safe(description) },
-    grantedScopes: settings.scopes,
-    retryAfter: retryAfterOf(response.headers),
-    cause: cause === undefined ? undefined : safeCause(cause, [accessToken]),
-  })
-}
-
-/** Calls `onInvalidToken`. Returns its error instead of throwing it, which would hide the 401. */
-async function reportInvalidToken({ settings, signal, accessToken }: Context): Promise<unknown> {
-  const report = async () => settings.tokenSource.onInvalidToken?.(accessToken)
-  return untilAborted(report(), signal).then(
-    () => undefined,
-    (thrown: unknown) => (signal.aborted ? undefined : (thrown ?? new Error('onInvalidToken failed'))),
-  )
 }
 
 function parseJson(text: string): unknown {

@@ -46,24 +46,30 @@ export class TimeLimit {
   }
 }
 
+/** A signal for one step of a call, and a function that removes its timer and listener. */
+interface Step {
+  readonly signal: AbortSignal
+  readonly stop: () => void
+}
+
 /**
- * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. `signal`
- * aborts with the caller's reason or with a `TimeLimit`. Time is monotonic, so changes of the wall clock have no effect.
+ * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Each step
+ * has one signal and one timer. Time is monotonic, so changes of the wall clock have no effect.
  */
 export class CallClock {
-  readonly #controller = new AbortController()
-  readonly #unfollow: () => void
-  readonly #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #caller: AbortSignal | undefined
+  readonly #totalTimeout: number
   readonly #deadline: number
 
-  constructor(signal: AbortSignal | undefined, totalTimeout: number) {
+  constructor(caller: AbortSignal | undefined, totalTimeout: number) {
+    this.#caller = caller
+    this.#totalTimeout = totalTimeout
     this.#deadline = performance.now() + totalTimeout
-    this.#unfollow = forwardAbort(signal, this.#controller)
-    this.#timer = startTimer(this.#controller, new TimeLimit('total', totalTimeout))
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal
+  /** Whether the caller has aborted the call. */
+  get isAborted(): boolean {
+    return this.#caller?.aborted === true
   }
 
   /** Time left of the total timeout, in milliseconds. */
@@ -71,11 +77,20 @@ export class CallClock {
     return this.#deadline - performance.now()
   }
 
-  /** Starts the timeout of an attempt. The signal also aborts when the call does. */
-  startAttempt(timeout: number): { signal: AbortSignal; stop: () => void } {
+  /**
+   * Starts a step. Its signal aborts with the caller's reason or, when the timeout or the total timeout expires, with a
+   * `TimeLimit`.
+   *
+   * @param timeout in milliseconds
+   */
+  start(timeout: number = Number.POSITIVE_INFINITY): Step {
     const controller = new AbortController()
-    const unfollow = forwardAbort(this.signal, controller)
-    const timer = startTimer(controller, new TimeLimit('attempt', timeout))
+    const unfollow = forwardAbort(this.#caller, controller)
+    const { remaining } = this
+    const limit = timeout < remaining ? new TimeLimit('attempt', timeout) : new TimeLimit('total', this.#totalTimeout)
+    const delay = Math.ceil(Math.min(timeout, remaining))
+    // A limit longer than a timer supports is no limit.
+    const timer = delay > longestTimer ? undefined : setTimeout(() => controller.abort(limit), delay)
     return {
       signal: controller.signal,
       stop: () => {
@@ -85,34 +100,28 @@ export class CallClock {
     }
   }
 
-  /** Waits for a duration in milliseconds. Rejects with the signal's reason as soon as the call aborts. */
-  wait(duration: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const abort = () => {
-        clearTimeout(timer)
-        reject(this.signal.reason)
-      }
-      const timer = setTimeout(
-        () => {
-          this.signal.removeEventListener('abort', abort)
-          resolve()
-        },
-        Math.min(duration, longestTimer),
+  /** Runs a step that may ignore its signal. Rejects as soon as the signal aborts. */
+  async run<Value>(step: (signal: AbortSignal) => PromiseLike<Value>): Promise<Value> {
+    const { signal, stop } = this.start()
+    try {
+      return await untilAborted(step(signal), signal)
+    } finally {
+      stop()
+    }
+  }
+
+  /** Waits for a duration in milliseconds. Rejects as soon as the call aborts. */
+  async wait(duration: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    try {
+      await this.run(
+        () =>
+          new Promise<void>((resolve) => {
+            timer = setTimeout(resolve, Math.min(duration, longestTimer))
+          }),
       )
-      if (this.signal.aborted) abort()
-      else this.signal.addEventListener('abort', abort, { once: true })
-    })
+    } finally {
+      clearTimeout(timer)
+    }
   }
-
-  /** Removes the timer and the listener on the caller's signal. */
-  stop(): void {
-    clearTimeout(this.#timer)
-    this.#unfollow()
-  }
-}
-
-/** Starts the timer of a limit. A limit longer than a timer supports is no limit. */
-function startTimer(controller: AbortController, limit: TimeLimit): ReturnType<typeof setTimeout> | undefined {
-  if (limit.timeout > longestTimer) return undefined
-  return setTimeout(() => controller.abort(limit), limit.timeout)
 }

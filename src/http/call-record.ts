@@ -1,9 +1,10 @@
-import type { Attempt, Outcome, RequestError, ResponseInfo } from '../errors/index.ts'
+import type { Attempt, Outcome, RequestError } from '../errors/index.ts'
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { AttemptFailure } from './failure.ts'
 import { emit, type OperationEvent } from './hooks.ts'
+import type { ResponseHead } from './response.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** Records the attempts of a call, for its error and for hooks. */
@@ -17,30 +18,30 @@ export class CallRecord {
   readonly #start = performance.now()
   #attempt: { readonly startedAt: number; readonly start: number } | undefined
   #worst: Outcome = 'not-sent'
-  #response: ResponseInfo | undefined
+  #response: ResponseHead | undefined
 
   constructor(operation: Operation, settings: ClientSettings, page: number | undefined) {
     this.operation = operation
     this.#hooks = settings.hooks
     this.#event = { operation: operation.id, actor: settings.actor, page }
-    emit(this.#hooks, 'onOperationStart', { ...this.#event })
+    emit(this.#hooks, 'onOperationStart', () => ({ ...this.#event }))
   }
 
   /** Emits `onWait`, in milliseconds. */
   wait(wait: number): void {
-    emit(this.#hooks, 'onWait', { ...this.#event, wait, reason: 'rate_limit' })
+    emit(this.#hooks, 'onWait', () => ({ ...this.#event, wait, reason: 'rate_limit' }))
   }
 
   /** Starts an attempt. Called when the request is sent: a failure before that is not an attempt. */
   startAttempt(accessToken: string): void {
     this.accessTokens.push(accessToken)
     this.#attempt = { startedAt: Date.now(), start: performance.now() }
-    emit(this.#hooks, 'onAttemptStart', { ...this.#event, attempt: this.attempts.length + 1 })
+    emit(this.#hooks, 'onAttemptStart', () => ({ ...this.#event, attempt: this.attempts.length + 1 }))
   }
 
   /** Ends the attempt, if one was started. */
   endAttempt(
-    response: ResponseInfo | undefined,
+    response: ResponseHead | undefined,
     failure?: Pick<AttemptFailure, 'name' | 'outcome'>,
     wait?: number,
   ): void {
@@ -59,15 +60,16 @@ export class CallRecord {
       ...(failure !== undefined && { error: failure.name }),
       ...(wait !== undefined && { wait }),
     })
-    const event = { ...this.#event, attempt }
-    emit(this.#hooks, 'onAttemptEnd', {
-      ...event,
+    emit(this.#hooks, 'onAttemptEnd', () => ({
+      ...this.#event,
+      attempt,
       duration,
       status,
       requestId: response?.requestId,
       error: failure?.name,
-    })
-    if (wait !== undefined) emit(this.#hooks, 'onRetry', { ...event, wait, reason: status ?? failure?.name ?? '' })
+    }))
+    if (wait === undefined) return
+    emit(this.#hooks, 'onRetry', () => ({ ...this.#event, attempt, wait, reason: status ?? failure?.name ?? '' }))
   }
 
   /** Ends an attempt that was aborted. */
@@ -82,7 +84,7 @@ export class CallRecord {
 
   /** @param failed the error that the call rejects with, which can be any value. Absent if it succeeded. */
   end(failed?: { readonly error: unknown; readonly aborted: boolean }): void {
-    emit(this.#hooks, 'onOperationEnd', {
+    emit(this.#hooks, 'onOperationEnd', () => ({
       ...this.#event,
       duration: Math.round(performance.now() - this.#start),
       attempts: this.attempts.length,
@@ -90,7 +92,7 @@ export class CallRecord {
       requestId: this.#response?.requestId,
       error: failed && nameOf(failed.error, failed.aborted),
       outcome: isSupportWorkspaceError(failed?.error) ? (failed.error as Partial<RequestError>).outcome : undefined,
-    })
+    }))
   }
 
   /** Once a write may have been applied, the outcome stays `unknown`, whatever later attempts return. */

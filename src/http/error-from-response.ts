@@ -9,17 +9,17 @@ import {
   type Outcome,
   PermissionDeniedError,
   RateLimitError,
-  type ResponseInfo,
   ServerError,
   UnprocessableError,
 } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import type { ErrorBody } from './envelope.ts'
+import type { ResponseHead } from './response.ts'
 
 /** What is known about an error response. */
 export interface ResponseFacts {
   readonly operation: Operation
-  readonly response: ResponseInfo
+  readonly response: ResponseHead
   readonly body: ErrorBody
   /** The scopes of the token, if known. */
   readonly grantedScopes: readonly string[] | undefined
@@ -45,7 +45,7 @@ export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts
     operation: operation.id,
     outcome,
     attempts,
-    response,
+    response: response.info,
     status,
     code: body.code,
     description: body.description,

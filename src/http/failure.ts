@@ -5,7 +5,6 @@ import {
   type Outcome,
   RateLimitError,
   RequestError,
-  type ResponseInfo,
   TimeoutError,
   UnexpectedResponseError,
   type UnexpectedResponseReason,
@@ -15,7 +14,7 @@ import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
 import { isConnectError } from './connect-error.ts'
 import { errorClassFor, errorFromResponse, hintFor, type ResponseFacts } from './error-from-response.ts'
-import { BadFetch } from './response.ts'
+import { BadFetch, type ResponseHead } from './response.ts'
 import type { FailedAttempt } from './retry.ts'
 
 /** The outcome and attempts of a failed call. */
@@ -28,7 +27,7 @@ interface CallFacts {
 interface FailureFacts extends FailedAttempt {
   /** Error name, for hooks and the list of attempts. */
   readonly name: string
-  readonly response?: ResponseInfo | undefined
+  readonly response?: ResponseHead | undefined
   toError(facts: CallFacts): RequestError
 }
 
@@ -39,7 +38,7 @@ export class AttemptFailure implements FailureFacts {
   readonly status: number | undefined
   readonly retryAfter: number | undefined
   readonly networkFault: boolean
-  readonly response: ResponseInfo | undefined
+  readonly response: ResponseHead | undefined
   readonly toError: FailureFacts['toError']
 
   constructor({ name, outcome, status, retryAfter, networkFault, response, toError }: FailureFacts) {
@@ -60,7 +59,7 @@ interface SendFacts {
   readonly isPlatformFetch: boolean
   readonly sent: boolean
   /** Set if the headers of a response were received. */
-  readonly response: ResponseInfo | undefined
+  readonly response: ResponseHead | undefined
 }
 
 /** Creates the failure when `fetch` rejects or the body is cut off. */
@@ -112,7 +111,7 @@ export function timeoutFailure(
   operation: Operation,
   { limit, timeout }: TimeLimit,
   sent: boolean,
-  response?: ResponseInfo,
+  response?: ResponseHead,
 ): AttemptFailure {
   return new AttemptFailure({
     name: TimeoutError.kind,
@@ -175,7 +174,7 @@ export function rateLimitFailure(operation: Operation, wait: number): AttemptFai
 /** Creates the failure for a response that cannot be used. */
 export function unexpectedFailure(
   operation: Operation,
-  response: ResponseInfo,
+  response: ResponseHead,
   reason: UnexpectedResponseReason,
   what: string,
 ): AttemptFailure {
@@ -189,7 +188,7 @@ export function unexpectedFailure(
       new UnexpectedResponseError(`${operation.id} received an unusable response (${response.status}): ${what}.`, {
         operation: operation.id,
         reason,
-        response,
+        response: response.info,
         ...context,
         hint: [hintFor(operation, context.outcome, ''), nextStep(operation, reason)].join(' ').trim(),
       }),

@@ -90,9 +90,12 @@ export interface Hooks {
 export function emit<Name extends keyof Hooks>(
   hooks: Hooks,
   name: Name,
-  event: Parameters<NonNullable<Hooks[Name]>>[0],
+  createEvent: () => Parameters<NonNullable<Hooks[Name]>>[0],
 ): void {
-  notify(() => (hooks[name] as ((event: unknown) => unknown) | undefined)?.call(hooks, event))
+  notify(() => {
+    const hook = hooks[name] as ((event: unknown) => unknown) | undefined
+    return hook?.call(hooks, createEvent())
+  })
 }
 
 /** Calls a callback of the caller that must not affect the call. Ignores errors and rejections. */

@@ -1,5 +1,4 @@
 import type { CallClock } from './call-clock.ts'
-import { untilAborted } from './call-clock.ts'
 
 /**
  * Holds back the calls of a client while it is rate limited. Afterwards the waiting calls are sent one at a time, each
@@ -39,7 +38,7 @@ export class RateGate {
     try {
       if (before !== undefined) {
         onWait(this.remaining)
-        await untilAborted(before, clock.signal)
+        await clock.run(() => before)
       }
       // Another call may close the gate again in the meantime.
       for (let wait = this.remaining; wait > 0; wait = this.remaining) {

@@ -15,44 +15,63 @@ export interface PreparedRequest {
   readonly body: string | undefined
 }
 
-/** Validates the input of a call with the schemas of its operation, and builds the request. */
-export async function prepareRequest(
+/**
+ * Validates the input of a call with the schemas of its operation, and builds the request. Synchronous if the schemas are.
+ */
+export function prepareRequest(
+  operation: Operation,
+  input: CapturedInput,
+  baseUrl: URL,
+  settings: CallSettings,
+): PreparedRequest | Promise<PreparedRequest> {
+  const build = ([query, body]: [JsonObject, unknown]) =>
+    buildRequest(operation, { ...input, query, body }, baseUrl, settings)
+  const query = checkQuery(operation, input.query)
+  const body = checkBody(operation, input.body)
+  if (query instanceof Promise || body instanceof Promise) return Promise.all([query, body]).then(build)
+  return build([query, body])
+}
+
+function buildRequest(
   operation: Operation,
   input: CapturedInput,
   baseUrl: URL,
   { headers }: CallSettings,
-): Promise<PreparedRequest> {
-  const query = addFields('extraQuery', await checkQuery(operation, input.query), input.extraQuery)
-  const body = addToBody(await checkBody(operation, input.body), input.extraBody)
+): PreparedRequest {
+  const query = addFields('extraQuery', input.query, input.extraQuery)
+  const body = addToBody(input.body, input.extraBody)
   return {
     operation,
     url: buildUrl(baseUrl, operation, input.path, query),
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   }
 }
 
 /** Validates the query. Cursors are excluded, because a custom schema may not know them. */
-async function checkQuery(operation: Operation, query: JsonObject): Promise<JsonObject> {
+function checkQuery(operation: Operation, query: JsonObject): JsonObject | Promise<JsonObject> {
   if (operation.query === undefined) return query
   const isList = operation.envelope === 'list'
   const { after, before, ...parameters } = query
-  const checked = await validateInput(operation.query, isList ? parameters : query, operation, 'query')
-  if (!isObject(checked)) {
+  const conclude = (checked: unknown): JsonObject => {
+    if (isObject(checked)) return { ...checked, ...(isList && { after, before }) }
     throw new InvalidArgumentError(
       'query',
       `The \`query\` schema of ${operation.id} did not return an object.`,
       'Return the query parameters by name.',
     )
   }
-  return { ...checked, ...(isList && { after, before }) }
+  const checked = validateInput(operation.query, isList ? parameters : query, operation, 'query')
+  return checked instanceof Promise ? checked.then(conclude) : conclude(checked)
 }
 
 /** Validates the body. Only custom schemas transform it. */
-async function checkBody(operation: Operation, body: unknown): Promise<unknown> {
+function checkBody(operation: Operation, body: unknown): unknown {
   if (operation.body === undefined) return body
-  const checked = await validateInput(operation.body, body, operation, 'body')
-  return operation.evidence === undefined ? copyJson(checked, ['body']) : body
+  const conclude = (checked: unknown): unknown =>
+    operation.evidence === undefined ? copyJson(checked, ['body']) : body
+  const checked = validateInput(operation.body, body, operation, 'body')
+  return checked instanceof Promise ? checked.then(conclude) : conclude(checked)
 }
 
 function addToBody(body: unknown, extra: JsonObject | undefined): unknown {

@@ -1,7 +1,6 @@
 import type { ResponseInfo, UnexpectedResponseReason } from '../errors/index.ts'
 import { withoutSecrets } from '../errors/redact.ts'
 import type { FetchResponse } from '../web-types.ts'
-import { untilAborted } from './call-clock.ts'
 
 /** Thrown when a response cannot be used. `message` is a short description of the problem. */
 export class UnusableResponse extends Error {
@@ -24,28 +23,53 @@ export function isResponse(value: unknown): value is FetchResponse {
   return typeof text === 'function' || (body !== undefined && body !== null)
 }
 
-/**
- * Reads a body as text. Stops when the signal aborts or the body exceeds `maxBytes`, and then releases the connection.
- */
-export async function readText(response: FetchResponse, maxBytes: number, signal: AbortSignal): Promise<string> {
-  const chunks = chunksOf(response)
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let text = ''
-  let bytes = 0
-  try {
-    for (;;) {
-      const { done, value } = await untilAborted(chunks.next(), signal)
-      if (done) return text + decode(decoder)
-      if (typeof value?.byteLength !== 'number')
-        throw new BadFetch('the body of its response does not consist of bytes')
-      bytes += value.byteLength
-      if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
-      text += decode(decoder, value)
-    }
-  } catch (error) {
-    chunks.cancel()
-    throw error
+/** The body of a response, which is read once or released. */
+export class ResponseBody {
+  readonly #response: FetchResponse
+  #chunks: Chunks | undefined
+
+  constructor(response: FetchResponse) {
+    this.#response = response
   }
+
+  /**
+   * Reads the body as text. If it is longer than `maxBytes`, or not what a body consists of, the connection is released.
+   *
+   * @throws UnusableResponse `too-large`, `not-json` if it is not UTF-8
+   */
+  async text(maxBytes: number): Promise<string> {
+    const chunks = chunksOf(this.#response)
+    this.#chunks = chunks
+    const decoder = new TextDecoder('utf-8', { fatal: true })
+    let text = ''
+    let bytes = 0
+    try {
+      for (;;) {
+        const { done, value } = await chunks.next()
+        if (done) return text + decode(decoder)
+        if (typeof value?.byteLength !== 'number')
+          throw new BadFetch('the body of its response does not consist of bytes')
+        bytes += value.byteLength
+        if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
+        text += decode(decoder, value)
+      }
+    } catch (error) {
+      chunks.cancel()
+      throw error
+    }
+  }
+
+  /** Releases the connection. Reading ends, if it has begun. */
+  release(): void {
+    if (this.#chunks === undefined) discard(this.#response)
+    else this.#chunks.cancel()
+  }
+}
+
+function discard(response: FetchResponse): void {
+  const { body } = response as { body?: Partial<ReadableStream> & { destroy?(): void } }
+  if (typeof body?.cancel === 'function') body.cancel().catch(() => {})
+  else body?.destroy?.()
 }
 
 interface Chunks {
@@ -67,7 +91,7 @@ function chunksOf(response: FetchResponse): Chunks {
   }
   if (typeof (body as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === 'function') {
     const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
-    return { next: () => iterator.next(), cancel: () => discardBody(response) }
+    return { next: () => iterator.next(), cancel: () => discard(response) }
   }
   let isRead = false
   return {
@@ -95,24 +119,37 @@ export function isRedirect(response: FetchResponse & { redirected?: boolean; typ
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** Cancels a body that is not read, to release its connection. */
-export function discardBody(response: FetchResponse): void {
-  const { body } = response as { body?: Partial<ReadableStream> & { destroy?(): void } }
-  if (typeof body?.cancel === 'function') body.cancel().catch(() => {})
-  else body?.destroy?.()
-}
-
 /**
- * Returns status, headers and request id of a response, without cookies and without secrets that the service echoes.
+ * Status and headers of a response, without cookies. Headers are copied when the response arrives, and cleaned when
+ * somebody asks for them.
  */
-export function responseInfo(response: FetchResponse, secrets: readonly string[]): ResponseInfo {
-  const headers = new Headers()
-  response.headers.forEach((value, name) => {
-    if (!name.startsWith('set-cookie')) headers.append(name, withoutSecrets(value, secrets))
-  })
-  return {
-    status: response.status,
-    headers,
-    requestId: headers.get('x-request-id') ?? headers.get('request-id') ?? undefined,
+export class ResponseHead {
+  readonly status: number
+  readonly requestId: string | undefined
+  readonly #headers: [name: string, value: string][] = []
+  readonly #secrets: readonly string[]
+  #info: ResponseInfo | undefined
+
+  /** @param secrets what the service may echo and nobody may read */
+  constructor({ status, headers }: FetchResponse, secrets: readonly string[]) {
+    this.status = status
+    this.#secrets = secrets
+    headers.forEach((value, name) => {
+      if (!name.startsWith('set-cookie')) this.#headers.push([name, value])
+    })
+    const requestId = headers.get('x-request-id') ?? headers.get('request-id')
+    this.requestId = requestId === null ? undefined : withoutSecrets(requestId, secrets)
+  }
+
+  /** Returns the response as callers see it, the same object each time. */
+  get info(): ResponseInfo {
+    this.#info ??= {
+      status: this.status,
+      headers: new Headers(
+        this.#headers.map(([name, value]): [string, string] => [name, withoutSecrets(value, this.#secrets)]),
+      ),
+      requestId: this.requestId,
+    }
+    return this.#info
   }
 }

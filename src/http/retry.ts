@@ -62,8 +62,8 @@ const timingHeaders = [
   { name: 'x-rate-limit-reset', mayBeTimestamp: true },
 ]
 
-/** Larger numbers are a time in seconds since the Unix epoch, smaller ones a delay in seconds. */
-const firstTimestamp = Date.parse('2024-01-01') / 1000
+/** 2024-01-01. Larger numbers are a time in seconds since the Unix epoch, smaller ones a delay in seconds. */
+const firstTimestamp = 1_704_067_200
 
 function parseTiming(value: string, mayBeTimestamp: boolean, now: number): number | undefined {
   const text = value.trim()

@@ -3,7 +3,7 @@
 
 import type { Method, Operation } from '../operation.ts'
 import { attempt, type ParsedResponse } from './attempt.ts'
-import { CallClock, TimeLimit, untilAborted } from './call-clock.ts'
+import { CallClock, TimeLimit } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
 import { actorSelfRequired } from './error-from-response.ts'
 import { AttemptFailure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
@@ -36,19 +36,19 @@ export class Transport {
     let clock: CallClock | undefined
     try {
       const limits = readCallSettings(options, this.settings)
-      clock = new CallClock(options.signal as AbortSignal | undefined, limits.totalTimeout)
-      clock.signal.throwIfAborted()
+      const signal = options.signal as AbortSignal | undefined
+      signal?.throwIfAborted()
+      clock = new CallClock(signal, limits.totalTimeout)
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
-      const request = await untilAborted(prepareRequest(operation, input, this.settings.baseUrl, limits), clock.signal)
+      const prepared = prepareRequest(operation, input, this.settings.baseUrl, limits)
+      const request = prepared instanceof Promise ? await clock.run(() => prepared) : prepared
       const reply = await this.#attempt(request, limits, clock, call)
       call.end()
       return reply
     } catch (thrown) {
       const error = thrown instanceof TimeLimit ? call.toError(timeoutFailure(operation, thrown, false)) : thrown
-      call.end({ error, aborted: clock?.signal.aborted === true })
+      call.end({ error, aborted: clock?.isAborted === true })
       throw error
-    } finally {
-      clock?.stop()
     }
   }
 
@@ -118,6 +118,6 @@ export class Transport {
 function abandon(call: CallRecord, clock: CallClock, thrown: unknown): unknown {
   call.abandonAttempt(thrown)
   // The caller aborted, or the token provider failed before anything was sent: the error is the caller's own.
-  if (clock.signal.aborted || call.attempts.length === 0) return thrown
+  if (clock.isAborted || call.attempts.length === 0) return thrown
   return call.toError(noTokenFailure(call.operation, thrown, call.accessTokens))
 }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError } from '../errors/index.ts'
+import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
 import { notify } from './hooks.ts'
@@ -45,40 +45,52 @@ export interface Mismatch extends Omit<Drift, 'path' | 'count'> {
   readonly path: readonly (string | number)[]
 }
 
-/** Returns the output of the schema, or the mismatches. */
-export async function validate(
-  schema: StandardSchemaV1,
-  value: unknown,
-  operation: string,
-): Promise<{ readonly value: unknown } | { readonly mismatches: readonly Mismatch[] }> {
-  try {
-    const validated = schema['~standard'].validate(value)
-    const result = 'then' in validated ? await validated : validated
-    if (result.issues === undefined) return { value: result.value }
-    const issues = result.issues.length > 0 ? result.issues : [{ message: '' }]
-    return { mismatches: issues.map((issue) => toMismatch(issue, value, operation)) }
-  } catch {
-    // A custom schema may throw.
+type Checked = { readonly value: unknown } | { readonly mismatches: readonly Mismatch[] }
+
+/**
+ * Returns the output of the schema, or the mismatches. Synchronous if the schema is, because a list checks each item.
+ */
+export function validate(schema: StandardSchemaV1, value: unknown, operation: string): Checked | Promise<Checked> {
+  const conclude = ({ issues, ...success }: StandardSchemaV1.Result<unknown>): Checked => {
+    if (issues === undefined) return { value: (success as { value: unknown }).value }
+    const reported = issues.length > 0 ? issues : [{ message: '' }]
+    return { mismatches: reported.map((issue) => toMismatch(issue, value, operation)) }
+  }
+  // A custom schema may throw. A schema of this package rejects only if it could not be loaded.
+  const fail = (thrown: unknown): Checked => {
+    if (thrown instanceof SupportWorkspaceError) throw thrown
     return { mismatches: [toMismatch({ message: '' }, value, operation)] }
+  }
+  try {
+    const result = schema['~standard'].validate(value)
+    return 'then' in result ? Promise.resolve(result).then(conclude).catch(fail) : conclude(result)
+  } catch (thrown) {
+    return fail(thrown)
   }
 }
 
-/** Returns the output of the schema. Throws an `InvalidArgumentError` that names the first invalid field. */
-export async function validateInput(
+/**
+ * Returns the output of the schema, as a promise if the schema is asynchronous. Throws an `InvalidArgumentError` that names
+ * the first invalid field.
+ */
+export function validateInput(
   schema: StandardSchemaV1,
   value: unknown,
   operation: Operation,
   argument: 'body' | 'query',
-): Promise<unknown> {
-  const result = await validate(schema, value, operation.id)
-  if ('value' in result) return result.value
-  const [mismatch] = result.mismatches
-  const field = [argument, ...(mismatch?.path ?? [])].join('.')
-  throw new InvalidArgumentError(
-    field,
-    `\`${field}\` of ${operation.id} is invalid: expected ${mismatch?.expected}, received ${mismatch?.received}.`,
-    `Pass the ${argument} as the operation documents it.`,
-  )
+): unknown {
+  const conclude = (result: Checked): unknown => {
+    if ('value' in result) return result.value
+    const [mismatch] = result.mismatches
+    const field = [argument, ...(mismatch?.path ?? [])].join('.')
+    throw new InvalidArgumentError(
+      field,
+      `\`${field}\` of ${operation.id} is invalid: expected ${mismatch?.expected}, received ${mismatch?.received}.`,
+      `Pass the ${argument} as the operation documents it.`,
+    )
+  }
+  const result = validate(schema, value, operation.id)
+  return result instanceof Promise ? result.then(conclude) : conclude(result)
 }
 
 function toMismatch(issue: StandardSchemaV1.Issue, root: unknown, operation: string): Mismatch {
@@ -98,9 +110,30 @@ function expectedKind(issue: StandardSchemaV1.Issue): string {
   return kinds.has(kind) ? kind : 'unknown'
 }
 
-const kinds = new Set(
-  'string number int integer bigint boolean object record array tuple set map date null undefined'.split(' '),
-)
+const kinds = new Set([
+  'string',
+  'number',
+  'int',
+  'integer',
+  'bigint',
+  'boolean',
+  'object',
+  'record',
+  'array',
+  'tuple',
+  'set',
+  'map',
+  'date',
+  'null',
+  'undefined',
+])
+
+/** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
+export function isValidated(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
+  if (operation.response === undefined || operation.envelope === 'none') return false
+  if (isOwn(operation)) return true
+  return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
+}
 
 /**
  * Validates the data of a response with the schema of its operation, depending on the validation mode of the client.
@@ -112,12 +145,18 @@ export async function validateResponse(
   settings: ValidationSettings,
 ): Promise<unknown> {
   const schema = operation.response
-  if (schema === undefined || operation.envelope === 'none' || !isWanted(operation, settings)) return data
-  const mismatches: Mismatch[] = []
-  const checked =
-    operation.envelope === 'list'
-      ? await Promise.all((data as unknown[]).map((item) => check(operation, schema, item, mismatches)))
-      : await check(operation, schema, data, mismatches)
+  if (schema === undefined || !isValidated(operation, settings)) return data
+  const values = operation.envelope === 'list' ? (data as unknown[]) : [data]
+  const results = values.map((value) => validate(schema, value, operation.id))
+  const isSynchronous = results.every((result): result is Checked => !(result instanceof Promise))
+  const checked = isSynchronous
+    ? results
+    : await Promise.all(results).catch((error: Error) => {
+        // Only the schemas of this package reject, if they could not be loaded.
+        if (settings.validation === 'strict') throw new UnusableResponse('schema', error.message)
+        return []
+      })
+  const mismatches = checked.flatMap((result) => ('mismatches' in result ? result.mismatches : []))
   const [first] = mismatches
   // The result type of a custom operation is the output of its schema, in every mode.
   if (first !== undefined && (settings.validation === 'strict' || isOwn(operation))) {
@@ -125,32 +164,14 @@ export async function validateResponse(
     throw new UnusableResponse('schema', `expected ${first.expected} in ${where}, received ${first.received}`)
   }
   for (const drift of toDrifts(mismatches)) notify(() => settings.onDrift?.(drift))
-  return checked
-}
-
-/** Whether to validate. Observing without `onDrift` would be wasted. */
-function isWanted(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
-  if (isOwn(operation)) return true
-  return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
+  // Only custom schemas transform the data.
+  if (!isOwn(operation)) return data
+  const outputs = checked.map((result) => ('value' in result ? result.value : undefined))
+  return operation.envelope === 'list' ? outputs : outputs[0]
 }
 
 function isOwn({ evidence }: Operation): boolean {
   return evidence === undefined
-}
-
-async function check(
-  operation: Operation,
-  schema: StandardSchemaV1,
-  value: unknown,
-  mismatches: Mismatch[],
-): Promise<unknown> {
-  const result = await validate(schema, value, operation.id)
-  if ('mismatches' in result) {
-    mismatches.push(...result.mismatches)
-    return value
-  }
-  // Only custom schemas transform the data.
-  return isOwn(operation) ? result.value : value
 }
 
 /** Returns one drift per field, with the number of mismatches. */

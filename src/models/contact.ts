@@ -1,6 +1,5 @@
-import * as z from 'zod/mini'
-import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
-import { type User, userShape } from './user.ts'
+import type { FreeForm } from './free-form.ts'
+import type { User } from './user.ts'
 
 /** A contact: a customer of the organization ([reference](docs/service.md#contacts)). */
 export interface Contact {
@@ -37,27 +36,3 @@ export interface CreateContactBody {
 export interface UpdateContactBody {
   blocked?: boolean | undefined
 }
-
-export const contactSchema = schemaFor<Contact>()(
-  z.looseObject({
-    id: z.string(),
-    user: nullish(userShape),
-    source: nullish(z.string()),
-    blocked: nullish(z.boolean()),
-    starred: nullish(z.boolean()),
-    active: nullish(z.boolean()),
-    source_info: nullish(freeForm),
-    attributes: nullish(freeForm),
-    auth_type: nullish(z.string()),
-    inserted_at: nullish(z.number()),
-    updated_at: nullish(z.number()),
-    active_at: nullish(z.number()),
-  }),
-)
-
-export const createContactBodySchema = schemaFor<CreateContactBody>()(
-  z.looseObject({ email: z.string(), name: z.optional(z.string()) }),
-)
-export const updateContactBodySchema = schemaFor<UpdateContactBody>()(
-  z.looseObject({ blocked: z.optional(z.boolean()) }),
-)

@@ -1,8 +1,6 @@
-import * as z from 'zod/mini'
 import type { Actor } from '../actor.ts'
-import { type Organization, organizationShape } from './organization.ts'
-import { nullish, schemaFor } from './schema.ts'
-import { type User, userShape } from './user.ts'
+import type { Organization } from './organization.ts'
+import type { User } from './user.ts'
 
 /** The identity of an access token ([reference](docs/service.md#identity)). */
 export interface Me {
@@ -24,13 +22,3 @@ export interface Application {
   /** The OAuth client id. */
   client_id?: string | null
 }
-
-export const meSchema = schemaFor<Me>()(
-  z.looseObject({
-    application: nullish(z.looseObject({ id: z.string(), name: nullish(z.string()), client_id: nullish(z.string()) })),
-    organization: nullish(organizationShape),
-    actor: nullish(z.string()),
-    scopes: nullish(z.array(z.string())),
-    user: nullish(userShape),
-  }),
-)

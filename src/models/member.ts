@@ -1,6 +1,4 @@
-import * as z from 'zod/mini'
-import { nullish, schemaFor } from './schema.ts'
-import { type User, userShape } from './user.ts'
+import type { User } from './user.ts'
 
 /** The role of a team member. `admin` is the only documented value ([reference](docs/service.md#team-members)). */
 export type Role = 'admin' | (string & {})
@@ -33,23 +31,3 @@ export interface UpdateMemberBody {
   role?: Role | undefined
   archived?: boolean | undefined
 }
-
-export const memberSchema = schemaFor<Member>()(
-  z.looseObject({
-    id: z.string(),
-    role: nullish(z.string()),
-    archived: nullish(z.boolean()),
-    user: nullish(userShape),
-  }),
-)
-
-export const inviteMemberBodySchema = schemaFor<InviteMemberBody>()(
-  z.looseObject({
-    email: z.string(),
-    name: z.optional(z.string()),
-    role: z.optional(z.string()),
-  }),
-)
-export const updateMemberBodySchema = schemaFor<UpdateMemberBody>()(
-  z.looseObject({ role: z.optional(z.string()), archived: z.optional(z.boolean()) }),
-)

@@ -1,6 +1,5 @@
-import * as z from 'zod/mini'
-import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
-import { type User, userShape } from './user.ts'
+import type { FreeForm } from './free-form.ts'
+import type { User } from './user.ts'
 
 /** A message of a conversation, or a note, which has the same shape ([reference](docs/service.md#messages)). */
 export interface Message {
@@ -69,38 +68,3 @@ export interface CreateNoteBody {
   /** The text, as HTML. */
   body_html: string
 }
-
-const attachmentShape = z.looseObject({
-  id: z.string(),
-  presigned_url: nullish(z.string()),
-  original_filename: nullish(z.string()),
-  extension: nullish(z.string()),
-  file_size: nullish(z.number()),
-  resource_type: nullish(z.string()),
-  resource_id: nullish(z.string()),
-})
-
-export const messageSchema = schemaFor<Message>()(
-  z.looseObject({
-    id: z.string(),
-    conversation_id: nullish(z.string()),
-    source: nullish(z.string()),
-    is_spam: nullish(z.boolean()),
-    inserted_at: nullish(z.number()),
-    body_html: nullish(z.string()),
-    marked_as_solution_at: nullish(z.number()),
-    user: nullish(userShape),
-    meta_info: nullish(freeForm),
-    is_ai_message: nullish(z.boolean()),
-    reply_to: nullish(z.looseObject({ id: z.string(), body_html: nullish(z.string()), user: nullish(userShape) })),
-    attachments: nullish(z.array(attachmentShape)),
-  }),
-)
-
-const withText = z.looseObject({ body_html: z.string() })
-
-export const createMessageBodySchema = schemaFor<CreateMessageBody>()(withText)
-export const createNoteBodySchema = schemaFor<CreateNoteBody>()(withText)
-export const updateMessageBodySchema = schemaFor<UpdateMessageBody>()(
-  z.looseObject({ body_html: z.optional(z.string()) }),
-)

@@ -1,5 +1,4 @@
-import * as z from 'zod/mini'
-import { type FreeForm, freeForm, nullish, schemaFor } from './schema.ts'
+import type { FreeForm } from './free-form.ts'
 
 /** The organization of the token ([reference](docs/service.md#organization)). */
 export interface Organization {
@@ -42,34 +41,3 @@ export interface UpdateOrganizationSettingsBody {
   bot_configuration?: FreeForm | undefined
   locale?: string | undefined
 }
-
-export const organizationShape = z.looseObject({
-  id: z.string(),
-  name: nullish(z.string()),
-  display_name: nullish(z.string()),
-  domain: nullish(z.string()),
-  created_at: nullish(z.string()),
-})
-
-export const organizationSchema = schemaFor<Organization>()(organizationShape)
-
-export const organizationSettingsSchema = schemaFor<OrganizationSettings>()(
-  z.looseObject({
-    allow_guest_submission: nullish(z.boolean()),
-    enable_ai_assistant: nullish(z.boolean()),
-    bot_configuration: nullish(freeForm),
-    locale: nullish(z.string()),
-  }),
-)
-
-export const updateOrganizationBodySchema = schemaFor<UpdateOrganizationBody>()(
-  z.looseObject({ display_name: z.optional(z.string()) }),
-)
-export const updateOrganizationSettingsBodySchema = schemaFor<UpdateOrganizationSettingsBody>()(
-  z.looseObject({
-    allow_guest_submission: z.optional(z.boolean()),
-    enable_ai_assistant: z.optional(z.boolean()),
-    bot_configuration: z.optional(freeForm),
-    locale: z.optional(z.string()),
-  }),
-)

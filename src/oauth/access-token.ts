@@ -1,9 +1,6 @@
 import { placeholder } from '../errors/redact.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
 
-/** The method that Node's `util.inspect` and `console.log` call. A registered symbol, so no Node module is needed. */
-export const inspectSymbol: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
-
 export interface AccessTokenDetails {
   readonly accessToken: string
   readonly baseUrl: string
@@ -53,6 +50,7 @@ export class AccessToken {
     this.scopes = parseScopes(details.scope)
     this.requestedScopes = parseScopes(details.requestedScope ?? '')
     this.missingScopes = this.requestedScopes.filter((scope) => !this.scopes.includes(scope))
+    printAsJson('AccessToken', this)
   }
 
   /** The secret token, for `new SupportWorkspace({ accessToken })` and for your storage. */
@@ -65,14 +63,16 @@ export class AccessToken {
     const { baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes } = this
     return { accessToken: placeholder, baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes }
   }
-
-  /** @hidden */
-  [inspectSymbol](_depth: unknown, options: unknown, inspect: unknown): string {
-    return printAs('AccessToken', this.toJSON(), options, inspect)
-  }
 }
 
-/** Formats a class name and plain data as Node prints an instance. */
-export function printAs(name: string, data: unknown, options: unknown, inspect: unknown): string {
-  return `${name} ${typeof inspect === 'function' ? inspect(data, options) : JSON.stringify(data)}`
+/**
+ * Makes Node's console print an instance as what its `toJSON` returns. Set on the instance, because bundlers keep a class
+ * with a computed method even if nobody uses it.
+ */
+export function printAsJson(name: string, instance: { toJSON(): unknown }): void {
+  const print = (_depth: unknown, options: unknown, inspect: unknown) => {
+    const data = instance.toJSON()
+    return `${name} ${typeof inspect === 'function' ? inspect(data, options) : JSON.stringify(data)}`
+  }
+  Object.defineProperty(instance, Symbol.for('nodejs.util.inspect.custom'), { value: print })
 }

@@ -14,7 +14,7 @@ import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
 import { checkSignal } from '../http/input.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
-import { type AccessToken, inspectSymbol, printAs } from './access-token.ts'
+import { type AccessToken, printAsJson } from './access-token.ts'
 import { type CommonAppOptions, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
@@ -96,6 +96,7 @@ export class OAuthApp {
     this.baseUrl = settings.baseUrl
     this.clientId = settings.client.client_id
     this.redirectUri = settings.redirectUri
+    printAsJson('OAuthApp', this)
   }
 
   /**
@@ -154,11 +155,6 @@ export class OAuthApp {
   toJSON(): Record<string, unknown> {
     const { baseUrl, clientId, redirectUri } = this
     return { baseUrl, clientId, clientSecret: placeholder, redirectUri }
-  }
-
-  /** @hidden */
-  [inspectSymbol](_depth: unknown, options: unknown, inspect: unknown): string {
-    return printAs('OAuthApp', this.toJSON(), options, inspect)
   }
 }
 

@@ -1,4 +1,3 @@
-import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
 import { toHex } from '../bytes.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 
@@ -43,19 +42,25 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
     async seal(value, expiresAt) {
       // Before the first await, so that later changes by the caller don't affect it.
       const plaintext = new TextEncoder().encode(JSON.stringify({ value, expiresAt }))
-      const [first] = await keys()
+      const [[first], { encrypt }] = await Promise.all([keys(), import('./jwe.ts')])
       if (first === undefined) throw new TypeError('A sealer has at least one key.')
-      return new CompactEncrypt(plaintext)
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: first.id })
-        .encrypt(first.key)
+      return encrypt(plaintext, first.id, first.key)
     },
     async open(sealed) {
+      const { decrypt, keyIdOf } = await import('./jwe.ts')
       const id = keyIdOf(sealed)
       if (id === undefined) return { ok: false, failure: 'malformed' }
       const index = (await keys()).findIndex((candidate) => candidate.id === id)
       const known = (await keys())[index]
       if (known === undefined) return { ok: false, failure: 'unknown-key' }
-      return decrypt(sealed, known.key, index > 0)
+      try {
+        const text = new TextDecoder().decode(await decrypt(sealed, known.key))
+        const { value, expiresAt } = JSON.parse(text) as Record<string, unknown>
+        if (typeof expiresAt === 'number' && Date.now() >= expiresAt) return { ok: false, failure: 'expired' }
+        return { ok: true, value, outdated: index > 0 }
+      } catch {
+        return { ok: false, failure: 'tampered' }
+      }
     },
   }
 }
@@ -87,28 +92,4 @@ async function deriveKey(secret: string, purpose: string): Promise<SealKey> {
   const key = await crypto.subtle.deriveKey(parameters('key'), material, aes, false, ['encrypt', 'decrypt'])
   const id = new Uint8Array(await crypto.subtle.deriveBits(parameters('key id'), material, 64))
   return { key, id: toHex(id) }
-}
-
-function keyIdOf(sealed: string): string | undefined {
-  try {
-    const { kid } = decodeProtectedHeader(sealed)
-    return typeof kid === 'string' ? kid : undefined
-  } catch {
-    return undefined
-  }
-}
-
-async function decrypt(sealed: string, key: CryptoKey, outdated: boolean): Promise<Opened> {
-  try {
-    const { plaintext } = await compactDecrypt(sealed, key, {
-      keyManagementAlgorithms: ['dir'],
-      contentEncryptionAlgorithms: ['A256GCM'],
-      maxDecompressedLength: 0,
-    })
-    const { value, expiresAt } = JSON.parse(new TextDecoder().decode(plaintext)) as Record<string, unknown>
-    if (typeof expiresAt === 'number' && Date.now() >= expiresAt) return { ok: false, failure: 'expired' }
-    return { ok: true, value, outdated }
-  } catch {
-    return { ok: false, failure: 'tampered' }
-  }
 }

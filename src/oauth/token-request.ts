@@ -9,7 +9,7 @@ import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutEr
 import { innermost, safeCause } from '../errors/redact.ts'
 import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
 import { globalFetch, isConnectError, isPlatformFetch } from '../http/connect-error.ts'
-import { BadFetch, discardBody, isRedirect, isResponse, readText, UnusableResponse } from '../http/response.ts'
+import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type TokenResponse, unusableResponse } from './token-response.ts'
@@ -78,26 +78,31 @@ export async function requestToken(
   signal: AbortSignal | undefined,
 ): Promise<TokenResponse> {
   if (signal?.aborted) throw signal.reason
-  const clock = new CallClock(signal, settings.timeout)
+  const step = new CallClock(signal, settings.timeout).start()
   const startedAt = Date.now()
   const start = performance.now()
+  const sending = send(settings, grant, step.signal)
+  let body: ResponseBody | undefined
   try {
-    const response = await untilAborted(send(settings, grant, clock.signal), clock.signal)
+    const response = await untilAborted(sending, step.signal)
+    body = new ResponseBody(response)
     if (isRedirect(response)) {
-      discardBody(response)
       throw unusableResponse(response.status, 'it is a redirect, and the code exchange carries the client secret')
     }
-    const text = await readText(response, maxBodySize, clock.signal).catch((error: unknown) => {
+    const reading = body.text(maxBodySize).catch((error: unknown) => {
       throw error instanceof UnusableResponse ? unusableResponse(response.status, error.message) : error
     })
-    return { status: response.status, headers: response.headers, text }
+    return { status: response.status, headers: response.headers, text: await untilAborted(reading, step.signal) }
   } catch (error) {
+    // A fetch that ignores the signal may resolve late.
+    if (body === undefined) sending.then((late) => new ResponseBody(late).release()).catch(() => {})
+    body?.release()
     if (error instanceof LoginError) throw error
-    const reason: unknown = clock.signal.reason
+    const reason: unknown = step.signal.reason
     // Never the name of the error: a custom fetch can set it to anything, even to a secret.
     const { kind } = reason instanceof TimeLimit ? TimeoutError : NetworkError
     const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
-    if (!clock.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
+    if (!step.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
     if (!(reason instanceof TimeLimit)) throw reason
     throw new TimeoutError(`The token endpoint did not respond within ${reason.timeout} ms.`, {
       operation,
@@ -108,7 +113,7 @@ export async function requestToken(
       hint: startAgain,
     })
   } finally {
-    clock.stop()
+    step.stop()
   }
 }
 

@@ -1,15 +1,9 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { ListOptions } from '../list-options.ts'
-import {
-  type Contact,
-  type CreateContactBody,
-  contactSchema,
-  createContactBodySchema,
-  type UpdateContactBody,
-  updateContactBodySchema,
-} from '../models/contact.ts'
+import type { Contact, CreateContactBody, UpdateContactBody } from '../models/contact.ts'
 import type { ListQuery } from '../operation.ts'
 import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
@@ -22,7 +16,7 @@ export const contactOperations = {
     scope: 'contacts:read',
     evidence: 'reference',
     envelope: 'list',
-    response: contactSchema,
+    response: lazySchema('contact'),
   },
   get: {
     id: 'contacts.get',
@@ -30,7 +24,7 @@ export const contactOperations = {
     path: '/api/oauth/v1/contacts/{id}',
     scope: 'contacts:read',
     evidence: 'inferred',
-    response: contactSchema,
+    response: lazySchema('contact'),
   },
   create: {
     id: 'contacts.create',
@@ -39,8 +33,8 @@ export const contactOperations = {
     scope: 'contacts:write',
     actor: 'self',
     evidence: 'reference',
-    body: createContactBodySchema,
-    response: contactSchema,
+    body: lazySchema('createContactBody'),
+    response: lazySchema('contact'),
   },
   update: {
     id: 'contacts.update',
@@ -48,8 +42,8 @@ export const contactOperations = {
     path: '/api/oauth/v1/contacts/{id}',
     scope: 'contacts:write',
     evidence: 'reference',
-    body: updateContactBodySchema,
-    response: contactSchema,
+    body: lazySchema('updateContactBody'),
+    response: lazySchema('contact'),
   },
 } as const satisfies Operations
 

@@ -1,18 +1,14 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { ListOptions } from '../list-options.ts'
-import {
-  type AssignConversationBody,
-  assignConversationBodySchema,
-  type Conversation,
-  type ConversationAssignee,
-  type CreateConversationBody,
-  conversationAssigneeSchema,
-  conversationSchema,
-  createConversationBodySchema,
-  type UpdateConversationBody,
-  updateConversationBodySchema,
+import type {
+  AssignConversationBody,
+  Conversation,
+  ConversationAssignee,
+  CreateConversationBody,
+  UpdateConversationBody,
 } from '../models/conversation.ts'
 import type { ListQuery } from '../operation.ts'
 import type { Paginated } from '../pagination.ts'
@@ -26,7 +22,7 @@ export const conversationOperations = {
     scope: 'conversations:read',
     evidence: 'specification',
     envelope: 'list',
-    response: conversationSchema,
+    response: lazySchema('conversation'),
   },
   get: {
     id: 'conversations.get',
@@ -34,7 +30,7 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}',
     scope: 'conversations:read',
     evidence: 'inferred',
-    response: conversationSchema,
+    response: lazySchema('conversation'),
   },
   create: {
     id: 'conversations.create',
@@ -43,8 +39,8 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: createConversationBodySchema,
-    response: conversationSchema,
+    body: lazySchema('createConversationBody'),
+    response: lazySchema('conversation'),
   },
   update: {
     id: 'conversations.update',
@@ -52,8 +48,8 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}',
     scope: 'conversations:write',
     evidence: 'inferred',
-    body: updateConversationBodySchema,
-    response: conversationSchema,
+    body: lazySchema('updateConversationBody'),
+    response: lazySchema('conversation'),
   },
   assign: {
     id: 'conversations.assign',
@@ -62,8 +58,8 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: assignConversationBodySchema,
-    response: conversationAssigneeSchema,
+    body: lazySchema('assignConversationBody'),
+    response: lazySchema('conversationAssignee'),
   },
   unassign: {
     id: 'conversations.unassign',

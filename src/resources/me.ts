@@ -1,4 +1,5 @@
-import { meSchema } from '../models/me.ts'
+import { lazySchema } from '../lazy-schemas.ts'
+
 import type { Operation } from '../operation.ts'
 
 export const meOperation = {
@@ -7,5 +8,5 @@ export const meOperation = {
   path: '/api/oauth/v1/me',
   evidence: 'specification',
   envelope: 'bare',
-  response: meSchema,
+  response: lazySchema('me'),
 } as const satisfies Operation

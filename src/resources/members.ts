@@ -1,15 +1,9 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { ListOptions } from '../list-options.ts'
-import {
-  type InviteMemberBody,
-  inviteMemberBodySchema,
-  type Member,
-  memberSchema,
-  type UpdateMemberBody,
-  updateMemberBodySchema,
-} from '../models/member.ts'
+import type { InviteMemberBody, Member, UpdateMemberBody } from '../models/member.ts'
 import type { ListQuery } from '../operation.ts'
 import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
@@ -22,7 +16,7 @@ export const memberOperations = {
     scope: 'users:read',
     evidence: 'reference',
     envelope: 'list',
-    response: memberSchema,
+    response: lazySchema('member'),
   },
   get: {
     id: 'members.get',
@@ -30,7 +24,7 @@ export const memberOperations = {
     path: '/api/oauth/v1/users/{id}',
     scope: 'users:read',
     evidence: 'reference',
-    response: memberSchema,
+    response: lazySchema('member'),
   },
   invite: {
     id: 'members.invite',
@@ -39,8 +33,8 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: inviteMemberBodySchema,
-    response: memberSchema,
+    body: lazySchema('inviteMemberBody'),
+    response: lazySchema('member'),
   },
   update: {
     id: 'members.update',
@@ -49,8 +43,8 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: updateMemberBodySchema,
-    response: memberSchema,
+    body: lazySchema('updateMemberBody'),
+    response: lazySchema('member'),
   },
   remove: {
     id: 'members.remove',

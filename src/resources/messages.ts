@@ -1,15 +1,9 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { ListOptions } from '../list-options.ts'
-import {
-  type CreateMessageBody,
-  createMessageBodySchema,
-  type Message,
-  messageSchema,
-  type UpdateMessageBody,
-  updateMessageBodySchema,
-} from '../models/message.ts'
+import type { CreateMessageBody, Message, UpdateMessageBody } from '../models/message.ts'
 import type { ListQuery } from '../operation.ts'
 import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
@@ -22,7 +16,7 @@ export const messageOperations = {
     scope: 'messages:read',
     evidence: 'reference',
     envelope: 'list',
-    response: messageSchema,
+    response: lazySchema('message'),
   },
   create: {
     id: 'messages.create',
@@ -31,8 +25,8 @@ export const messageOperations = {
     scope: 'messages:write',
     actor: 'self',
     evidence: 'reference',
-    body: createMessageBodySchema,
-    response: messageSchema,
+    body: lazySchema('createMessageBody'),
+    response: lazySchema('message'),
   },
   update: {
     id: 'messages.update',
@@ -40,8 +34,8 @@ export const messageOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
     scope: 'messages:write',
     evidence: 'reference',
-    body: updateMessageBodySchema,
-    response: messageSchema,
+    body: lazySchema('updateMessageBody'),
+    response: lazySchema('message'),
   },
   delete: {
     id: 'messages.delete',

@@ -1,8 +1,9 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { ListOptions } from '../list-options.ts'
-import { type CreateNoteBody, createNoteBodySchema, type Message, messageSchema } from '../models/message.ts'
+import type { CreateNoteBody, Message } from '../models/message.ts'
 import type { ListQuery } from '../operation.ts'
 import type { Paginated } from '../pagination.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
@@ -15,7 +16,7 @@ export const noteOperations = {
     scope: 'notes:read',
     evidence: 'inferred',
     envelope: 'list',
-    response: messageSchema,
+    response: lazySchema('message'),
   },
   create: {
     id: 'notes.create',
@@ -24,8 +25,8 @@ export const noteOperations = {
     scope: 'notes:write',
     actor: 'self',
     evidence: 'reference',
-    body: createNoteBodySchema,
-    response: messageSchema,
+    body: lazySchema('createNoteBody'),
+    response: lazySchema('message'),
   },
 } as const satisfies Operations
 

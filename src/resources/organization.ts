@@ -1,15 +1,12 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
-import {
-  type Organization,
-  type OrganizationSettings,
-  organizationSchema,
-  organizationSettingsSchema,
-  type UpdateOrganizationBody,
-  type UpdateOrganizationSettingsBody,
-  updateOrganizationBodySchema,
-  updateOrganizationSettingsBodySchema,
+import { lazySchema } from '../lazy-schemas.ts'
+import type {
+  Organization,
+  OrganizationSettings,
+  UpdateOrganizationBody,
+  UpdateOrganizationSettingsBody,
 } from '../models/organization.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
@@ -20,7 +17,7 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization',
     scope: 'organization:read',
     evidence: 'reference',
-    response: organizationSchema,
+    response: lazySchema('organization'),
   },
   update: {
     id: 'organization.update',
@@ -29,8 +26,8 @@ export const organizationOperations = {
     scope: 'organization:write',
     actor: 'self',
     evidence: 'reference',
-    body: updateOrganizationBodySchema,
-    response: organizationSchema,
+    body: lazySchema('updateOrganizationBody'),
+    response: lazySchema('organization'),
   },
   getSettings: {
     id: 'organization.getSettings',
@@ -38,7 +35,7 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:read',
     evidence: 'inferred',
-    response: organizationSettingsSchema,
+    response: lazySchema('organizationSettings'),
   },
   updateSettings: {
     id: 'organization.updateSettings',
@@ -46,8 +43,8 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:write',
     evidence: 'reference',
-    body: updateOrganizationSettingsBodySchema,
-    response: organizationSettingsSchema,
+    body: lazySchema('updateOrganizationSettingsBody'),
+    response: lazySchema('organizationSettings'),
   },
 } as const satisfies Operations
 

@@ -1,24 +1,18 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { ListOptions } from '../list-options.ts'
-import {
-  type CreateSegmentBody,
-  createSegmentBodySchema,
-  type Segment,
-  segmentSchema,
-  type UpdateSegmentBody,
-  updateSegmentBodySchema,
-} from '../models/segment.ts'
+import type { CreateSegmentBody, Segment, UpdateSegmentBody } from '../models/segment.ts'
 import type { ListQuery } from '../operation.ts'
 import type { Paginated } from '../pagination.ts'
 import { inferredOperations } from './inferred-operations.ts'
 import { Resource } from './resource.ts'
 
 export const segmentOperations = inferredOperations('segments', {
-  item: segmentSchema,
-  create: createSegmentBodySchema,
-  update: updateSegmentBodySchema,
+  item: lazySchema('segment'),
+  create: lazySchema('createSegmentBody'),
+  update: lazySchema('updateSegmentBody'),
 })
 
 /** The segments of the organization. The documents name them, but not their paths and fields. */

@@ -1,24 +1,18 @@
 import type { Actor } from '../actor.ts'
 import type { Call } from '../call.ts'
 import type { CallOptions } from '../http/options.ts'
+import { lazySchema } from '../lazy-schemas.ts'
 import type { ListOptions } from '../list-options.ts'
-import {
-  type CreateTaskBody,
-  createTaskBodySchema,
-  type Task,
-  taskSchema,
-  type UpdateTaskBody,
-  updateTaskBodySchema,
-} from '../models/task.ts'
+import type { CreateTaskBody, Task, UpdateTaskBody } from '../models/task.ts'
 import type { ListQuery } from '../operation.ts'
 import type { Paginated } from '../pagination.ts'
 import { inferredOperations } from './inferred-operations.ts'
 import { Resource } from './resource.ts'
 
 export const taskOperations = inferredOperations('tasks', {
-  item: taskSchema,
-  create: createTaskBodySchema,
-  update: updateTaskBodySchema,
+  item: lazySchema('task'),
+  create: lazySchema('createTaskBody'),
+  update: lazySchema('updateTaskBody'),
 })
 
 /** The tasks of the organization. The documents name them, but not their paths and fields. */

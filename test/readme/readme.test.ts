@@ -60,8 +60,8 @@ describe('the example of the section', () => {
 test('the README names the tarball of this version, and the number of dependencies', async () => {
   const { version, dependencies } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
   expect(readme).toContain(`support-workspace-sdk-${version}.tgz`)
-  expect(Object.keys(dependencies)).toHaveLength(4)
-  expect(readme).toContain('four small dependencies')
+  expect(Object.keys(dependencies)).toHaveLength(3)
+  expect(readme).toContain('three small dependencies')
 })
 
 test('the picture of the tour shows what the tour prints', async () => {

@@ -1,9 +1,9 @@
-// src/models holds the interfaces of the service's objects and their schemas. It imports nothing from other folders.
+// src/schemas has a schema for each model and each body. Only src/lazy-schemas.ts imports it, when one is first used.
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import * as z from 'zod/mini'
 
-/** The schema of a model, as a Standard Schema. */
+/** The schema of a model, as a Standard Schema. Returns values as they are, unknown fields included. */
 export type Schema<Model> = StandardSchemaV1<Model, Model>
 
 /** An optional, nullable field. The documents don't say which fields can be null or absent, so all but `id` can. */
@@ -11,11 +11,8 @@ export function nullish<Inner extends z.core.SomeType>(inner: Inner): z.ZodMiniE
   return z.exactOptional(z.nullable(inner))
 }
 
-/** A free-form object. */
-export type FreeForm = Record<string, unknown>
-
 /** Accepts any object. */
-export const freeForm = z.looseObject({})
+export const freeForm = z.object({})
 
 /**
  * Makes a schema for an interface. Does not compile when a field is missing on either side, or has a different type.

@@ -1,0 +1,2 @@
+/** A free-form object. */
+export type FreeForm = Record<string, unknown>
