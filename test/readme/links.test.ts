@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root } from './examples.ts'
 
@@ -57,15 +57,13 @@ test('every link of a page in the package leads to a file in the package', () =>
 })
 
 test('every link of a docs comment leads to a heading of a page in `docs`', () => {
-  const links = globSync('src/**/*.ts', { cwd: root }).flatMap((file) => [
-    ...linksIn(file, ''),
-    // Comments that are not published name a heading without making a link.
-    ...[...readFileSync(root + file, 'utf8').matchAll(/\b(docs\/[\w-]+\.md)(?:#([\w-]+))?/g)].map(
+  // Comments that are not published name a heading without making a link.
+  const links = globSync('src/**/*.ts', { cwd: root }).flatMap((file) =>
+    [...readFileSync(root + file, 'utf8').matchAll(/\b(docs\/[\w-]+\.md)(?:#([\w-]+))?/g)].map(
       ([, target = '', anchor]) => ({ from: file, target, anchor }),
     ),
-  ])
+  )
   expect(links.length).toBeGreaterThan(50)
-  expect(links.filter(({ target }) => relative('docs', target).startsWith('..'))).toEqual([])
   expect(links.filter(isBroken)).toEqual([])
 })
 
