@@ -49,6 +49,7 @@ const library: Options = {
   entry: {
     index: 'src/index.ts',
     oauth: 'src/oauth.ts',
+    otel: 'src/otel.ts',
     'storage-tests': 'src/storage-tests.ts',
   },
   dts: { resolve: ['@standard-schema/spec'] },
@@ -66,7 +67,7 @@ const sandbox: Options = {
 
 export default defineConfig([
   { ...library, format: 'esm', noExternal: carried.esm, plugins: [licenses] },
-  { ...library, format: 'cjs', noExternal: carried.cjs, plugins: [requireLazily] },
+  { ...library, format: 'cjs', noExternal: carried.cjs, sourcemap: false, plugins: [requireLazily] },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox.ts', cli: 'src/sandbox/cli.ts' },

@@ -8,6 +8,7 @@ export default defineConfig({
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth.ts') },
+      { find: /^support-workspace-sdk\/otel$/, replacement: source('otel.ts') },
       {
         find: /^support-workspace-sdk\/storage-tests$/,
         replacement: source('storage-tests.ts'),

@@ -32,7 +32,7 @@ function argumentsOf({ path, body }: BuiltInOperation): string[] {
   return body === undefined ? camelCase : [...camelCase, 'body']
 }
 
-function alignTable(rows: readonly (readonly string[])[]): string {
+export function alignTable(rows: readonly (readonly string[])[]): string {
   const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(cell.length, widest[i] ?? 0)), [])
   const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
   const [head = [], ...body] = rows

@@ -1,6 +1,5 @@
 import type { Hono } from 'hono'
-import { AuthenticationError, RequestError } from 'support-workspace-sdk'
-import { toHtml } from '../shared/message-text.ts'
+import { AuthenticationError, RequestError, textToHtml } from 'support-workspace-sdk'
 import { conversationPage, listPage } from './pages.ts'
 import type { SiteVariables } from './site.ts'
 
@@ -28,7 +27,7 @@ export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
     // Without this check, `messages.create` below would not compile, because only a person can write.
     if (workspace.actor !== 'self' || draft.trim() === '') return context.redirect(path, 303)
     try {
-      await workspace.messages.create(id, { body_html: toHtml(draft) })
+      await workspace.messages.create(id, { body_html: textToHtml(draft) })
     } catch (error) {
       if (!(error instanceof RequestError) || error instanceof AuthenticationError) throw error
       // The message says whether the reply may have been sent anyway. The page keeps the text.

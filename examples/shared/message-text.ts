@@ -49,15 +49,6 @@ export function toText(bodyHtml: string): string {
   return collapseEmptyLines(parts.join(''))
 }
 
-/** Returns plain text as the HTML of a message, with paragraphs and line breaks. All other characters are kept. */
-export function toHtml(text: string): string {
-  const escaped = text.trim().replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-  return escaped
-    .split(/(?:\r?\n){2,}/)
-    .map((paragraph) => `<p>${paragraph.replace(/\r?\n/g, '<br>')}</p>`)
-    .join('')
-}
-
 /** Trims every line, and replaces consecutive empty lines with one. */
 function collapseEmptyLines(text: string): string {
   const lines: string[] = []

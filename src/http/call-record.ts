@@ -3,9 +3,11 @@ import { isSupportWorkspaceError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { AttemptFailure } from './failure.ts'
-import { emit, type OperationEvent } from './hooks.ts'
+import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { ResponseHead } from './response.ts'
 import type { ClientSettings } from './settings.ts'
+
+let lastCallId = 0
 
 /** Records the attempts of a call, for its error and for hooks. */
 export class CallRecord {
@@ -13,8 +15,9 @@ export class CallRecord {
   readonly attempts: Attempt[] = []
   /** The tokens that were sent, which no error may quote. */
   readonly accessTokens: string[] = []
-  readonly #hooks: ClientSettings['hooks']
-  readonly #event: OperationEvent
+  readonly #id = ++lastCallId
+  readonly #settings: ClientSettings
+  readonly #page: number | undefined
   readonly #start = performance.now()
   #attempt: { readonly startedAt: number; readonly start: number } | undefined
   #worst: Outcome = 'not-sent'
@@ -22,21 +25,21 @@ export class CallRecord {
 
   constructor(operation: Operation, settings: ClientSettings, page: number | undefined) {
     this.operation = operation
-    this.#hooks = settings.hooks
-    this.#event = { operation: operation.id, actor: settings.actor, page }
-    emit(this.#hooks, 'onOperationStart', () => ({ ...this.#event }))
+    this.#settings = settings
+    this.#page = page
+    this.#emit('onOperationStart', (event) => event)
   }
 
   /** Emits `onWait`, in milliseconds. */
   wait(wait: number): void {
-    emit(this.#hooks, 'onWait', () => ({ ...this.#event, wait, reason: 'rate_limit' }))
+    this.#emit('onWait', (event) => ({ ...event, wait, reason: 'rate_limit' }))
   }
 
   /** Starts an attempt. Called when the request is sent: a failure before that is not an attempt. */
   startAttempt(accessToken: string): void {
     this.accessTokens.push(accessToken)
     this.#attempt = { startedAt: Date.now(), start: performance.now() }
-    emit(this.#hooks, 'onAttemptStart', () => ({ ...this.#event, attempt: this.attempts.length + 1 }))
+    this.#emit('onAttemptStart', (event) => ({ ...event, attempt: this.attempts.length + 1 }))
   }
 
   /** Ends the attempt, if one was started. */
@@ -60,8 +63,8 @@ export class CallRecord {
       ...(failure !== undefined && { error: failure.name }),
       ...(wait !== undefined && { wait }),
     })
-    emit(this.#hooks, 'onAttemptEnd', () => ({
-      ...this.#event,
+    this.#emit('onAttemptEnd', (event) => ({
+      ...event,
       attempt,
       duration,
       status,
@@ -69,7 +72,7 @@ export class CallRecord {
       error: failure?.name,
     }))
     if (wait === undefined) return
-    emit(this.#hooks, 'onRetry', () => ({ ...this.#event, attempt, wait, reason: status ?? failure?.name ?? '' }))
+    this.#emit('onRetry', (event) => ({ ...event, attempt, wait, reason: status ?? failure?.name ?? '' }))
   }
 
   /** Ends an attempt that was aborted. */
@@ -84,8 +87,8 @@ export class CallRecord {
 
   /** @param failed the error that the call rejects with, which can be any value. Absent if it succeeded. */
   end(failed?: { readonly error: unknown; readonly aborted: boolean }): void {
-    emit(this.#hooks, 'onOperationEnd', () => ({
-      ...this.#event,
+    this.#emit('onOperationEnd', (event) => ({
+      ...event,
       duration: Math.round(performance.now() - this.#start),
       attempts: this.attempts.length,
       status: this.#response?.status,
@@ -93,6 +96,21 @@ export class CallRecord {
       error: failed && nameOf(failed.error, failed.aborted),
       outcome: isSupportWorkspaceError(failed?.error) ? (failed.error as Partial<RequestError>).outcome : undefined,
     }))
+  }
+
+  /** Calls a hook, if it is defined, with an event that is created only then. */
+  #emit<Name extends keyof Hooks>(name: Name, complete: (event: OperationEvent) => EventOf<Name>): void {
+    const { hooks, actor, baseUrl } = this.#settings
+    emit(hooks, name, () =>
+      complete({
+        callId: this.#id,
+        operation: this.operation.id,
+        method: this.operation.method,
+        urlTemplate: baseUrl.href.replace(/\/$/, '') + this.operation.path,
+        actor,
+        page: this.#page,
+      }),
+    )
   }
 
   /** Once a write may have been applied, the outcome stays `unknown`, whatever later attempts return. */

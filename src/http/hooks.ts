@@ -1,10 +1,19 @@
 import type { Actor } from '../actor.ts'
 import type { Outcome } from '../errors/index.ts'
+import type { Method } from '../operation.ts'
 
-/** The properties of every event. Events never contain a URL, header, body, id, cursor or token. */
+/** The properties of every event. Events never contain a header, body, id, query, cursor or token. */
 export interface OperationEvent {
+  /** A number that only the events of this call have. Later calls have higher numbers. */
+  readonly callId: number
   /** The operation's id, for example `conversations.list`. */
   readonly operation: string
+  readonly method: Method
+  /**
+   * The URL without query and ids, for example `https://api.supportwire.app/api/oauth/v1/contacts/{id}`. A path passed to
+   * `request()` is part of it, and of `operation`.
+   */
+  readonly urlTemplate: string
   /** The client's actor, if known. */
   readonly actor: Actor | undefined
   /** The page number, starting at 1, if the call belongs to a list. */
@@ -86,12 +95,11 @@ export interface Hooks {
   onWait?(event: WaitEvent): void
 }
 
+/** The event of a hook. */
+export type EventOf<Name extends keyof Hooks> = Parameters<NonNullable<Hooks[Name]>>[0]
+
 /** Calls a hook if it is defined. */
-export function emit<Name extends keyof Hooks>(
-  hooks: Hooks,
-  name: Name,
-  createEvent: () => Parameters<NonNullable<Hooks[Name]>>[0],
-): void {
+export function emit<Name extends keyof Hooks>(hooks: Hooks, name: Name, createEvent: () => EventOf<Name>): void {
   notify(() => {
     const hook = hooks[name] as ((event: unknown) => unknown) | undefined
     return hook?.call(hooks, createEvent())

@@ -85,11 +85,13 @@ function addToBody(body: unknown, extra: JsonObject | undefined): unknown {
 }
 
 function addFields(argument: 'extraQuery' | 'extraBody', given: JsonObject, extra: JsonObject): JsonObject {
+  const names = Object.keys(extra)
+  if (names.length === 0) return given
   const place = argument === 'extraQuery' ? 'query' : 'body'
   // A query parameter that is null or undefined is omitted, so nothing is overridden.
   const isSent = (name: string) =>
     Object.hasOwn(given, name) && (place === 'body' || (given[name] !== null && given[name] !== undefined))
-  const repeated = Object.keys(extra).find(isSent)
+  const repeated = names.find(isSent)
   if (repeated === undefined) return Object.fromEntries([...Object.entries(given), ...Object.entries(extra)])
   throw new InvalidArgumentError(
     `${argument}.${repeated}`,
@@ -100,10 +102,9 @@ function addFields(argument: 'extraQuery' | 'extraBody', given: JsonObject, extr
 
 /** Builds the URL of a call from the base URL, the path with its parameters, and the query. */
 function buildUrl(baseUrl: URL, operation: Operation, path: CapturedInput['path'], query: JsonObject): string {
-  checkPath(operation)
   const filled = fillPath(operation.path, path)
   // A parameter can complete an encoded "..".
-  checkPath({ id: operation.id, path: filled })
+  if (filled !== operation.path) checkPath({ id: operation.id, path: filled })
   return baseUrl.href.replace(/\/$/, '') + filled + encodeQuery(query)
 }
 

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
+import { textToHtml } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
-import { toHtml, toText } from '../../examples/shared/message-text.ts'
+import { toText } from '../../examples/shared/message-text.ts'
 
 describe('toText', () => {
   test.each([
@@ -17,10 +18,10 @@ describe('toText', () => {
     expect(toText(html)).toBe(text)
   })
 
-  test('returns the original text after toHtml', () => {
+  test('returns the original text after textToHtml', () => {
     const typed = 'On it.\nMore <b>tomorrow</b> & "the" day after.\n\nYours'
-    expect(toText(toHtml(typed))).toBe(typed)
-    expect(toText(toHtml(typed.replaceAll('\n', '\r\n')))).toBe(typed)
+    expect(toText(textToHtml(typed))).toBe(typed)
+    expect(toText(textToHtml(typed.replaceAll('\n', '\r\n')))).toBe(typed)
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Hooks } from 'support-workspace-sdk'
+import type { Hooks, OperationEvent } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   brokenConnection,
@@ -49,7 +49,14 @@ describe('hooks', () => {
       json({ data: { id: '1' } }, 200, { 'x-request-id': 'r2' }),
     )
     await makeClient({ fetch, hooks }).members.get('secret-id')
-    const base = { operation: 'members.get', actor: 'self', page: undefined }
+    const base = {
+      callId: expect.any(Number),
+      operation: 'members.get',
+      method: 'GET',
+      urlTemplate: 'https://api.test/api/oauth/v1/users/{id}',
+      actor: 'self',
+      page: undefined,
+    }
     expect(events).toEqual([
       ['onOperationStart', base],
       ['onAttemptStart', { ...base, attempt: 1 }],
@@ -63,7 +70,7 @@ describe('hooks', () => {
       ],
     ])
     for (const [, event] of events)
-      expect(Object.keys(event as object)).toEqual(expect.arrayContaining(['operation', 'actor', 'page']))
+      expect(Object.keys(event as object)).toEqual(expect.arrayContaining(Object.keys(base)))
     expect(JSON.stringify(events)).not.toContain('secret-id')
   })
 
@@ -90,6 +97,32 @@ describe('hooks', () => {
       { attempt: 1, reason: 'NetworkError' },
       { attempt: 2, reason: 429 },
     ])
+  })
+
+  test('have one id for all events of a call, which no other call has', async () => {
+    const { hooks, of } = recordEvents()
+    const fetch = scripted(refusal(503, 'down'), json({}))
+    const [one, other] = [makeClient({ fetch, hooks }), makeClient({ fetch, hooks })]
+    await Promise.all([one.me(), one.me(), other.me()])
+    const ids = (name: string) => (of(name) as OperationEvent[]).map(({ callId }) => callId)
+    const [first = Number.NaN, second = Number.NaN, third = Number.NaN] = ids('onOperationStart')
+    expect(first).toBeLessThan(second)
+    expect(second).toBeLessThan(third)
+    expect(new Set(ids('onAttemptEnd'))).toEqual(new Set(ids('onOperationStart')))
+    expect(ids('onRetry')).toEqual([ids('onOperationStart')[0]])
+    expect(ids('onOperationEnd').sort()).toEqual(ids('onOperationStart').sort())
+  })
+
+  test.each([
+    ['https://api.test', 'https://api.test/api/oauth/v1/contacts/{id}'],
+    ['https://api.test/prefix/', 'https://api.test/prefix/api/oauth/v1/contacts/{id}'],
+  ])('report the URL at %s without ids and query', async (baseUrl, urlTemplate) => {
+    const { events, hooks } = recordEvents()
+    await makeClient({ baseUrl, fetch: scripted(json({ data: {} })), hooks }).contacts.get('k1', {
+      extraQuery: { q: 'x' },
+    })
+    expect(events.map(([, event]) => (event as OperationEvent).urlTemplate)).toEqual(events.map(() => urlTemplate))
+    expect(events.length).toBe(4)
   })
 
   test('report the number of each page', async () => {

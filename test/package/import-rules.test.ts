@@ -91,10 +91,11 @@ const rules: readonly Rule[] = [
     from: /^sandbox\/server\//,
     only: sandboxParts('server/', 'oauth/', 'operations/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
   },
+  { title: 'only the entry point otel imports OpenTelemetry', from: /^(?!otel\.ts$)/, never: /^@opentelemetry\// },
   {
     title: 'no file imports an entry point',
     from: /^/,
-    never: /^((index|oauth|sandbox|storage-tests|sandbox\/cli)\.ts$|support-workspace-sdk)/,
+    never: /^((index|oauth|otel|sandbox|storage-tests|sandbox\/cli)\.ts$|support-workspace-sdk)/,
   },
 ]
 
@@ -153,6 +154,8 @@ describe('the check itself', () => {
     ['sandbox/operations/a.ts', 'sandbox/oauth/a.ts'],
     ['sandbox/server/a.ts', 'sandbox/start-sandbox.ts'],
     ['http/a.ts', 'index.ts'],
+    ['http/a.ts', '@opentelemetry/api'],
+    ['index.ts', 'otel.ts'],
   ])('reports that %s imports %s', (file, imported) => {
     const found = rules.flatMap((rule) => breachesOf(rule, new Map([[file, [imported]]])))
     expect(found).toEqual([`${file} → ${imported}`])

@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Consumer, compile, compilers } from './consumers.ts'
 import { installPacked, type Project } from './packed.ts'
-import { comparesCopies, countsFiles, runsMe, runsStorageTests, watchesLoading } from './programs.ts'
+import { comparesCopies, countsFiles, runsMe, runsStorageTests, tracesMe, watchesLoading } from './programs.ts'
 import { violationsIn } from './public-types.ts'
 
 let project: Project
@@ -23,7 +23,7 @@ async function runProgram(name: string, text: string): Promise<unknown> {
 test('the tarball contains exactly these files', () => {
   const names = project.files.map((path) => path.replace(/\/[a-z]+-[\w-]{8}\./, '/[shared].')).sort()
   const code = ['cjs', 'js']
-  const maps = ['cjs.map', 'js.map']
+  const maps = ['js.map']
   const types = ['d.cts', 'd.ts']
   expect(names).toEqual(
     [
@@ -32,16 +32,19 @@ test('the tarball contains exactly these files', () => {
       'LICENSE',
       'README.md',
       'SECURITY.md',
+      'bench/chart.svg',
       'package.json',
       ...filesIn('decisions'),
       ...filesIn('docs'),
       'dist/cli.js',
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),
+      ...filesOf('otel', code, maps, types),
       ...filesOf('storage-tests', code, maps, types),
       ...filesOf('sandbox', code, types),
       'dist/third-party-licenses.txt',
-      // Chunks shared by index and oauth, by oauth and storage-tests, and by sandbox.js and cli.js.
+      // Chunks shared by index, oauth and otel, by oauth and storage-tests, and by sandbox.js and cli.js.
+      ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', ['js']),
@@ -62,6 +65,25 @@ test('the licenses of all packages that the build carries are in the tarball', a
   expect(carried).toEqual(['@hono/node-server', 'hono', 'is-network-error', 'jose', 'oauth4webapi', 'zod'])
   for (const name of carried) expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}License`, 'm'))
 })
+
+test('the source maps contain each source file once, and of dependencies only what the build carries', async () => {
+  const folder = join(project.installed, 'dist')
+  const maps = (await readdir(folder))
+    .filter((name) => name.endsWith('.map'))
+    .map((name): SourceMap => JSON.parse(readFileSync(join(folder, name), 'utf8')))
+  const sources = maps.flatMap((map) => map.sources.map((source) => source.replace(/^(\.\.\/)+.*?(?=src\/)/, '')))
+  expect(sources).toContain('src/client.ts')
+  expect(sources.filter((source) => /node_modules\/(?!zod\/)/.test(source))).toEqual([])
+  expect(sources).toHaveLength(new Set(sources).size)
+  for (const { sources, sourcesContent } of maps) {
+    expect(sourcesContent.filter((text) => text !== '')).toHaveLength(sources.length)
+  }
+})
+
+interface SourceMap {
+  readonly sources: readonly string[]
+  readonly sourcesContent: readonly string[]
+}
 
 function filesIn(folder: string): string[] {
   return readdirSync(new URL(`../../${folder}`, import.meta.url)).map((name) => `${folder}/${name}`)
@@ -93,6 +115,20 @@ test.each([
   expect(await runProgram(file, runsStorageTests(load))).toEqual({ passed: 11, failed: [] })
 })
 
+test.each([
+  ['import', 'traces.mjs', (name: string, entry: string) => `import { ${name} } from '${entry}'`],
+  ['require', 'traces.cjs', (name: string, entry: string) => `const { ${name} } = require('${entry}')`],
+])('calls are traced through %s', async (_, file, load) => {
+  expect(await runProgram(file, tracesMe(load))).toEqual(['me', 'GET /api/oauth/v1/me'])
+})
+
+test('only the entry point otel loads OpenTelemetry', async () => {
+  const folder = join(project.installed, 'dist')
+  const programs = (await readdir(folder)).filter((name) => /\.c?js$/.test(name))
+  const loading = programs.filter((name) => readFileSync(join(folder, name), 'utf8').includes('@opentelemetry'))
+  expect(loading.sort()).toEqual(['otel.cjs', 'otel.js'])
+})
+
 test('instanceof and isSupportWorkspaceError work across the ESM and CommonJS builds', async () => {
   const same = [true, true, true, true, false]
   expect(await runProgram('copies.mjs', comparesCopies)).toEqual({
@@ -109,6 +145,7 @@ describe('loading an entry point has no side effects', () => {
   const entries = [
     'support-workspace-sdk',
     'support-workspace-sdk/oauth',
+    'support-workspace-sdk/otel',
     'support-workspace-sdk/storage-tests',
     'support-workspace-sdk/sandbox',
   ]
@@ -118,7 +155,9 @@ describe('loading an entry point has no side effects', () => {
   ])
 
   test.each(loads)('%s', async (_, load = '') => {
-    expect(await runProgram('loading.mjs', watchesLoading(load))).toEqual({ touched: [], added: [], opened: 0 })
+    // OpenTelemetry's API looks for the console.
+    const touched = load.includes('otel') ? ['reads console'] : []
+    expect(await runProgram('loading.mjs', watchesLoading(load))).toEqual({ touched, added: [], opened: 0 })
   })
 })
 
@@ -127,11 +166,11 @@ describe('the number of files that are loaded', () => {
   const loadsClient = "const { SupportWorkspace, schemas } = await import('support-workspace-sdk')"
 
   test.each([
-    // The entry point, the chunk that it shares with others, and is-network-error.
-    ['to create a client', `${loadsClient}; ${create}`, 3],
-    ['to validate with a schema', `${loadsClient}; await schemas.user['~standard'].validate({})`, 4],
-    // Two chunks that it shares with others, is-network-error and oauth4webapi. No schema, and nothing of sealing.
-    ['to learn scopes', "const { scopesFor } = await import('support-workspace-sdk/oauth'); scopesFor('tasks.get')", 5],
+    // The entry point, two chunks that it shares with others, and is-network-error.
+    ['to create a client', `${loadsClient}; ${create}`, 4],
+    ['to validate with a schema', `${loadsClient}; await schemas.user['~standard'].validate({})`, 5],
+    // Three chunks that it shares with others, is-network-error and oauth4webapi. No schema, and nothing of sealing.
+    ['to learn scopes', "const { scopesFor } = await import('support-workspace-sdk/oauth'); scopesFor('tasks.get')", 6],
   ])('%s is counted', async (_, program, count) => {
     const { loaded } = (await runProgram('count.mjs', countsFiles(program))) as { loaded: string[] }
     expect(loaded, loaded.join('\n')).toHaveLength(count)
@@ -141,18 +180,26 @@ describe('the number of files that are loaded', () => {
 test('no declaration contains `any` or a type of another package or of Node', async () => {
   const folder = join(project.installed, 'dist')
   const declarations = (await readdir(folder)).filter((name) => /\.d\.c?ts$/.test(name))
-  expect(declarations.length).toBe(12)
-  for (const name of declarations) expect(await violationsIn(join(folder, name)), name).toEqual([])
+  expect(declarations.length).toBe(16)
+  for (const name of declarations) {
+    // These are types of an optional peer, which its users have installed.
+    const allowed = name.startsWith('otel.') ? ['@opentelemetry/api'] : []
+    expect(await violationsIn(join(folder, name), allowed), name).toEqual([])
+  }
 })
 
 describe('a project that uses the package compiles', () => {
   const bare = { file: 'use.ts', lib: ['ES2022'] }
+  // The types of OpenTelemetry name `console`.
+  const otel = { file: 'otel.ts', lib: ['ES2022', 'DOM'] }
   const consumers: Readonly<Record<string, Consumer>> = {
     'node16, ES modules': { type: 'module', resolution: 'node16', ...bare },
     'node16, CommonJS': { type: 'commonjs', resolution: 'node16', ...bare },
     'nodenext, ES modules': { type: 'module', resolution: 'nodenext', ...bare },
     'nodenext, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...bare },
     bundler: { type: 'module', resolution: 'bundler', ...bare },
+    'OpenTelemetry, ES modules': { type: 'module', resolution: 'nodenext', ...otel },
+    'OpenTelemetry, CommonJS': { type: 'commonjs', resolution: 'nodenext', ...otel },
     'the DOM library': { type: 'module', resolution: 'bundler', file: 'dom.ts', lib: ['ES2022', 'DOM'] },
     'the types of Node': {
       type: 'module',

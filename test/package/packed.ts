@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -29,13 +30,19 @@ export async function installPacked(): Promise<Project> {
   const staged = join(folder, 'staged')
   const installed = join(folder, 'node_modules', 'support-workspace-sdk')
   await run(root, process.execPath, 'node_modules/tsup/dist/cli-default.js', '--silent', '--out-dir', `${staged}/dist`)
-  const { dependencies, files } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const documents = ['package.json', 'README.md', 'LICENSE', ...files.filter((name: string) => name !== 'dist')]
+  const { dependencies, files, peerDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const documents = [
+    'package.json',
+    'README.md',
+    'LICENSE',
+    ...files.filter((name: string) => name !== 'dist' && existsSync(join(root, name))),
+  ]
   for (const name of documents) await cp(join(root, name), join(staged, name), { recursive: true })
   const [packed] = JSON.parse(await run(staged, 'npm', 'pack', '--json', '--ignore-scripts', '--offline'))
   await mkdir(installed, { recursive: true })
   await run(folder, 'tar', '-xzf', join(staged, packed.filename), '--strip-components=1', '-C', installed)
-  for (const name of [...Object.keys(dependencies), '@types/node', 'undici-types']) await link(folder, name)
+  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), '@types/node', 'undici-types'])
+    await link(folder, name)
   await writeFile(join(folder, 'package.json'), '{ "private": true }')
   return {
     folder,

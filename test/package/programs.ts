@@ -16,6 +16,27 @@ const main = async () => {
 main()
 `
 
+/** Calls `me()` with a tracer that is registered after the client was created, and prints the names of the spans. */
+export const tracesMe = (load: (name: string, entry: string) => string) => `
+${load('trace', '@opentelemetry/api')}
+${load('SupportWorkspace', 'support-workspace-sdk')}
+${load('otelHooks', 'support-workspace-sdk/otel')}
+const main = async () => {
+  const workspace = new SupportWorkspace({
+    baseUrl: 'https://api.test',
+    accessToken: 'swot_abc123def456',
+    fetch: async () => Response.json({ actor: 'self' }),
+    hooks: otelHooks(),
+  })
+  const names = []
+  const span = trace.getTracer('unregistered').startSpan('none')
+  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: (name) => (names.push(name), span) }) })
+  await workspace.me()
+  console.log(JSON.stringify(names))
+}
+main()
+`
+
 /** Runs the storage tests on a storage in memory and prints how many passed. */
 export const runsStorageTests = (load: string) => `
 ${load}

@@ -1,5 +1,6 @@
 /**
- * Packs the built SDK, installs the tarball here, and runs the smoke test in each runtime against one sandbox.
+ * Packs the built SDK, installs the tarball here, and runs the smoke test in each runtime, and in production builds of
+ * each bundler, against one sandbox.
  *
  *   npm install && npm start
  */
@@ -7,6 +8,7 @@ import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { startNext, textInChromium, withViteBundle, withWebpackBundle } from './bundlers.js'
 
 const run = promisify(execFile)
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -47,6 +49,9 @@ const runtimes = [
   ['Bun', () => command(`${bin}/bun`, 'main.js')],
   ['Deno', () => command(`${bin}/deno`, 'run', '--allow-env', '--allow-net', '--allow-read', 'main.js')],
   ['Workers', worker],
+  ['Vite, bundled for Node', () => withViteBundle((bundle) => command(node24, bundle))],
+  ['webpack, bundled for Node', () => withWebpackBundle((bundle) => command(node24, bundle))],
+  ['Next', nextApplication],
 ]
 
 let failed = 0
@@ -93,6 +98,21 @@ async function worker() {
     return text
   } finally {
     await miniflare.dispose()
+  }
+}
+
+/** Runs the test in a route handler, and parts of it in a client component. */
+async function nextApplication() {
+  const next = await startNext(node24, { GIVEN: JSON.stringify(given) })
+  try {
+    const response = await fetch(`${next.url}/api/smoke`)
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(text)
+    const shown = await textInChromium(next.url, given)
+    if (shown !== 'actor self, 120 conversations, a login with PKCE') throw new Error(`The page shows: ${shown}`)
+    return `${text}\na client component`
+  } finally {
+    await next.stop()
   }
 }
 

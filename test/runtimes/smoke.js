@@ -4,7 +4,7 @@
  * @param given the settings of the runner: `baseUrl`, `closedUrl`, `selfToken`, `appToken`, `redirectUri`
  * @returns the names of the checks
  */
-export async function smoke({ SupportWorkspace, errors, oauth, given }) {
+export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
   const { baseUrl, closedUrl, selfToken, appToken, redirectUri } = given
   const done = []
   const check = (what, holds) => {
@@ -32,6 +32,11 @@ export async function smoke({ SupportWorkspace, errors, oauth, given }) {
 
   const redirected = await failure(workspace.organization.get())
   check('a redirect is rejected', redirected.reason === 'redirect')
+
+  const spans = []
+  const hooks = otel.otelHooks({ tracer: { startSpan: (name) => recordSpan(name, spans) } })
+  await new SupportWorkspace({ baseUrl, accessToken: selfToken, hooks }).me()
+  check('OpenTelemetry spans', spans.join() === 'GET /api/oauth/v1/me,me')
 
   const controller = new AbortController()
   const reason = new Error('enough')
@@ -85,6 +90,17 @@ export async function smoke({ SupportWorkspace, errors, oauth, given }) {
 async function allow(url) {
   const consent = await fetch(`${url}&auto=allow`, { redirect: 'manual' })
   return consent.headers.get('location')
+}
+
+/** Returns a span that adds its name to the list when it ends. */
+function recordSpan(name, ended) {
+  const span = {
+    end: () => ended.push(name),
+    setAttribute: () => span,
+    setAttributes: () => span,
+    setStatus: () => span,
+  }
+  return span
 }
 
 async function failure(call) {

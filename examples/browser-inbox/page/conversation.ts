@@ -1,5 +1,5 @@
-import type { Conversation, Me, Message, SupportWorkspace } from 'support-workspace-sdk'
-import { toHtml, toText } from '../../shared/message-text.ts'
+import { type Conversation, type Me, type Message, type SupportWorkspace, textToHtml } from 'support-workspace-sdk'
+import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
 import { breakable, nameOf, time } from './names.ts'
@@ -82,7 +82,7 @@ function replyForm(
     button.disabled = true
     failure.replaceChildren()
     try {
-      onSent(await messages.create(id, { body_html: toHtml(text.value) }, { signal }))
+      onSent(await messages.create(id, { body_html: textToHtml(text.value) }, { signal }))
       text.value = ''
       announce('Your reply was sent.')
     } catch (error) {

@@ -6,6 +6,7 @@ import {
   SupportWorkspace,
   SupportWorkspaceError,
   schemas,
+  textToHtml,
   toDate,
 } from 'support-workspace-sdk'
 import { OAuthApp, type Scope, scopesFor } from 'support-workspace-sdk/oauth'
@@ -22,7 +23,7 @@ export async function read(client: SupportWorkspace): Promise<string[]> {
 
 export async function write(conversation: Conversation): Promise<string | undefined> {
   const began: Date | undefined = toDate(conversation.inserted_at)
-  const call = workspace.messages.create(conversation.id, { body_html: `<p>${began?.toISOString()}</p>` })
+  const call = workspace.messages.create(conversation.id, { body_html: textToHtml(`${began?.toISOString()}`) })
   const { data, response } = await call.withResponse()
   return data.body_html ?? response.headers.get('date') ?? response.requestId
 }

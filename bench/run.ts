@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { loadPeer, type PeerName, peerNames } from './contestants.ts'
+import { type Options, type SuiteLetter, suiteLetters } from './options.ts'
+import type { Peer } from './peers/peer.ts'
+import { createProgress } from './progress.ts'
+import { distortedNote, isDistorted, type Results } from './report/results.ts'
+import { renderSuite } from './report/table.ts'
+import { writeReport } from './report/write.ts'
+import { startServices } from './server/services.ts'
+import { suites } from './suites/all.ts'
+import type { Row } from './suites/suite.ts'
+
+const quickBlocks = 3
+
+/** Runs suites and prints their results. A complete run also writes them to the results, the chart and the README. */
+export async function run({ letters, only, quick, save }: Options): Promise<void> {
+  const startedAt = new Date()
+  const peers = new Map<PeerName, Peer>()
+  for (const name of only) peers.set(name, await loadPeer(name))
+  const services = await startServices(only)
+  const measured: Partial<Record<SuiteLetter, readonly Row[]>> = {}
+  try {
+    for (const letter of letters) {
+      const suite = suites[letter]
+      const { report, finish } = createProgress(`(${letter}) ${suite.title}`)
+      const blocks = (count: number) => (quick ? Math.min(count, quickBlocks) : count)
+      const rows = await suite.run({ peers, services, blocks, progress: report })
+      measured[letter] = rows
+      finish()
+      console.log(renderSuite(suite, rows))
+    }
+  } finally {
+    services.stop()
+  }
+  const seconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
+  console.log(`Finished in ${seconds} s.`)
+  if ((quick && !save) || letters.length < suiteLetters.length || only.length < peerNames.length) return
+  const results: Results = {
+    date: startedAt.toISOString().slice(0, 10),
+    command: quick ? 'npm run bench -- --quick --save' : 'npm run bench',
+    seconds,
+    node: process.version,
+    cpu: `${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores`,
+    packages: await versionsOf(peers),
+    suites: measured as Results['suites'],
+  }
+  await writeReport(results)
+  if (isDistorted(results)) console.log(`${distortedNote} Run the benchmark again when nothing else is running.`)
+}
+
+async function versionsOf(peers: ReadonlyMap<PeerName, Peer>): Promise<Record<string, string>> {
+  const versions: Record<string, string> = {}
+  for (const { package: name } of peers.values()) {
+    const text = await readFile(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8')
+    versions[name] = JSON.parse(text).version
+  }
+  return versions
+}

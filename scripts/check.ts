@@ -1,0 +1,37 @@
+// Runs every check in turn and stops at the first that fails. `.ci/run` runs it after installing the browsers and Redis.
+import { spawnSync } from 'node:child_process'
+
+interface Step {
+  readonly title: string
+  readonly command: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const steps: readonly Step[] = [
+  { title: 'lint', command: 'npm run lint' },
+  { title: 'types', command: 'npm run typecheck' },
+  { title: 'unused code and dependencies', command: 'npm run knip' },
+  { title: 'tests', command: 'npm test' },
+  { title: 'documentation', command: 'npm run docs' },
+  { title: 'Redis', command: 'npm test -- test/connections/redis.test.ts', env: { REQUIRE_REDIS: '1' } },
+  { title: 'browsers', command: 'npm run test:browser' },
+  { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },
+  { title: 'soak', command: 'npm test -- test/trust/soak.test.ts', env: { SOAK_SECONDS: '60' } },
+  { title: 'build', command: 'npm run build' },
+  { title: 'package', command: 'npm run check:package' },
+  { title: 'size', command: 'npm run size' },
+  { title: 'tour', command: 'npm start' },
+]
+
+const times: string[] = []
+for (const { title, command, env } of steps) {
+  console.log(`\n== ${title}`)
+  const start = performance.now()
+  const { status } = spawnSync(command, { shell: true, stdio: 'inherit', env: { ...process.env, ...env } })
+  if (status !== 0) {
+    console.error(`\nThe check failed: ${title} (${command})`)
+    process.exit(1)
+  }
+  times.push(`${title}: ${Math.round((performance.now() - start) / 1000)} s`)
+}
+console.log(`\nEvery check passed.\n${times.join('\n')}`)

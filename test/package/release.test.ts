@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFile(join(root, path), 'utf8')
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'release-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+function run(cwd: string, program: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' })
+  return { status, output: `${stdout}${stderr}` }
+}
+
+describe('the check before a release', () => {
+  const complete = {
+    repository: { type: 'git', url: 'git+https://code.example/sdk.git' },
+    homepage: 'https://code.example/sdk',
+    bugs: 'https://code.example/sdk/issues',
+  }
+  const reporting = '# Security\n\n## Reporting\n\nWrite to security@code.example.\n\n## Supported versions\n'
+
+  async function check(fields: object, security: string) {
+    const folder = await temporaryFolder()
+    await writeFile(join(folder, 'package.json'), JSON.stringify(fields))
+    await writeFile(join(folder, 'SECURITY.md'), security)
+    return run(root, process.execPath, 'scripts/check-release.ts', folder)
+  }
+
+  test('passes if every address is there', async () => {
+    expect(await check(complete, reporting)).toEqual({ status: 0, output: '' })
+  })
+
+  test.each([
+    ['repository', { ...complete, repository: undefined }, reporting, '`repository` in package.json'],
+    ['homepage', { ...complete, homepage: '' }, reporting, '`homepage` in package.json'],
+    ['address for bugs', { ...complete, bugs: {} }, reporting, '`bugs` in package.json'],
+    [
+      'address for vulnerabilities',
+      complete,
+      '# Security\n\n## Reporting\n\nPrivately.\n\n## Other\n\na@b.example\n',
+      'SECURITY.md',
+    ],
+    ['section for vulnerabilities', complete, '# Security\n\nhttps://code.example\n', 'SECURITY.md'],
+  ])('names a missing %s', async (_, fields, security, words) => {
+    const { status, output } = await check(fields, security)
+    expect(status).toBe(1)
+    expect(output.split('\n').filter((line) => line.startsWith('- '))).toEqual([expect.stringContaining(words)])
+    expect(output).toContain('See CONTRIBUTING.md, "Before the first release".')
+  })
+
+  test('runs before anything is published', async () => {
+    const workflow = await read('.github/workflows/release.yml')
+    expect(workflow.indexOf('run: npm run check:release')).toBeGreaterThan(0)
+    expect(workflow.indexOf('run: npm run check:release')).toBeLessThan(workflow.indexOf('uses: changesets/action'))
+    const { scripts } = JSON.parse(await read('package.json'))
+    expect(scripts.prepublishOnly).toMatch(/^npm run check:release && /)
+  })
+})
+
+test('a changeset becomes the next version, in every file that has one', async () => {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'src'))
+  for (const path of ['package.json', 'src/version.ts', 'scripts', '.changeset']) {
+    await cp(join(root, path), join(folder, path), { recursive: true })
+  }
+  await writeFile(join(folder, 'CHANGELOG.md'), '# Changelog\n\n## 0.1.0\n\n- The first.\n')
+  for (const file of await readdir(join(folder, '.changeset'))) {
+    if (/^(?!README).*\.md$/.test(file)) await rm(join(folder, '.changeset', file))
+  }
+  await writeFile(
+    join(folder, '.changeset', 'next.md'),
+    "---\n'support-workspace-sdk': major\n---\n\nDoes something new.\n",
+  )
+  run(folder, 'git', 'init', '--quiet', '--initial-branch=main')
+  const versioned = run(folder, process.execPath, join(root, 'node_modules/@changesets/cli/bin.js'), 'version')
+  expect(versioned).toMatchObject({ status: 0 })
+  expect(run(folder, process.execPath, 'scripts/sync-version.ts')).toEqual({ status: 0, output: '' })
+  const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  const before = Number(JSON.parse(await read('package.json')).version.split('.')[0])
+  expect(version).toBe(`${before + 1}.0.0`)
+  expect(await readFile(join(folder, 'src/version.ts'), 'utf8')).toContain(`version = '${version}'`)
+  const changelog = await readFile(join(folder, 'CHANGELOG.md'), 'utf8')
+  expect(changelog).toMatch(/^# Changelog\n\n## \d+\.0\.0\n[\s\S]*Does something new\.[\s\S]*## 0\.1\.0/)
+})
+
+test('CI runs the gate, and the gate runs the same checks as a developer', async () => {
+  expect(await read('.github/workflows/ci.yml')).toContain('- run: .ci/run\n')
+  expect(await read('.ci/run')).toContain('\nnpm run check\n')
+})
+
+describe('npm run check', () => {
+  /** Runs the checks with an `npm` that only prints its arguments, and fails for the given ones. */
+  async function check(failing: string) {
+    const folder = await temporaryFolder()
+    const npm = '#!/bin/sh\necho "npm $* REDIS=$REQUIRE_REDIS SOAK=$SOAK_SECONDS"\ntest "$*" != "$FAILING"\n'
+    await writeFile(join(folder, 'npm'), npm, { mode: 0o755 })
+    const { REQUIRE_REDIS, SOAK_SECONDS, ...env } = process.env
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check.ts'], {
+      cwd: root,
+      env: { ...env, PATH: `${folder}:${env.PATH}`, FAILING: failing },
+      encoding: 'utf8',
+    })
+    return { status, stderr, ran: stdout.split('\n').filter((line) => line.startsWith('npm ')) }
+  }
+
+  test('runs everything, with Redis required and a long soak', async () => {
+    const { status, ran } = await check('none')
+    expect(status).toBe(0)
+    expect(ran).toContain('npm test REDIS= SOAK=')
+    expect(ran).toContain('npm test -- test/connections/redis.test.ts REDIS=1 SOAK=')
+    expect(ran).toContain('npm test -- test/trust/soak.test.ts REDIS= SOAK=60')
+    expect(ran.at(-1)).toBe('npm start REDIS= SOAK=')
+  })
+
+  test('stops at the first check that fails', async () => {
+    const { status, stderr, ran } = await check('run knip')
+    expect(status).toBe(1)
+    expect(stderr).toContain('The check failed: unused code and dependencies (npm run knip)')
+    expect(ran.at(-1)).toBe('npm run knip REDIS= SOAK=')
+  })
+})
+
+test('every npm script that the workflows, the checks and CONTRIBUTING name exists', async () => {
+  const { scripts } = JSON.parse(await read('package.json'))
+  const files = [
+    'CONTRIBUTING.md',
+    '.ci/run',
+    'scripts/check.ts',
+    '.github/workflows/ci.yml',
+    '.github/workflows/release.yml',
+    '.github/pull_request_template.md',
+  ]
+  const names = (await Promise.all(files.map(read))).flatMap((text) =>
+    [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name),
+  )
+  expect(names.length).toBeGreaterThan(20)
+  expect(names.filter((name) => scripts[name] === undefined)).toEqual([])
+})

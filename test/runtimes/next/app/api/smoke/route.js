@@ -1,0 +1,16 @@
+import * as errors from 'support-workspace-sdk'
+import * as oauth from 'support-workspace-sdk/oauth'
+import * as otel from 'support-workspace-sdk/otel'
+import { smoke } from '../../../../smoke.js'
+
+export const dynamic = 'force-dynamic'
+
+export async function GET() {
+  try {
+    const given = JSON.parse(process.env.GIVEN)
+    const done = await smoke({ SupportWorkspace: errors.SupportWorkspace, errors, oauth, otel, given })
+    return new Response(done.join('\n'))
+  } catch (error) {
+    return new Response(String(error?.stack ?? error), { status: 500 })
+  }
+}
