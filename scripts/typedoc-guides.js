@@ -13,6 +13,7 @@ const groups = {
   pagination: 'Calls and lists',
   'list-options': 'Calls and lists',
   time: 'Calls and lists',
+  'text-to-html': 'Calls and lists',
   http: 'Options and events',
   'web-types': 'Options and events',
   actor: 'Actors and scopes',

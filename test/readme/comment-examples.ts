@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import * as main from 'support-workspace-sdk'
 import * as oauth from 'support-workspace-sdk/oauth'
+import * as otel from 'support-workspace-sdk/otel'
 import * as sandbox from 'support-workspace-sdk/sandbox'
 import * as storageTests from 'support-workspace-sdk/storage-tests'
 import { type Example, root } from './examples.ts'
@@ -8,6 +9,7 @@ import { type Example, root } from './examples.ts'
 const entries = Object.entries({
   'support-workspace-sdk': main,
   'support-workspace-sdk/oauth': oauth,
+  'support-workspace-sdk/otel': otel,
   'support-workspace-sdk/sandbox': sandbox,
   'support-workspace-sdk/storage-tests': storageTests,
 })

@@ -4,9 +4,17 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { trace } from '@opentelemetry/api'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Express } from 'express'
 import type { Hono } from 'hono'
-import type { Conversation, CreateContactBody, Message, SupportWorkspace } from 'support-workspace-sdk'
+import {
+  type Conversation,
+  type CreateContactBody,
+  type Message,
+  type SupportWorkspace,
+  textToHtml,
+} from 'support-workspace-sdk'
 import { type ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { createStorage } from 'unstorage'
@@ -123,6 +131,8 @@ test('first-call.md starts a sandbox, lists conversations, and sends and edits a
   expect(printed).toHaveLength(122)
   expect(printed[0]).toMatch(/^.+ of .+$/)
   expect(printed.at(-1)).toMatch(/ 200 /)
+  const guide = await readFile(`${root}docs/first-call.md`, 'utf8')
+  expect(guide).toContain(`'${textToHtml('Hi Ada,\n\nThe total is < 100.\nBye')}'`)
 })
 
 describe('paging.md', () => {
@@ -401,11 +411,19 @@ test('browser-apps.md logs in from a page without a secret', async () => {
   expect((await exchange(foreign)).status).toBe(403)
 })
 
-test('observability.md prints calls as JSON, counts them, and prints errors without secrets', async () => {
+test('observability.md prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
+  const exporter = new InMemorySpanExporter()
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
+  cleanUps.push(() => trace.disable())
   await run('observability.md')
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual([
+    'GET /api/oauth/v1/organization',
+    'organization.get',
+  ])
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({ operation: 'organization.get', status: 200, attempts: 1 })
   expect(printed[1]).toBe('[object Object]')
-  const error = JSON.parse(printed.at(-1) ?? '')
+  expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({ operation: 'organization.get' })
+  const error = JSON.parse(printed.at(-2) ?? '')
   expect(error).toMatchObject({ name: 'NotFoundError', operation: 'contacts.get', outcome: 'refused' })
   expect(Object.keys(error)).toEqual(expect.arrayContaining(['message', 'hint', 'attempts']))
 })
