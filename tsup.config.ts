@@ -75,5 +75,12 @@ export default defineConfig([
     dts: { entry: { sandbox: 'src/sandbox.ts' } },
     splitting: true,
   },
-  { ...sandbox, entry: { sandbox: 'src/sandbox.ts' }, format: 'cjs', dts: true },
+  {
+    ...sandbox,
+    entry: { sandbox: 'src/sandbox.ts' },
+    format: 'cjs',
+    dts: true,
+    // CommonJS has no `import.meta`.
+    define: { 'import.meta.filename': '__filename' },
+  },
 ])

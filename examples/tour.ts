@@ -3,7 +3,7 @@
  * that needs another actor, and a revoked token.
  *
  *   npm start              runs the tour
- *   npm start -- --serve   runs the tour and then keeps the service running
+ *   npm start -- --serve   runs the tour and then serves the console of the local service
  */
 import { ActorSelfRequiredError, AuthenticationError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
@@ -82,16 +82,10 @@ async function errorOf(call: Promise<unknown>): Promise<unknown> {
 }
 
 async function serve(): Promise<void> {
-  const app = new OAuthApp({ baseUrl, redirectUri, ...sandbox.app })
-  const { url } = await app.startLogin({ scope: scopesFor('conversations.list'), actor: 'self' })
   console.log(`
-The service keeps running. Press Ctrl-C to stop it.
+Open the console: ${baseUrl}/
 
-  Consent page    ${url}
-  A self token    ${sandbox.issueToken({ actor: 'self' })}
-  An app token    ${sandbox.issueToken({ actor: 'app' })}
-  Try             curl -H "authorization: Bearer $TOKEN" "${baseUrl}/api/oauth/v1/conversations?limit=2"
-`)
+It has credentials and tokens to copy, the requests of the tour, and a login to try. Press Ctrl+C to stop.`)
   await new Promise<void>((resolve) => {
     process.once('SIGINT', resolve)
     process.once('SIGTERM', resolve)

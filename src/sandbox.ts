@@ -7,12 +7,14 @@
 // src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
 // table with the client, so that each checks the other. Its imports point one way, from the top of this list down:
 //
-// 1. cli.ts, command-line.ts, start-sandbox.ts, state.ts and tokens.ts
-// 2. server/
-// 3. oauth/ and operations/, neither of which imports the other
-// 4. service.ts, incoming-request.ts, http-error.ts, sandbox-settings.ts and sandbox-options.ts
+// 1. cli.ts, command-line.ts, start-sandbox.ts and state.ts
+// 2. server/ and console/, neither of which imports the other
+// 3. oauth/ and operations/, neither of which imports the other; the console imports neither
+// 4. tokens.ts, service.ts, request-log.ts, incoming-request.ts, html-page.ts, http-error.ts, sandbox-settings.ts and
+//    sandbox-options.ts
 // 5. data/, faults/ and check-values.ts
 
+export type { ScopeName as SandboxScope } from './sandbox/data/scope-catalog.ts'
 export type {
   Attachment as SandboxAttachment,
   Contact as SandboxContact,

@@ -11,7 +11,7 @@ export function isLoopback(url: URL): boolean {
  * Parses a base URL: absolute, https (http on loopback or if explicitly allowed), without user, password, query or
  * fragment. A trailing slash is removed. The token is bound to its origin.
  */
-export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp = false): URL {
+export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL {
   const url = typeof baseUrl === 'string' || baseUrl instanceof URL ? toUrl(String(baseUrl)) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new InvalidArgumentError(

@@ -2,7 +2,7 @@ import type { Attempt, Outcome, RequestError } from '../errors/index.ts'
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
-import type { AttemptFailure } from './failure.ts'
+import type { AttemptFailure, FailedCall } from './failure.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { ResponseHead } from './response.ts'
 import type { ClientSettings } from './settings.ts'
@@ -81,7 +81,7 @@ export class CallRecord {
   }
 
   /** Creates the error of the call after its last attempt. */
-  toError(failure: Pick<AttemptFailure, 'outcome' | 'toError'>): RequestError {
+  toError(failure: FailedCall): RequestError {
     return failure.toError({ outcome: this.#worse(failure.outcome), attempts: this.attempts })
   }
 

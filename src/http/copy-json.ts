@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { isObject } from '../json.ts'
 
 type Path = readonly (string | number)[]
 
@@ -27,8 +28,7 @@ export function copyJson(value: unknown, path: Path): unknown {
  * `Object.create(other)` inherit only the one of `Object.prototype`, possibly of another realm.
  */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return classOf(value) === undefined
+  return isObject(value) && classOf(value) === undefined
 }
 
 /** Returns the nearest prototype that belongs to a class. */
@@ -68,11 +68,12 @@ function copyObject(value: object, path: Path, ancestors: Set<unknown>): unknown
 }
 
 function copyFields(value: object, path: Path, ancestors: Set<unknown>): object {
-  if (!isPlainObject(value)) throw refused(path, kindOf(value))
+  const prototype = classOf(value)
+  if (prototype !== undefined) throw refused(path, kindOf(value, prototype))
   const fields: [string, unknown][] = []
   for (const name of Object.keys(value)) {
     // The result of `toJSON` may have a `toJSON` as well.
-    const given = value[name]
+    const given: unknown = Reflect.get(value, name)
     if (name === 'toJSON' && typeof given === 'function') continue
     const field = copy(given, [...path, name], ancestors)
     if (field !== undefined) fields.push([name, field])
@@ -106,8 +107,8 @@ function nameOf(path: Path): string {
   return path.join('.')
 }
 
-function kindOf(value: object): string {
-  const made = classOf(value)?.constructor
+function kindOf(value: object, prototype: object): string {
+  const made: unknown = prototype.constructor
   const name = (typeof made === 'function' && made.name) || Object.prototype.toString.call(value).slice(8, -1)
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }

@@ -62,16 +62,13 @@ export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts
 
 /** Returns the error class for a status and a code. The code takes precedence, because it is more specific. */
 export function errorClassFor(status: number, code: string | undefined): typeof ApiError {
-  return (
-    (code !== undefined && Object.hasOwn(byCode, code) ? byCode[code] : byStatus[status]) ??
-    (status >= 500 ? ServerError : ApiError)
-  )
+  return byCode.get(code) ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)
 }
 
-const byCode: Readonly<Record<string, typeof ApiError>> = {
-  actor_self_required: ActorSelfRequiredError,
-  insufficient_scope: InsufficientScopeError as typeof ApiError,
-}
+const byCode: ReadonlyMap<string | undefined, typeof ApiError> = new Map([
+  ['actor_self_required', ActorSelfRequiredError],
+  ['insufficient_scope', InsufficientScopeError as typeof ApiError],
+])
 
 const byStatus: Readonly<Record<number, typeof ApiError>> = {
   400: BadRequestError,

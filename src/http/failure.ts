@@ -52,6 +52,9 @@ export class AttemptFailure implements FailureFacts {
   }
 }
 
+/** A failure that is not an attempt. */
+export type FailedCall = Pick<AttemptFailure, 'outcome' | 'toError'>
+
 /** How far a request got before it failed. */
 interface SendFacts {
   readonly url: string
@@ -153,11 +156,9 @@ export function apiFailure(facts: ResponseFacts): AttemptFailure {
 }
 
 /** Creates the failure when a call cannot wait for the rate limit. Nothing was sent. */
-export function rateLimitFailure(operation: Operation, wait: number): AttemptFailure {
-  return new AttemptFailure({
-    name: RateLimitError.kind,
+export function rateLimitFailure(operation: Operation, wait: number): FailedCall {
+  return {
     outcome: 'not-sent',
-    networkFault: false,
     toError: (context) =>
       new RateLimitError(`${operation.id} was not sent: the service has asked this client to slow down.`, {
         operation: operation.id,
@@ -168,7 +169,7 @@ export function rateLimitFailure(operation: Operation, wait: number): AttemptFai
         ...context,
         hint: 'Try again after `retryAfter` seconds, or let the call wait with a longer `totalTimeout` and `maxRetries` above 0.',
       }),
-  })
+  }
 }
 
 /** Creates the failure for a response that cannot be used. */
@@ -214,11 +215,7 @@ const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
 }
 
 /** Creates the failure when the token provider fails before a retry. Its error becomes the cause. */
-export function noTokenFailure(
-  operation: Operation,
-  thrown: unknown,
-  secrets: readonly string[],
-): Pick<AttemptFailure, 'outcome' | 'toError'> {
+export function noTokenFailure(operation: Operation, thrown: unknown, secrets: readonly string[]): FailedCall {
   const cause = safeCause(thrown, secrets)
   return {
     outcome: 'not-sent',

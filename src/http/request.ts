@@ -44,7 +44,8 @@ function buildRequest(
     operation,
     url: buildUrl(baseUrl, operation, input.path, query),
     headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-    body: body === undefined ? undefined : JSON.stringify(body),
+    // Undefined stays undefined.
+    body: JSON.stringify(body),
   }
 }
 
@@ -75,7 +76,8 @@ function checkBody(operation: Operation, body: unknown): unknown {
 }
 
 function addToBody(body: unknown, extra: JsonObject | undefined): unknown {
-  if (extra === undefined || body === undefined) return body ?? extra
+  if (extra === undefined) return body
+  if (body === undefined) return extra
   if (isPlainObject(body)) return addFields('extraBody', body, extra)
   throw new InvalidArgumentError(
     'extraBody',
@@ -137,9 +139,7 @@ function encodeQuery(query: Readonly<Record<string, unknown>>): string {
 
 function encodeValue(name: string, value: unknown): string {
   const usable =
-    typeof value === 'boolean' ||
-    (typeof value === 'number' && Number.isFinite(value)) ||
-    (typeof value === 'string' && value.isWellFormed())
+    typeof value === 'boolean' || Number.isFinite(value) || (typeof value === 'string' && value.isWellFormed())
   if (!usable) {
     throw new InvalidArgumentError(
       name,

@@ -153,10 +153,9 @@ export function checkHeaders(given: RequestHeaders): Record<string, string> {
 function toHeaders(given: unknown): Headers | undefined {
   const isIterable = given instanceof Headers || Array.isArray(given)
   if (!isIterable && !isPlainObject(given)) return undefined
-  const entries = (isIterable ? [...given] : Object.entries(given)).filter((entry) => entry?.[1] !== undefined)
-  if (!entries.every((entry) => typeof entry?.[1] === 'string')) return undefined
   try {
-    return new Headers(entries)
+    const entries = (isIterable ? [...given] : Object.entries(given)).filter(([, value]) => value !== undefined)
+    return entries.every(([, value]) => typeof value === 'string') ? new Headers(entries) : undefined
   } catch {
     return undefined
   }
@@ -192,8 +191,10 @@ function userAgent(appInfo: AppInfo | undefined): { readonly 'user-agent'?: stri
 /** Product name, version and comment (RFC 9110, section 10.1.5). */
 const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-\x5b\x5d-\x7e]+\))?$/
 
+const appInfoNames = { name: true, version: true, url: true } satisfies Record<keyof AppInfo, true>
+
 function describeApp(appInfo: AppInfo): string {
-  checkOptions('appInfo', appInfo, { name: true, version: true, url: true }, '`appInfo`')
+  checkOptions('appInfo', appInfo, appInfoNames, '`appInfo`')
   const { name, version: appVersion, url } = appInfo
   const version = (appVersion ?? undefined) === undefined ? '' : `/${appVersion}`
   const text = `${name}${version}${(url ?? undefined) === undefined ? '' : ` (${url})`}`

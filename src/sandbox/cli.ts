@@ -1,20 +1,18 @@
 #!/usr/bin/env node
 import process from 'node:process'
-import { help, readArguments, UsageError } from './command-line.ts'
+import { version } from '../version.ts'
+import { help, readArguments, type SandboxCommand, UsageError } from './command-line.ts'
+import { newToken } from './data/grants.ts'
+import type { RecordedRequest } from './incoming-request.ts'
 import { type Sandbox, startSandbox } from './start-sandbox.ts'
 
 await main()
 
 async function main(): Promise<void> {
   try {
-    const options = readArguments(process.argv.slice(2))
-    if (options === 'help') {
-      process.stdout.write(help)
-      return
-    }
-    const sandbox = await startSandbox(options)
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void sandbox.close())
-    process.stdout.write(welcome(sandbox))
+    const command = readArguments(process.argv.slice(2))
+    if (command.kind === 'sandbox') await serve(command)
+    else print(command.kind === 'help' ? help : `${version}\n`)
   } catch (error) {
     // A `TypeError` reports an invalid option. Any other error means that the server could not listen.
     const usage = error instanceof UsageError || error instanceof TypeError
@@ -23,21 +21,42 @@ async function main(): Promise<void> {
   }
 }
 
-function welcome(sandbox: Sandbox): string {
-  const { app, url } = sandbox
-  const appToken = sandbox.issueToken()
-  const selfToken = sandbox.issueToken({ actor: 'self' })
+async function serve({ options, faults, log }: SandboxCommand): Promise<void> {
+  const tokens = { self: newToken(), app: newToken(), ...options.tokens }
+  const sandbox = await startSandbox({
+    ...options,
+    tokens,
+    ...(log && { onRequest: (request) => print(logLine(request)) }),
+  })
+  for (const fault of faults) sandbox.faults.add(fault)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void sandbox.close())
+  print(welcome(sandbox, tokens))
+}
+
+/** Returns a request as one line, without its headers, query and body, which can hold secrets. */
+function logLine({ at, method, path, status, actor, scope, fault }: RecordedRequest): string {
+  const time = new Date(at).toTimeString().slice(0, 8)
+  const columns = [time, status ?? '---', method.padEnd(6), path, actor, scope, fault && `[${fault}]`]
+  return `${columns.filter((column) => column !== undefined).join('  ')}\n`
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
+}
+
+function welcome({ app, url }: Sandbox, tokens: { self: string; app: string }): string {
   return `The sandbox is listening on ${url}
 
+  console            ${url}/
   client id          ${app.clientId}
   client secret      ${app.clientSecret}
   redirect URIs      ${app.redirectUris.join('\n                     ')}
-  token, actor=app   ${appToken}
-  token, actor=self  ${selfToken}
+  token, actor=app   ${tokens.app}
+  token, actor=self  ${tokens.self}
 
-Try it:
+Open the console in a browser, or try:
 
-  curl -H 'Authorization: Bearer ${appToken}' '${url}/api/oauth/v1/conversations?limit=2'
+  curl -H 'Authorization: Bearer ${tokens.app}' '${url}/api/oauth/v1/conversations?limit=2'
 
 Press Ctrl+C to stop.
 `

@@ -1,28 +1,62 @@
 import { parseArgs } from 'node:util'
+import type { Check } from './check-values.ts'
+import type { FaultRule } from './faults/fault.ts'
+import { parseFault } from './faults/fault-text.ts'
 import type { SandboxOptions } from './sandbox-options.ts'
-import { defaultRedirectUris } from './sandbox-settings.ts'
+import { defaultRedirectUris, optionChecks, redirectUriCheck, tokenCheck } from './sandbox-settings.ts'
 
 export const help = `Usage: support-workspace-sdk sandbox [options]
 
-Starts a local copy of the service for development and tests.
+Starts a local copy of the service for development and tests, with a console at its address.
 
 Options:
   --port <number>            Port to listen on; 0 picks a free one (default: 4010)
   --host <address>           Address to listen on (default: 127.0.0.1)
-  --conversations <number>   Number of conversations in each organization (default: 120)
-  --auto-consent <decision>  Skip the consent page: allow or deny access
+  --self-token <token>       Token that acts as a person, such as swot_self (default: random)
+  --app-token <token>        Token that acts as the app, such as swot_app (default: random)
   --redirect-uri <uri>       Register another redirect URI; can be repeated
+  --auto-consent <decision>  Skip the consent page: allow or deny access
+  --conversations <number>   Number of conversations in each organization (default: 120)
+  --seed <number>            Select the sample data; the same seed produces the same data (default: 24301)
+  --rate-limit <limit>       Respond with 429 above this rate: 100/min, 5/s or 1000/h (default: no limit)
+  --fault <fault>            Inject a fault, see below; can be repeated
   --no-cors                  Send no CORS headers
-  -h, --help                 Show this help
+  --log                      Print a line for each request
+  --version                  Print the version
+  -h, --help                 Print this help
+
+A fault is a list of options, separated by commas:
+  status=503                 Respond with this status; add retry-after=30 or effect (the request takes effect)
+  drop=after-effect          Drop the connection: before-effect, after-effect, mid-headers or mid-body
+  truncate, garbage          Cut off the body; respond with a page of HTML
+  drip=16/500                Send the body in chunks of 16 bytes, 500 ms apart
+  latency=2000               Delay the response by 2000 ms
+  method=POST                Apply only to requests with this method
+  path=/messages             Apply only to paths that contain this text
+  times=2                    Apply to this many requests, or to all (default: 1)
+  after=3                    Let this many matching requests through first
+
+Examples:
+  support-workspace-sdk sandbox --self-token swot_self --app-token swot_app --log
+  support-workspace-sdk sandbox --fault status=503,times=2,path=/messages --fault latency=2000,times=all
 `
 
 /** An error in the command-line arguments. */
 export class UsageError extends Error {}
 
-/** Returns the options in the arguments. Throws a {@link UsageError} if they are invalid. */
-export function readArguments(args: readonly string[]): 'help' | SandboxOptions {
+export interface SandboxCommand {
+  kind: 'sandbox'
+  options: SandboxOptions
+  faults: FaultRule[]
+  /** Whether to print a line for each request. */
+  log: boolean
+}
+
+/** Returns what the arguments ask for. Throws a {@link UsageError} if they are invalid. */
+export function readArguments(args: readonly string[]): SandboxCommand | { kind: 'help' | 'version' } {
   const { values, positionals } = parseCommandLine(args)
-  if (values.help) return 'help'
+  if (values.help) return { kind: 'help' }
+  if (values.version) return { kind: 'version' }
   const [command, surplus] = positionals
   if (command !== 'sandbox') {
     throw new UsageError(
@@ -32,25 +66,36 @@ export function readArguments(args: readonly string[]): 'help' | SandboxOptions 
     )
   }
   if (surplus !== undefined) throw new UsageError(`Unexpected argument \`${surplus}\`. Pass options only.`)
-  const conversations = readInteger('conversations', values.conversations)
-  const autoConsent = readConsent(values['auto-consent'])
-  return {
-    port: readInteger('port', values.port) ?? 4010,
-    ...(values.host !== undefined && { host: values.host }),
-    ...(conversations !== undefined && { conversations }),
-    ...(autoConsent !== undefined && { autoConsent }),
-    app: { redirectUris: [...defaultRedirectUris, ...(values['redirect-uri'] ?? [])] },
+
+  const redirectUris = values['redirect-uri']?.map((uri) => checked('redirect-uri', uri, redirectUriCheck))
+  const options: SandboxOptions = {
+    ...option('port', values.port ?? '4010', toNumber),
+    ...option('host', values.host),
+    ...option('conversations', values.conversations, toNumber),
+    ...option('seed', values.seed, toNumber),
+    ...option('autoConsent', values['auto-consent']),
+    ...option('rateLimit', values['rate-limit']),
+    ...readTokens(values['self-token'], values['app-token']),
+    app: { redirectUris: [...defaultRedirectUris, ...(redirectUris ?? [])] },
     cors: !values['no-cors'],
   }
+  return { kind: 'sandbox', options, faults: (values.fault ?? []).map(readFault), log: values.log ?? false }
 }
 
 export const commandLineOptions = {
   port: { type: 'string' },
   host: { type: 'string' },
-  conversations: { type: 'string' },
-  'auto-consent': { type: 'string' },
+  'self-token': { type: 'string' },
+  'app-token': { type: 'string' },
   'redirect-uri': { type: 'string', multiple: true },
+  'auto-consent': { type: 'string' },
+  conversations: { type: 'string' },
+  seed: { type: 'string' },
+  'rate-limit': { type: 'string' },
+  fault: { type: 'string', multiple: true },
   'no-cors': { type: 'boolean' },
+  log: { type: 'boolean' },
+  version: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const
 
@@ -68,13 +113,43 @@ function parseStrictly(args: readonly string[]) {
   return parseArgs({ args: [...args], options: commandLineOptions, allowPositionals: true })
 }
 
-function readInteger(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be an integer of at least 0, not \`${text}\`.`)
-  return Number(text)
+/** Returns an object with the sandbox option that an argument sets, or an empty one without the argument. */
+function option(
+  name: keyof SandboxOptions,
+  text: string | undefined,
+  convert: (text: string) => unknown = String,
+): SandboxOptions {
+  if (text === undefined) return {}
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return { [name]: checked(flag, convert(text), optionChecks[name]) }
 }
 
-function readConsent(decision: string | undefined): 'allow' | 'deny' | undefined {
-  if (decision === undefined || decision === 'allow' || decision === 'deny') return decision
-  throw new UsageError(`--auto-consent must be \`allow\` or \`deny\`, not \`${decision}\`.`)
+function checked<Value>(flag: string, value: Value, check: Check): Value {
+  const problem = check(value)
+  if (problem !== undefined) throw new UsageError(`--${flag} ${problem}`)
+  return value
+}
+
+// Other text stays text, so that the check reports it.
+function toNumber(text: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+function readTokens(self: string | undefined, app: string | undefined): SandboxOptions {
+  if (self !== undefined) checked('self-token', self, tokenCheck)
+  if (app !== undefined) checked('app-token', app, tokenCheck)
+  if (self !== undefined && self === app) {
+    throw new UsageError('--self-token and --app-token must be two different tokens. Change one of them.')
+  }
+  return { tokens: { ...(self !== undefined && { self }), ...(app !== undefined && { app }) } }
+}
+
+function readFault(text: string): FaultRule {
+  try {
+    return parseFault(text)
+  } catch (error) {
+    throw new UsageError(
+      `--fault ${JSON.stringify(text)} is invalid. ${error instanceof Error ? error.message : error}`,
+    )
+  }
 }

@@ -26,9 +26,18 @@ export interface RecordedRequest {
   readonly at: number
   /** The service's name for the operation, such as `listConversations`; `undefined` for an unknown path. */
   readonly operation: string | undefined
+  /** Scope that the operation requires; `undefined` if it requires none. */
+  readonly scope: string | undefined
+  /** Actor of the access token; `undefined` without a valid one. */
+  readonly actor: 'app' | 'self' | undefined
+  /**
+   * What the sandbox injected: a fault, such as `status=503` or `drop=after-effect`, or `rate limit`. `undefined` for a
+   * normal response.
+   */
+  readonly fault: string | undefined
 }
 
-/** A record whose status and operation are not known yet. */
+/** A record that is filled in while the request is handled. */
 export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
 /** A method of a path, and the function that handles it. */
@@ -37,6 +46,8 @@ export interface Route {
   readonly method: string
   /** Path with `:name` for each parameter. */
   readonly path: string
+  /** Scope that a token needs. */
+  readonly scope?: string
   /** Returns the response, or throws an `HttpError`. */
   readonly handle: (incoming: IncomingRequest, parameter: (name: string) => string) => Response
 }
@@ -54,8 +65,16 @@ export async function readIncomingRequest(request: Request, at: number): Promise
     status: undefined,
     at,
     operation: undefined,
+    scope: undefined,
+    actor: undefined,
+    fault: undefined,
   }
   return { method: request.method, url, headers: request.headers, bodyText, record }
+}
+
+/** Returns the token of `Authorization: Bearer` (RFC 6750, 2.1). */
+export function bearerToken(headers: Headers): string | undefined {
+  return /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1]
 }
 
 /** Returns the media type without its parameters, in lower case. */

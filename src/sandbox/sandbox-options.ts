@@ -1,3 +1,6 @@
+import type { ScopeName } from './data/scope-catalog.ts'
+import type { RecordedRequest } from './incoming-request.ts'
+
 /** Options of {@link startSandbox} and {@link createSandbox}. */
 export interface SandboxOptions {
   /**
@@ -45,6 +48,16 @@ export interface SandboxOptions {
    * @default 3
    */
   segments?: number
+  /**
+   * Selects the sample data, from 0 to 4294967295. The same seed and counts produce the same ids, names and texts.
+   * @default 24301
+   */
+  seed?: number
+  /**
+   * Access tokens that are valid from the start, so that they can be in a configuration file such as `.env`. Each starts
+   * with `swot_` and has every scope of the app. `self` acts as the first organization's owner.
+   */
+  tokens?: { readonly self?: string; readonly app?: string }
   /** The registered OAuth app. Fields that are left out keep their defaults. */
   app?: Partial<SandboxApp>
   /**
@@ -87,6 +100,17 @@ export interface SandboxOptions {
    * @default 100
    */
   maxLimit?: number
+  /**
+   * Number of requests that the API allows per second (`s`), minute (`min`) or hour (`h`), such as `'100/min'`. A token
+   * bucket: the whole number is available at once and refills evenly. Above it, the sandbox responds with 429 and
+   * `Retry-After`. The service's documents do not specify its limits.
+   * @default no limit
+   */
+  rateLimit?: `${number}/${'s' | 'min' | 'h'}`
+  /**
+   * Called after each request to the service was handled. An error that it throws is reported as an uncaught exception.
+   */
+  onRequest?: (request: RecordedRequest) => void
 }
 
 /** The OAuth app that is registered with the sandbox. */
@@ -109,5 +133,5 @@ export interface SandboxApp {
    * Scopes that the app declares. An authorization can grant only these.
    * @default all 16 scopes
    */
-  scopes: readonly string[]
+  scopes: readonly ScopeName[]
 }

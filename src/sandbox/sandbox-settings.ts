@@ -12,6 +12,7 @@ import {
 } from './check-values.ts'
 import { allScopes, isScope, type Scope } from './data/scope-catalog.ts'
 import type { SeedCounts } from './data/seed.ts'
+import type { RecordedRequest } from './incoming-request.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
 
 /** Checked {@link SandboxOptions} with every default filled in. */
@@ -19,6 +20,8 @@ export interface SandboxSettings {
   port: number
   host: string
   counts: SeedCounts
+  seed: number
+  tokens: { readonly self?: string; readonly app?: string }
   app: { -readonly [Key in keyof SandboxApp]: SandboxApp[Key] } & { redirectUris: string[]; scopes: readonly Scope[] }
   codeLifetime: number
   now: () => number
@@ -27,6 +30,14 @@ export interface SandboxSettings {
   pagination: 'all' | 'conversations-only'
   defaultLimit: number
   maxLimit: number
+  rateLimit: RateLimit | undefined
+  onRequest: ((request: RecordedRequest) => void) | undefined
+}
+
+/** How many requests are allowed at once, and the time in milliseconds in which as many become available. */
+export interface RateLimit {
+  requests: number
+  interval: number
 }
 
 export const defaultRedirectUris: readonly string[] = [
@@ -48,6 +59,8 @@ export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
       tasks: options.tasks ?? 5,
       segments: options.segments ?? 3,
     },
+    seed: options.seed ?? 0x5eed,
+    tokens: readTokens(options.tokens ?? {}),
     app: readApp(options.app ?? {}),
     codeLifetime: options.codeLifetime ?? 60_000,
     // Reads `Date.now` at each call, so that a test can fake the clock after the sandbox was started.
@@ -57,6 +70,8 @@ export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
     pagination: options.pagination ?? 'all',
     defaultLimit: options.defaultLimit ?? 20,
     maxLimit: options.maxLimit ?? 100,
+    rateLimit: readRateLimit(options.rateLimit),
+    onRequest: options.onRequest,
   }
 }
 
@@ -70,6 +85,22 @@ function readApp(app: Partial<SandboxApp>): SandboxSettings['app'] {
     description: app.description ?? 'The app that you are developing.',
     scopes: [...(app.scopes ?? allScopes)] as Scope[],
   }
+}
+
+function readTokens(tokens: NonNullable<SandboxOptions['tokens']>): SandboxSettings['tokens'] {
+  checkOptions('`tokens` field', tokens, tokenChecks)
+  if (tokens.self !== undefined && tokens.self === tokens.app) {
+    throw new TypeError('The `tokens` fields `self` and `app` must be two different tokens.')
+  }
+  return { ...tokens }
+}
+
+const rateLimitSyntax = /^([1-9]\d{0,8})\/(s|min|h)$/
+
+function readRateLimit(text: string | undefined): RateLimit | undefined {
+  const [, requests, unit] = rateLimitSyntax.exec(text ?? '') ?? []
+  if (requests === undefined) return undefined
+  return { requests: Number(requests), interval: unit === 's' ? 1_000 : unit === 'min' ? 60_000 : 3_600_000 }
 }
 
 /** An absolute URI without a fragment (RFC 6749, 3.1.2). */
@@ -96,7 +127,7 @@ const originsCheck: Check = arrayOf(
 
 const corsCheck: Check = (value) => (Array.isArray(value) ? originsCheck(value) : corsKind(value))
 
-const optionChecks: Checks<SandboxOptions> = {
+export const optionChecks: Checks<SandboxOptions> = {
   port: integer(0, 65_535),
   host: nonEmptyText,
   organizations: integer(1),
@@ -106,6 +137,8 @@ const optionChecks: Checks<SandboxOptions> = {
   members: integer(1),
   tasks: integer(0),
   segments: integer(0),
+  seed: integer(0, 0xffff_ffff),
+  tokens: object,
   app: object,
   codeLifetime: integer(1),
   now: mustBe('a function that returns milliseconds', (value) => typeof value === 'function'),
@@ -114,7 +147,19 @@ const optionChecks: Checks<SandboxOptions> = {
   pagination: oneOf('all', 'conversations-only'),
   defaultLimit: integer(1),
   maxLimit: integer(1),
+  rateLimit: mustBe(
+    'a number of requests per s, min or h, such as "100/min"',
+    (value) => typeof value === 'string' && rateLimitSyntax.test(value),
+  ),
+  onRequest: mustBe('a function', (value) => typeof value === 'function'),
 }
+
+export const tokenCheck: Check = mustBe(
+  'a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local"',
+  (value) => typeof value === 'string' && /^swot_[\w.-]+$/.test(value),
+)
+
+const tokenChecks: Checks<NonNullable<SandboxOptions['tokens']>> = { self: tokenCheck, app: tokenCheck }
 
 const appChecks: Checks<SandboxApp> = {
   clientId: nonEmptyText,

@@ -17,12 +17,15 @@ export class Service {
   readonly settings: SandboxSettings
   readonly workspaces: ReadonlyMap<string, Workspace>
   readonly firstWorkspace: Workspace
-  readonly grants = new Grants()
+  readonly grants: Grants
   readonly writes: EffectiveWrite[] = []
+  /** The tokens that a person can copy, by actor. */
+  readonly readyTokens = new Map<'app' | 'self', string>()
 
   constructor(settings: SandboxSettings) {
     this.settings = settings
-    const workspaces = seedWorkspaces(settings.counts)
+    this.grants = new Grants(settings.now)
+    const workspaces = seedWorkspaces(settings.counts, settings.seed)
     const [firstWorkspace] = workspaces
     if (firstWorkspace === undefined) throw new TypeError('The sandbox needs at least one organization.')
     this.firstWorkspace = firstWorkspace

@@ -1,8 +1,10 @@
 import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
 import { checkValue, text } from './check-values.ts'
+import { createConsole } from './console/console.ts'
 import type { Fault, Faults } from './faults/fault.ts'
 import { checkFault, FaultList } from './faults/fault-list.ts'
 import type { RecordedRequest } from './incoming-request.ts'
+import { RequestLog } from './request-log.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
 import { readSandboxOptions, redirectUriCheck, type SandboxSettings } from './sandbox-settings.ts'
 import { createRequestHandler, Delays, type RequestHandler, type RequestHandlerParts } from './server/handle-request.ts'
@@ -10,7 +12,7 @@ import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
 import { Service } from './service.ts'
 import { createState, type SandboxState } from './state.ts'
-import { issueToken, type TokenOptions } from './tokens.ts'
+import { issueToken, readyToken, type TokenOptions } from './tokens.ts'
 
 /** A running local copy of the service, with controls for tests. */
 export interface Sandbox extends AsyncDisposal {
@@ -55,17 +57,17 @@ export interface Sandbox extends AsyncDisposal {
   clearRequests(): void
   /**
    * Returns request handlers for msw 2 or later that respond from this sandbox:
-   * `setupServer(...(await sandbox.handlers()))`. They handle requests to `baseUrl`, which defaults to the sandbox's own
-   * URL. Rejects with an `Error` if msw is not installed, and with a `TypeError` if `baseUrl` is not an absolute URL.
-   * Pass a type argument to name the handlers' type, such as msw's `RequestHandler`.
+   * `setupServer(...sandbox.handlers())`. They handle requests to `baseUrl`, which defaults to the sandbox's own URL.
+   * Throws an `Error` if msw is not installed, and a `TypeError` if `baseUrl` is not an absolute URL. Pass a type argument
+   * to name the handlers' type, such as msw's `RequestHandler`.
    */
-  handlers<Handler = never>(baseUrl?: string): Promise<Handler[]>
+  handlers<Handler = never>(baseUrl?: string): Handler[]
   /** Stops the server, closes every connection and ends pending delays. */
   close(): Promise<void>
 }
 
 /**
- * Starts the service on a local port.
+ * Starts the service on a local port, with a console for browsers at its address.
  *
  * Rejects with an `Error` if it cannot listen on the port, and with a `TypeError` for an invalid option.
  *
@@ -78,7 +80,13 @@ export interface Sandbox extends AsyncDisposal {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = readSandboxOptions(options)
   const parts = createParts(settings)
-  return sandboxOf(parts, await listen(parts.handleRequest, settings.host, settings.port))
+  const { service, faults, log, handleRequest } = parts
+  const console = createConsole({ service, faults, log, fetch: createSandboxFetch(handleRequest) })
+  const respond: RequestHandler = async (request) => {
+    const response = await console(request)
+    return response === undefined ? handleRequest(request) : { kind: 'response', response }
+  }
+  return sandboxOf(parts, await listen(respond, settings.host, settings.port))
 }
 
 /**
@@ -100,15 +108,18 @@ function createParts(settings: SandboxSettings): SandboxParts {
   const parts: RequestHandlerParts = {
     service: new Service(settings),
     faults: new FaultList(),
-    requests: [],
-    maxRequests: 10_000,
+    log: new RequestLog(10_000),
     delays: new Delays(),
   }
+  const { onRequest } = settings
+  // In a microtask, an error that the function throws cannot break the response.
+  if (onRequest !== undefined) parts.log.onFinish((request) => queueMicrotask(() => onRequest(request)))
+  for (const actor of ['self', 'app'] as const) if (settings.tokens[actor]) readyToken(parts.service, actor)
   return { ...parts, handleRequest: createRequestHandler(parts) }
 }
 
 function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
-  const { service, faults, requests, delays } = parts
+  const { service, faults, log, delays } = parts
   const { app } = service.settings
   const fetch = createSandboxFetch(parts.handleRequest)
   const close = async (): Promise<void> => {
@@ -120,7 +131,7 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
     app,
     state: createState(service),
     faults,
-    requests,
+    requests: log.requests,
     fetch,
     issueToken: (options) => issueToken(service, options),
     revoke(token) {
@@ -136,7 +147,7 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
       checkFault(fault)
       faults.add({ ...fault, path: /^\/api\// })
     },
-    clearRequests: () => void requests.splice(0),
+    clearRequests: () => void log.requests.splice(0),
     handlers: (baseUrl = server.url) => createMswHandlers(fetch, baseUrl),
     close,
     [Symbol.asyncDispose]: close,

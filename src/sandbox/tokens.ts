@@ -1,5 +1,6 @@
 import { type Checks, checkOptions, oneOf, text } from './check-values.ts'
-import type { Scope } from './data/scope-catalog.ts'
+import type { Grant } from './data/grants.ts'
+import type { Scope, ScopeName } from './data/scope-catalog.ts'
 import type { Member } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
 import { scopesCheck } from './sandbox-settings.ts'
@@ -16,7 +17,7 @@ export interface TokenOptions {
    * Granted scopes. A `self` token can use only those that the person's role allows.
    * @default every scope that the app declares
    */
-  scopes?: readonly string[]
+  scopes?: readonly ScopeName[]
   /**
    * Organization id.
    * @default the first organization
@@ -42,17 +43,31 @@ const optionChecks: Checks<TokenOptions> = {
   role: oneOf('admin', 'moderator', 'agent'),
 }
 
-export function issueToken(service: Service, options: TokenOptions = {}): string {
+/** Returns a token for this actor that a person can copy: the one in the options, or one that is issued on the first call. */
+export function readyToken(service: Service, actor: 'app' | 'self'): string {
+  return service.readyTokens.get(actor) ?? renewReadyToken(service, actor)
+}
+
+/** Issues the ready token for this actor again. A token in the options keeps its value. */
+export function renewReadyToken(service: Service, actor: 'app' | 'self'): string {
+  const token = issueToken(service, { actor }, service.settings.tokens[actor])
+  service.readyTokens.set(actor, token)
+  return token
+}
+
+/** Issues a token. Its value is random unless it is given. */
+export function issueToken(service: Service, options: TokenOptions = {}, value?: string): string {
   checkOptions('`issueToken` option', options, optionChecks)
   const { actor = 'app', scopes = service.settings.app.scopes, organization, member, role = 'admin' } = options
   const workspace = organization === undefined ? service.firstWorkspace : service.workspace(organization)
   const person = actor === 'self' || member !== undefined ? personFor(workspace, member, role) : undefined
-  return service.grants.addToken({
+  const grant: Grant = {
     actor,
     scopes: [...scopes] as Scope[],
     organizationId: workspace.organization.id,
     memberId: actor === 'self' ? person?.id : undefined,
-  })
+  }
+  return service.grants.addToken(grant, { fromLogin: false, ...(value !== undefined && { value }) })
 }
 
 function personFor(workspace: Workspace, membershipId: string | undefined, role: string): Member {

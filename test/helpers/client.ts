@@ -1,6 +1,9 @@
-import { type Actor, type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
+import { type Actor, type ClientOptions, SupportWorkspace, schemas, type WebFetch } from 'support-workspace-sdk'
 import { onTestFinished, vi } from 'vitest'
 import { platform } from '../../src/http/connect-error.ts'
+
+// The first write loads the schemas, which fake timers do not wait for.
+await schemas.user['~standard'].validate({})
 
 /** The token of the clients under test. Long and unique, so that tests can search for it. */
 export const token = 'swot_Zx81mQ7-secret_9rT4vB2nK6'

@@ -31,9 +31,26 @@ describe('accessToken', () => {
     ['a space', 'swot_ secret'],
     ['a non-ASCII letter', 'swot_secretä'],
     ['a null character', 'swot_secret\0'],
+    ['a non-ASCII letter at its start', 'äswot_secret'],
     ['no characters', ''],
   ])('throws for a string with %s, without quoting it', (_, accessToken) => {
     expect(() => makeClient({ accessToken })).toThrow(/^(?!.*(secret|evil)).*`accessToken` is/s)
+  })
+
+  test.each([
+    ['is empty', ''],
+    ['is not a token: it contains whitespace, line breaks or non-ASCII characters', 'a b'],
+    ['must be a string, not null', null],
+    ['must be a string, not number', 7],
+    ['must be a string, not object', { getAccessToken: token }],
+  ])('throws an error that says: %s', (words, accessToken) => {
+    expect(() => makeClient({ accessToken: accessToken as never })).toThrow(`\`accessToken\` ${words}.`)
+  })
+
+  test('can be a single character', async () => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch, accessToken: '~' }).me()
+    expect(bearers(fetch)).toEqual(['Bearer ~'])
   })
 
   test.each([[undefined], [null], [7], [{}], [[]]])('throws for %j', (accessToken) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import nodeFetch from 'node-fetch'
-import type { FetchInit, RequestError, WebFetch } from 'support-workspace-sdk'
+import { type FetchInit, NetworkError, type RequestError, type WebFetch } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import {
   Agent,
@@ -166,6 +166,29 @@ describe('a custom fetch that fails', () => {
     expect(spy).toHaveBeenCalledTimes(1)
   })
 
+  test.each<[string, () => unknown]>([
+    ['an Error', () => new Error('the tunnel closed')],
+    ['a TypeError with a cause', () => new TypeError('x', { cause: new Error('closed') })],
+    ['a TypeError with a code', () => Object.assign(new TypeError('x'), { code: 'EPIPE' })],
+    ["a browser's TypeError", () => new TypeError('Failed to fetch')],
+    ['a string', () => 'closed'],
+  ])('because of the network (%s) is retried for a GET', async (_, failure) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const fetch = vi.fn<WebFetch>(async () => json({})).mockRejectedValueOnce(failure())
+    onTestFinished(() => void vi.restoreAllMocks())
+    await makeClient({ fetch }).me()
+    expect(fetch).toHaveBeenCalledTimes(2)
+  })
+
+  test('while the body is read is retried for a GET, even after a TypeError', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const broken = new ReadableStream({ start: (body) => body.error(new TypeError('invalid state')) })
+    const fetch = vi.fn<WebFetch>(async () => json({})).mockResolvedValueOnce(new Response(broken))
+    await makeClient({ fetch }).me()
+    expect(fetch).toHaveBeenCalledTimes(2)
+  })
+
   test('at random applies no write twice and reports a true outcome', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const { url, bodies } = await startService()
@@ -211,7 +234,24 @@ describe('a custom fetch that fails', () => {
   })
 })
 
+/** Replaces an agent of the platform's fetch. Restored after the test. */
+function stubDispatcher(name: string, agent: unknown) {
+  const symbol = Symbol.for(name)
+  const before: unknown = Reflect.get(globalThis, symbol)
+  Reflect.set(globalThis, symbol, agent)
+  onTestFinished(() => void Reflect.set(globalThis, symbol, before))
+}
+
 describe("the platform's fetch", () => {
+  test('is not at fault for a TypeError, so that a GET is retried', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const fetch = vi.fn(async () => json({})).mockRejectedValueOnce(new TypeError('invalid state'))
+    stubPlatformFetch(fetch)
+    await makeClient().me()
+    expect(fetch).toHaveBeenCalledTimes(2)
+  })
+
   test('proves that nothing was sent when the port is closed, and the write is retried', async () => {
     const client = makeClient({ baseUrl: `http://127.0.0.1:${await closedPort()}`, maxRetries: 1 })
     const error = await rejection(client.messages.create('c1', { body_html: 'x' }))
@@ -224,6 +264,63 @@ describe("the platform's fetch", () => {
     stubPlatformFetch(() => Promise.reject(new TypeError('fetch failed', { cause })))
     const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'not-sent' })
+  })
+
+  const causes = (depth: number): Error =>
+    depth === 0 ? refusedConnection() : new Error(`level ${depth}`, { cause: causes(depth - 1) })
+  const failure = (properties: object, message = 'x') => Object.assign(new Error(message), properties)
+  const outcomeOf = async (thrown: unknown, baseUrl = 'https://api.test') => {
+    stubPlatformFetch(() => Promise.reject(thrown))
+    const call = makeClient({ baseUrl, maxRetries: 0 }).messages.create('c1', { body_html: 'x' })
+    const error = await rejection(call)
+    expect(error).toBeInstanceOf(NetworkError)
+    return (error as NetworkError).outcome
+  }
+
+  test.each<[string, unknown, string?]>([
+    ['a failed connect system call', failure({ syscall: 'connect', code: 'EHOSTUNREACH' })],
+    ['a failed name lookup', failure({ syscall: 'getaddrinfo', code: 'EAI_FAIL' })],
+    ['an error of the same port', failure({ syscall: 'connect', port: 443 })],
+    ['an error of the same port as text', failure({ syscall: 'connect', port: '80' }), 'http://localhost'],
+    ['an error of the same explicit port', failure({ syscall: 'connect', port: 8080 }), 'http://localhost:8080'],
+    ['an error of the same host', failure({ code: 'ENOTFOUND', hostname: 'api.test' })],
+    ['a certificate that has expired', failure({ code: 'CERT_HAS_EXPIRED' })],
+    ["Deno's error", new TypeError('error sending request: client error (Connect): refused')],
+    ['a port that fetch blocks', new TypeError('fetch failed', { cause: new Error('bad port') })],
+    ['a cause at the fifth level', causes(3)],
+    ['an error that lists refused connections', new AggregateError([refusedConnection(), refusedConnection()])],
+    ['an error that lists no others', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })],
+  ])('proves that nothing was sent by %s', async (_, thrown, baseUrl) => {
+    expect(await outcomeOf(thrown, baseUrl)).toBe('not-sent')
+  })
+
+  const endless = new Error('x')
+  endless.cause = endless
+
+  test.each<[string, unknown, string?]>([
+    ['a failed read', failure({ syscall: 'read', code: 'ECONNRESET' })],
+    ['an error of the default port of another scheme', failure({ syscall: 'connect', port: 80 })],
+    ['an error of the default port', failure({ syscall: 'connect', port: 80 }), 'http://localhost:8080'],
+    ['text around "bad port"', new Error('no bad port')],
+    ['text after "bad port"', new Error('bad port number')],
+    ['a cause at the sixth level', causes(4)],
+    ['a cause that is its own cause', endless],
+    [
+      'an error that lists a broken connection',
+      Object.assign(new AggregateError([refusedConnection(), brokenConnection()]), { code: 'ECONNREFUSED' }),
+    ],
+    ['an error that lists no others and has no code', new AggregateError([])],
+    ['a string', 'ECONNREFUSED'],
+    ...['cause', 'code', 'errors'].map((name): [string, unknown] => [
+      `an error whose ${name} cannot be read`,
+      Object.defineProperty(refusedConnection(), name, {
+        get() {
+          throw new Error('unreadable')
+        },
+      }),
+    ]),
+  ])('does not prove it by %s', async (_, thrown, baseUrl) => {
+    expect(await outcomeOf(thrown, baseUrl)).toBe('unknown')
   })
 
   test.each([
@@ -254,6 +351,46 @@ describe("the platform's fetch", () => {
     stubPlatformFetch(() => Promise.reject(refusedConnection()))
     const error = await rejection(makeClient().messages.delete('c1', 'm1', { maxRetries: 0 }))
     expect(error).toMatchObject({ outcome: 'unknown' })
+  })
+
+  const dispatcherNames = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2']
+
+  test.each(dispatcherNames)('proves nothing when only %s retries internally', async (name) => {
+    for (const each of dispatcherNames) stubDispatcher(each, null)
+    stubDispatcher(name, new RetryAgent(new Agent()))
+    expect(await outcomeOf(refusedConnection())).toBe('unknown')
+  })
+
+  test.each([
+    ['has no prototype', Object.create(null)],
+    ['has a prototype without a class', Object.create(Object.create(null))],
+    ['has an unknown class', new (class CustomAgent extends Agent {})()],
+  ])('proves nothing when the agent %s', async (_, agent) => {
+    for (const name of dispatcherNames) stubDispatcher(name, agent)
+    expect(await outcomeOf(refusedConnection())).toBe('unknown')
+  })
+
+  test.each([
+    ['is not set', undefined],
+    ['is null', null],
+    ['does not retry', new Agent()],
+  ])('proves that nothing was sent when the agent %s', async (_, agent) => {
+    for (const name of dispatcherNames) stubDispatcher(name, agent)
+    expect(await outcomeOf(refusedConnection())).toBe('not-sent')
+  })
+
+  test('proves that nothing was sent when it is passed as the option', async () => {
+    const fetch: WebFetch = () => Promise.reject(refusedConnection())
+    stubPlatformFetch(fetch)
+    const error = await rejection(makeClient({ fetch, maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ outcome: 'not-sent' })
+  })
+
+  test('can be missing: the call rejects with a NetworkError', async () => {
+    const fetch = Object.getOwnPropertyDescriptor(globalThis, 'fetch') ?? {}
+    Reflect.deleteProperty(globalThis, 'fetch')
+    onTestFinished(() => void Object.defineProperty(globalThis, 'fetch', fetch))
+    expect(await rejection(makeClient().me())).toMatchObject({ name: 'NetworkError', attempts: [{}] })
   })
 
   test('proves nothing when reading the response body fails, even with a connection error', async () => {

@@ -13,11 +13,24 @@ import {
   ServerError,
   UnprocessableError,
 } from 'support-workspace-sdk'
-import { describe, expect, test, vi } from 'vitest'
-import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  brokenConnection,
+  json,
+  makeClient,
+  page,
+  refusal,
+  refusedConnection,
+  rejection,
+  type Step,
+  scripted,
+  scriptedPlatform,
+} from '../helpers/client.ts'
 
 const failure = (response: Response, options: Parameters<typeof makeClient>[0] = {}) =>
   rejection(makeClient({ ...options, fetch: scripted(response), maxRetries: 0 }).me())
+
+type Client = ReturnType<typeof makeClient<'self'>>
 
 describe('the error of a response', () => {
   const classes = [
@@ -49,12 +62,30 @@ describe('the error of a response', () => {
     expect(error).toMatchObject({ status, outcome, operation: 'me', ...(status !== 304 && { code }) })
   })
 
+  test.each(['constructor', 'toString', '__proto__'])(
+    'has the class of its status when the code is %s',
+    async (code) => {
+      expect(await failure(new Response(`{"error":"${code}"}`, { status: 404 }))).toMatchObject({
+        name: 'NotFoundError',
+        code,
+      })
+    },
+  )
+
+  test('has no retryAfter if the response has none', async () => {
+    expect(await failure(refusal(429, 'slow_down'))).toMatchObject({ retryAfter: undefined })
+  })
+
   test.each([
     ['the documented shape', { error: 'some_code', error_description: 'Some words.' }],
     ['a code and a message', { code: 'some_code', message: 'Some words.' }],
     ['an error object', { error: { code: 'some_code', message: 'Some words.' } }],
     ['a code next to an error text', { code: 'some_code', error: 'Bad Request', message: 'Some words.' }],
     ['an error code and a message', { error: 'some_code', message: 'Some words.' }],
+    ['an error object with an OAuth error', { error: { error: 'some_code', error_description: 'Some words.' } }],
+    ['a code and a description', { code: 'some_code', description: 'Some words.' }],
+    ['a list of no errors', { errors: [], code: 'some_code', message: 'Some words.' }],
+    ['errors by field', { errors: { name: ['is taken'] }, code: 'some_code', message: 'Some words.' }],
     ['a list of errors', { errors: [{ code: 'some_code', detail: 'Some words.' }, { code: 'second' }] }],
     ['the fields of problem+json', { type: 'some_code', title: 'Some words.', status: 400 }],
     ['the fields of problem+json and a detail', { type: 'some_code', title: 'Title', detail: 'Some words.' }],
@@ -85,9 +116,19 @@ describe('the error of a response', () => {
     expect((error as ApiError).response?.headers.get('www-authenticate')).toBe(headers['www-authenticate'])
   })
 
-  test('takes its code from the challenge when the body has none', async () => {
-    const headers = { 'www-authenticate': 'Bearer realm="api", error="invalid_token"' }
-    expect(await failure(new Response('', { status: 401, headers }))).toMatchObject({ code: 'invalid_token' })
+  test.each([
+    ['', 'Bearer realm="api", error="invalid_token"', 'invalid_token'],
+    ['', 'Bearer error=some_code, scope="x"', 'some_code'],
+    ['', 'Bearer error_description="An error.", ERROR = "some_code"', 'some_code'],
+    ['', 'Bearer error  =  some_code', 'some_code'],
+    ['', 'Bearer error="some_code other"', 'some_code'],
+    ['', 'Bearer my_error="some_code"', undefined],
+    ['', 'Bearer error=""', undefined],
+    ['{"type":"about:blank"}', 'Bearer error="some_code"', 'some_code'],
+    ['{"error":"body_code"}', 'Bearer error="some_code"', 'body_code'],
+  ])('with the body %j and the challenge %s has the code %s', async (body, challenge, code) => {
+    const headers = { 'www-authenticate': challenge }
+    expect(await failure(new Response(body, { status: 400, headers }))).toMatchObject({ code })
   })
 
   test.each([
@@ -123,6 +164,12 @@ describe('the error of a response', () => {
     const error = await failure(json({ error: 'invalid_request', error_description: 'limit is bad...' }, 400))
     expect(String(error)).toBe(
       'BadRequestError: me failed with 400 invalid_request: limit is bad. Check the arguments of the call.',
+    )
+  })
+
+  test('omits a code and a description that the response lacks from its message', async () => {
+    expect(String(await failure(new Response('', { status: 400 })))).toBe(
+      'BadRequestError: me failed with 400. Check the arguments of the call.',
     )
   })
 
@@ -194,6 +241,11 @@ describe('the hint', () => {
     ['only a code', '{"error":"not_found"}'],
     ["a router's message", '{"errors":{"detail":"Not Found"}}'],
     ["another router's message", '{"error":"not_found","error_description":"404: Page not found."}'],
+    ['a message in quotation marks', '{"message":"- \\"404 was not found!\\" -"}'],
+    ['a message about the route', '{"message":"(route: not found)"}'],
+    ['a message about the path', '{"message":"Path - was not found"}'],
+    ['a message about the resource', '{"message":"resource not found"}'],
+    ['a message about the URL', '{"message":"URL not found"}'],
   ])('of a 404 with %s on an inferred operation says that the path is inferred', async (_, body) => {
     const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
     expect((error as ApiError).hint).toContain('is inferred')
@@ -202,6 +254,9 @@ describe('the hint', () => {
   test.each([
     '{"error":"not_found","error_description":"There is no such conversation."}',
     '{"error":{"message":"Conversation not found"}}',
+    '{"error":{"message":"404 conversation not found"}}',
+    '{"error":{"message":"Not found: conversation 5"}}',
+    '{"error":{"message":"The homepage not found"}}',
   ])('of a 404 that names the missing resource says to check the id instead: %s', async (body) => {
     const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
     expect((error as ApiError).hint).toContain('Check the id')
@@ -218,6 +273,93 @@ describe('the hint', () => {
   test('of a 404 on a documented operation says to check the id', async () => {
     const error = await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).members.get('1'))
     expect((error as ApiError).hint).toContain('Check the id')
+  })
+
+  test.each([
+    [401, 'invalid_token', 'log in again'],
+    [403, 'forbidden', 'lacks the permission'],
+    [405, 'x', 'Check the documentation of the service for this status.'],
+    [422, 'validation_failed', 'Check the fields of the body.'],
+    [422, 'actor_self_required', 'Log in with actor "self" and use that token.'],
+    [429, 'slow_down', 'Call less often, or raise `maxRetries`.'],
+    [499, 'x', 'Check the documentation of the service for this status.'],
+    [500, 'x', 'Try again later.'],
+  ])('of a %i %s on a documented operation says: %s', async (status, code, words) => {
+    expect(await failure(refusal(status, code))).toMatchObject({ hint: expect.stringContaining(words) })
+  })
+
+  test.each([
+    [404, 'a path without an id', 'is inferred', (client: Client) => client.tasks.list()],
+    [405, 'any path', 'is inferred', (client: Client) => client.tasks.get('1')],
+    [400, 'any path', 'Check the arguments', (client: Client) => client.tasks.get('1')],
+  ])('of a %i on an inferred operation with %s says: %s', async (status, _, words, call) => {
+    const client = makeClient({ fetch: scripted(json({ message: 'Task not found' }, status)) })
+    expect(await rejection(call(client))).toMatchObject({ hint: expect.stringContaining(words) })
+  })
+
+  test('of a 403 asks for the scope of the operation, if it is known', async () => {
+    const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')) })
+    expect(await rejection(client.contacts.list())).toMatchObject({ hint: expect.stringContaining('"contacts:read"') })
+    expect(await rejection(client.request('GET', '/x'))).toMatchObject({
+      hint: expect.stringContaining('ask for the missing scope'),
+    })
+  })
+
+  test.each<[string, string, Step]>([
+    [
+      'a response that is not JSON',
+      'me received an unusable response (200): the body is not JSON. Check that `baseUrl` is the API, and that no proxy or login page responds instead.',
+      new Response('<html>'),
+    ],
+    [
+      'a connection that broke',
+      'me received no response: socket 1.2 closed. Check the network, then try again.',
+      new Error('socket 1.2 closed.'),
+    ],
+    [
+      'a body that is cut off',
+      'me failed because the response was cut off: closed. Check the network, then try again.',
+      () => new Response(new ReadableStream({ start: (body) => body.error(new Error('closed')) })),
+    ],
+    [
+      'a bug in the `fetch` option',
+      'me failed in the `fetch` option: x is not defined. Fix that function.',
+      new ReferenceError('x is not defined'),
+    ],
+  ])('of a read follows the cause after %s', async (_, message, step) => {
+    const error = await rejection(makeClient({ fetch: scripted(step), maxRetries: 0 }).me())
+    expect(error).toMatchObject({ message })
+  })
+
+  test('of a call that could not connect says that nothing was sent', async () => {
+    scriptedPlatform(refusedConnection())
+    const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({
+      hint: 'Nothing was sent. Check the network and `baseUrl`, then try again.',
+    })
+  })
+
+  test('of a read whose retry has no token says to check the token provider', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const tokens = ['swot_1']
+    const accessToken = () => tokens.pop() ?? Promise.reject(new Error('vault 1.2 is locked.'))
+    const error = await rejection(makeClient({ accessToken, fetch: scripted(brokenConnection()) }).me())
+    expect(error).toMatchObject({
+      message:
+        'me failed and could not be retried, because there was no access token: vault 1.2 is locked. Check the token provider, then try again.',
+    })
+  })
+
+  test('of a response that does not fit a built-in operation says to check the base URL', async () => {
+    const error = await rejection(makeClient({ fetch: scripted(json(page([]))) }).members.get('1'))
+    expect(error).toMatchObject({ hint: expect.stringContaining('Check that `baseUrl` is the API.') })
+  })
+
+  test('of a response that is not JSON is about the base URL, even for a custom operation', async () => {
+    const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
+    const error = await rejection(makeClient({ fetch: scripted(new Response('<html>')) }).call(operation))
+    expect(error).toMatchObject({ hint: expect.stringContaining('Check that `baseUrl` is the API') })
   })
 
   test.each([

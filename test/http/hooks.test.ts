@@ -41,6 +41,13 @@ function recordEvents() {
   }
 }
 
+/** Returns a signal that aborts in the next turn of the event loop. */
+function abortedLater(reason: unknown): AbortSignal {
+  const controller = new AbortController()
+  void turns(1).then(() => controller.abort(reason))
+  return controller.signal
+}
+
 describe('hooks', () => {
   test('are called from the start to the end of a call, with exactly the documented fields', async () => {
     const { events, hooks } = recordEvents()
@@ -89,6 +96,18 @@ describe('hooks', () => {
     ])
   })
 
+  test('report the duration of a call and of its attempts, in milliseconds', async () => {
+    vi.advanceTimersByTime(1_000)
+    const { hooks, of } = recordEvents()
+    const fetch = scripted(() => {
+      vi.advanceTimersByTime(30)
+      return json({})
+    })
+    await makeClient({ fetch, hooks }).me()
+    expect(of('onAttemptEnd')).toMatchObject([{ duration: 30 }])
+    expect(of('onOperationEnd')).toMatchObject([{ duration: 30 }])
+  })
+
   test('report the reason for each retry', async () => {
     const { hooks, of } = recordEvents()
     const fetch = scripted(brokenConnection(), refusal(429, 'x', { 'retry-after': '0' }), json({}))
@@ -135,6 +154,12 @@ describe('hooks', () => {
 
   test.each([
     ['the caller aborts', 'AbortError', 1, (signal: AbortSignal) => ({ signal, fetch: neverSettles })],
+    [
+      'the caller aborts with a string',
+      'AbortError',
+      1,
+      () => ({ signal: abortedLater('enough'), fetch: neverSettles }),
+    ],
     ['the caller aborted before the call', 'AbortError', 0, () => ({ signal: AbortSignal.abort() })],
     [
       'the token provider rejects',
@@ -160,7 +185,7 @@ describe('hooks', () => {
     controller.abort()
     await settled(result)
     expect(order().filter((name) => name === 'onAttemptStart')).toHaveLength(attempts)
-    expect(of('onAttemptEnd')).toHaveLength(attempts)
+    expect(of('onAttemptEnd')).toEqual(Array.from({ length: attempts }, () => expect.objectContaining({ error })))
     expect(of('onOperationStart')).toHaveLength(1)
     expect(of('onOperationEnd')).toEqual([expect.objectContaining({ error, attempts })])
   })

@@ -92,6 +92,7 @@ describe('a fetch option that', () => {
       const fetch = () => Promise.reject(thrower(property))
       const error = await rejection(makeClient({ fetch, maxRetries: 0 }).me())
       expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown', attempts: [{ error: 'NetworkError' }] })
+      expect(String(error)).toContain('received no response')
     },
   )
 

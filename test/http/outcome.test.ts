@@ -6,7 +6,18 @@ import {
   SupportWorkspace,
 } from 'support-workspace-sdk'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import {
+  json,
+  makeClient,
+  neverSettles,
+  page,
+  refusal,
+  refusedConnection,
+  rejection,
+  scripted,
+  scriptedPlatform,
+  token,
+} from '../helpers/client.ts'
 
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
@@ -50,6 +61,16 @@ describe('a token provider that fails before a retry', () => {
 })
 
 describe('attempts', () => {
+  test('have only the properties that apply', async () => {
+    scriptedPlatform(refusedConnection(), refusal(404, 'x'))
+    const { attempts } = (await rejection(makeClient().me())) as RequestError
+    const times = { startedAt: expect.any(Number), duration: expect.any(Number) }
+    expect(attempts).toStrictEqual([
+      { ...times, error: 'NetworkError', wait: 0 },
+      { ...times, status: 404, error: 'NotFoundError' },
+    ])
+  })
+
   test('count requests that were sent, not calls of the token provider', async () => {
     const starts: number[] = []
     let providerCalls = 0
@@ -83,6 +104,7 @@ describe('the constructor', () => {
     ['onDrift', { onDrift: true }],
     ['scopes', { scopes: 'conversations:read' }],
     ['scopes', { scopes: [1] }],
+    ['scopes', { scopes: ['contacts:read', 1] }],
     ['hooks', { hooks: () => {} }],
     ['fetch', { fetch: null }],
     ['allowInsecureHttp', { allowInsecureHttp: 'false' }],
@@ -149,6 +171,25 @@ describe('an error with unreadable properties', () => {
     const client = makeClient({ fetch: () => Promise.reject(unreadable), maxRetries: 0 })
     expect(await rejection(client.me())).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
   })
+})
+
+test('a call whose signal has already aborted does not validate its input', async () => {
+  const validate = vi.fn(() => ({ value: {} }))
+  const body = { '~standard': { version: 1, vendor: 'x', validate } } as const
+  const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', body })
+  const call = makeClient({ fetch: scripted(json({})) }).call(
+    operation,
+    { body: {} },
+    { signal: AbortSignal.abort('enough') },
+  )
+  expect(await rejection(call)).toBe('enough')
+  expect(validate).not.toHaveBeenCalled()
+})
+
+test('a client with actor `app` sends what does not author content', async () => {
+  const fetch = scripted(json(page([])))
+  await makeClient({ fetch, actor: 'app' }).conversations.list()
+  expect(fetch.requests).toHaveLength(1)
 })
 
 test('an abort inside onAttemptStart prevents the request, even if the fetch ignores its signal', async () => {

@@ -71,6 +71,15 @@ describe('after a 429, the client', () => {
     await settled(first)
   })
 
+  test('rejects a call at once when the wait equals its total timeout', async () => {
+    const { client, fetch, first } = await rateLimited()
+    const error = await settled(rejection(client.me({ totalTimeout: 10_000 })))
+    expect(error).toMatchObject({ name: 'RateLimitError', retryAfter: 10 })
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(first)
+  })
+
   test('rejects a waiting call with its abort reason at once, and leaves no timer', async () => {
     const { client, first, fetch } = await rateLimited()
     const controller = new AbortController()
@@ -125,14 +134,14 @@ describe('after a 429, the client', () => {
 })
 
 describe('a call with maxRetries 0', () => {
-  test('rejects at once with the remaining wait, and is sent once the wait is over', async () => {
+  test('rejects at once with the remaining wait in seconds, rounded up, and is sent once the wait is over', async () => {
     const { client, fetch, first } = await rateLimited()
-    await vi.advanceTimersByTimeAsync(4_000)
+    await vi.advanceTimersByTimeAsync(4_500)
     const error = await settled(rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 0 })))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, attempts: [] })
     expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(6_000)
+    await vi.advanceTimersByTimeAsync(5_500)
     await settled(first)
     await settled(client.me({ maxRetries: 0 }))
     expect(fetch.requests).toHaveLength(3)
@@ -147,9 +156,24 @@ describe('onWait', () => {
     const second = client.members.get('1').catch(() => {})
     await vi.advanceTimersByTimeAsync(6_000)
     await settled(Promise.all([first, second]))
-    expect(events).toEqual([
-      { operation: 'members.get', actor: 'self', page: undefined, wait: 6_000, reason: 'rate_limit' },
-    ])
+    expect(events).toMatchObject([{ operation: 'members.get', wait: 6_000, reason: 'rate_limit' }])
+  })
+})
+
+describe('onWait for a call that waits for its own retry', () => {
+  test('is called once the response to another call prolongs the wait', async () => {
+    const waits: WaitEvent[] = []
+    const late = () =>
+      new Promise<Response>((resolve) => {
+        setTimeout(() => resolve(refusal(429, 'x', { 'retry-after': '30' })), 5_000)
+      })
+    const fetch = scripted(slowDown, late, () => json({}))
+    const client = makeClient({ fetch, hooks: { onWait: (event) => void waits.push(event) } })
+    const calls = [client.me(), client.organization.get().catch(() => {})]
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(waits).toMatchObject([{ operation: 'me', wait: 25_000 }])
+    await vi.advanceTimersByTimeAsync(25_000)
+    await settled(Promise.all(calls))
   })
 })
 

@@ -41,6 +41,7 @@ describe('baseUrl', () => {
     ['plain http on the unspecified address', 'http://0.0.0.0'],
     ['undefined', undefined],
     ['a number', 1],
+    ['an object that prints as an address', { toString: () => 'https://api.test' }],
   ])('does not accept %s', (_, baseUrl) => {
     expect(() => makeClient({ baseUrl: baseUrl as string })).toThrow(
       expect.objectContaining({ name: 'InvalidArgumentError', argument: 'baseUrl' }),
@@ -49,6 +50,12 @@ describe('baseUrl', () => {
 
   test('with a password throws an error that does not quote it', () => {
     expect(() => makeClient({ baseUrl: 'https://user:hunter2@api.test' })).toThrow(/^(?!.*hunter2)/s)
+  })
+
+  test('can be a URL object', async () => {
+    const fetch = scripted(json({}))
+    await makeClient({ baseUrl: new URL('https://api.test/support') as never, fetch }).me()
+    expect(fetch.requests[0]?.url).toBe('https://api.test/support/api/oauth/v1/me')
   })
 
   test('can be plain http on any host with allowInsecureHttp', async () => {
@@ -253,6 +260,29 @@ describe('headers', () => {
     )
   })
 
+  test.each([
+    [{ name: 'my-sync' }, 'my-sync'],
+    [{ name: 'my-sync', version: '1.4.2' }, 'my-sync/1.4.2'],
+    [{ name: 'my-sync', url: 'https://example.com' }, 'my-sync (https://example.com)'],
+    [{ name: 'my-sync', version: null, url: null }, 'my-sync'],
+  ])('include an appInfo of %j', async (appInfo, text) => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch, appInfo: appInfo as never }).me()
+    expect(fetch.requests[0]?.headers.get('user-agent')).toMatch(/ Node\.js\/\d+ \S.*$/)
+    expect(fetch.requests[0]?.headers.get('user-agent')?.replace(/^.* Node\.js\/\d+ /, '')).toBe(text)
+  })
+
+  test.each([undefined, {}, { userAgent: 7 }])(
+    'have no user-agent where the runtime does not tell its name: %j',
+    async (navigator) => {
+      vi.stubGlobal('navigator', navigator)
+      onTestFinished(() => void vi.unstubAllGlobals())
+      const fetch = scripted(json({}))
+      await makeClient({ fetch, appInfo: { name: 'my-sync' } }).me()
+      expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
+    },
+  )
+
   test('leave the user-agent to the browser', async () => {
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
     onTestFinished(() => void vi.unstubAllGlobals())
@@ -267,6 +297,7 @@ describe('headers', () => {
     { name: 'a\r\nx: y' },
     { name: 'a', url: 'x)y' },
     { name: 'a', version: 'ö' },
+    { name: ['a'] },
     null,
     7,
   ])('do not accept an appInfo of %j', (appInfo) => {
@@ -289,14 +320,62 @@ describe('headers', () => {
     expect(() => makeClient({ headers })).toThrow(/^(?!.*secret).*header/s)
   })
 
-  test('can be a Headers object', async () => {
+  test.each([
+    ['a Headers object', new Headers({ 'x-app': 'a' })],
+    [
+      'an array of pairs',
+      [
+        ['x-app', 'a'],
+        ['x-none', undefined],
+      ],
+    ],
+  ])('can be %s', async (_, headers) => {
     const fetch = scripted(json({}))
-    await makeClient({ fetch, headers: new Headers({ 'x-app': 'a' }) as never }).me()
+    await makeClient({ fetch, headers: headers as never }).me()
     expect(fetch.requests[0]?.headers.get('x-app')).toBe('a')
+    expect(fetch.requests[0]?.headers.has('x-none')).toBe(false)
+  })
+
+  test.each([
+    ['null', null],
+    ['an array of names', ['ab']],
+    ['an array with null', [null]],
+    ['a pair with a number', [['x-app', 1]]],
+    [
+      'a pair with a list',
+      [
+        ['x-app', 'a'],
+        ['x-list', ['b']],
+      ],
+    ],
+    ['a number', { 'x-app': 1 }],
+  ])('do not accept %s', (_, headers) => {
+    expect(() => makeClient({ headers: headers as never })).toThrow(expect.objectContaining({ argument: 'headers' }))
+  })
+
+  test.each([
+    ['Authorization', 'Pass the token as `accessToken`.'],
+    ['Host', 'Leave it out.'],
+  ])('do not accept %s, and the hint is: %s', (name, hint) => {
+    expect(() => makeClient({ headers: { [name]: 'x' } })).toThrow(expect.objectContaining({ hint }))
   })
 })
 
 describe('the body', () => {
+  test.each([null, false, 0, ''])('is sent as JSON when it is %j', async (body) => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch }).request('POST', '/x', { body })
+    expect(await fetch.requests[0]?.text()).toBe(JSON.stringify(body))
+    expect(fetch.requests[0]?.headers.get('content-type')).toBe('application/json')
+  })
+
+  test('is empty, without a content type, if a write has none', async () => {
+    const fetch = scripted(json({}))
+    await makeClient({ fetch }).request('POST', '/x')
+    expect(await fetch.requests[0]?.text()).toBe('')
+    expect(fetch.requests[0]?.headers.has('content-type')).toBe(false)
+  })
+
   test('is sent as JSON with its content type', async () => {
     const fetch = scripted(json(item))
     await makeClient({ fetch }).messages.create('c1', { body_html: '<p>ä</p>' })
@@ -320,6 +399,12 @@ describe('the body', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
+  test('is sent as the caller wrote it, even if the schema reads the fields in another order', async () => {
+    const fetch = scripted(json(item))
+    await makeClient({ fetch }).messages.create('c1', { custom: 1, body_html: 'x' } as never)
+    expect(await fetch.requests[0]?.text()).toBe('{"custom":1,"body_html":"x"}')
+  })
+
   test('is checked by the schema of the operation, and the error names the field but not its value', async () => {
     const fetch = scripted(json(item))
     const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
@@ -338,6 +423,8 @@ describe('options', () => {
     ['totalTimeout', 0],
     ['maxRetries', -1],
     ['maxRetries', 1.5],
+    ['maxRetries', '1'],
+    ['maxRetries', Number.POSITIVE_INFINITY],
     ['maxRetryAfter', 0],
     ['maxResponseBytes', 0],
     ['validation', 'loose'],
@@ -348,6 +435,12 @@ describe('options', () => {
 
   test('are required by the constructor', () => {
     expect(() => new SupportWorkspace(undefined as never)).toThrow(InvalidArgumentError)
+  })
+
+  test('allow a response of 32 MiB by default', async () => {
+    const bytes = new Uint8Array(32 * 1024 * 1024 + 1)
+    const error = await rejection(makeClient({ fetch: async () => new Response(bytes) }).me())
+    expect(error).toMatchObject({ reason: 'too-large', message: expect.stringContaining('than 33554432 bytes') })
   })
 
   test('of a call are checked before a request is sent', async () => {

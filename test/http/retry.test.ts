@@ -251,6 +251,7 @@ describe('a Retry-After that is too long', () => {
     ['maxRetryAfter', { maxRetryAfter: 5_000 }],
     ['the default maxRetryAfter', {}],
     ['the total timeout', { maxRetryAfter: 1e9, totalTimeout: 10_000 }],
+    ['a total timeout of the same length', { maxRetryAfter: 1e9, totalTimeout: 90_000 }],
   ])('for %s makes the call reject at once, with the wait on the error', async (_, options) => {
     const fetch = scripted(refusal(429, 'slow_down', { 'retry-after': '90' }))
     const error = await settled(rejection(makeClient({ fetch, ...options }).me()))

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { defineOperation, InvalidArgumentError, type Operation, type SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 
@@ -18,6 +18,13 @@ const senders: [string, (workspace: SupportWorkspace<'self'>, body: never) => Pr
   ['a custom operation', (workspace, body) => workspace.call(createTag, { body })],
   ['workspace.request', (workspace, body) => workspace.request('POST', '/api/tags', { body })],
 ]
+
+/** Not declared by TypeScript yet. */
+interface RawJson {
+  rawJSON(text: string): object
+}
+
+const keyOf = (key: string) => key
 
 async function* generate() {
   yield 1
@@ -40,9 +47,12 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ['ArrayBuffer', new ArrayBuffer(3)],
     ['Promise', Promise.resolve('hunter2')],
     ['AsyncGenerator', generate()],
-    ['RegExp', /hunter2/],
-    ['Error', new Error('hunter2')],
+    ['RegExp', /hunter2/, 'is a RegExp'],
+    ['Error', new Error('hunter2'), 'is an Error'],
     ['CustomClass', new CustomClass()],
+    ['an Object', new (class {})(), 'is an Object'],
+    ['a field called constructor', Object.create({ constructor: { name: 'hunter2' } }), 'is an Object'],
+    ['TypeError', new TypeError('hunter2'), 'is a TypeError'],
     ['function', () => 'hunter2'],
     ['symbol', Symbol('hunter2')],
     ['bigint', 7n],
@@ -71,9 +81,14 @@ describe.each(senders)('a body sent through %s', (_, send) => {
   })
 
   test.each([
-    ['a cycle', () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item }))],
+    [
+      'a cycle',
+      'is a reference to an object that contains it',
+      () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item })),
+    ],
     [
       'a getter that throws',
+      'cannot be read',
       () => ({
         get text() {
           throw new Error('hunter2')
@@ -82,24 +97,46 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     ],
     [
       'a toJSON that throws',
+      'cannot be read',
       () => ({
         toJSON() {
           throw new Error('hunter2')
         },
       }),
     ],
-    ['100,000 levels of nesting', () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null)],
-  ])('with %s is rejected without being quoted', async (_, make) => {
+    [
+      '100,000 levels of nesting',
+      'is nested too deeply',
+      () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null),
+    ],
+  ])('with %s is rejected without being quoted', async (_, problem, make) => {
     const { fetch, workspace } = setUp()
     const error = await rejection(send(workspace, { field: make() } as never))
     expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(String(error)).toContain(problem)
     expect(`${(error as Error).stack} ${(error as Error).cause}`).not.toContain('hunter2')
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('whose toJSON returns undefined is rejected, because it would be sent without a body', async () => {
+    const { fetch, workspace } = setUp()
+    const error = await rejection(send(workspace, { toJSON() {} } as never))
+    expect(error).toMatchObject({ argument: 'body', message: expect.stringContaining('`toJSON` returns undefined') })
     expect(fetch.requests).toHaveLength(0)
   })
 
   test.each([
     ['a Date', { due: new Date(0) }, { due: '1970-01-01T00:00:00.000Z' }],
     ['an object with toJSON', { id: { toJSON: () => 'text', other: 1n } }, { id: 'text' }],
+    ['a toJSON that uses its key', { id: { toJSON: keyOf }, list: [{ toJSON: keyOf }] }, { id: 'id', list: ['0'] }],
+    ['a toJSON of its own', { toJSON: (key: string) => ({ key }) }, { key: '' }],
+    [
+      'a toJSON that returns an object with another',
+      { id: { toJSON: () => ({ toJSON: keyOf, a: 1 }) } },
+      { id: { a: 1 } },
+    ],
+    ['a toJSON that is not a function', { toJSON: 'text', a: 1 }, { toJSON: 'text', a: 1 }],
+    ['a Date with its own toJSON', { due: Object.assign(new Date(0), { toJSON: () => 'today' }) }, { due: 'today' }],
     ['a URL (inherited toJSON)', { link: new URL('https://a.test/b') }, { link: 'https://a.test/b' }],
     ['a Buffer', { file: Buffer.from('a') }, { file: { type: 'Buffer', data: [97] } }],
     ['undefined', { a: undefined, list: [undefined, 1] }, { list: [null, 1] }],
@@ -118,6 +155,32 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     await send(workspace, body as never)
     expect(await fetch.requests[0]?.json()).toEqual(expected)
     expect(JSON.parse(JSON.stringify(body))).toEqual(expected)
+  })
+
+  test('with a number of `JSON.rawJSON` is sent in all its digits', async () => {
+    const { fetch, workspace } = setUp()
+    await send(workspace, { id: (JSON as unknown as RawJson).rawJSON('12345678901234567890') } as never)
+    expect(await fetch.requests[0]?.text()).toBe('{"id":12345678901234567890}')
+  })
+
+  test('is sent unchanged where a library adds toJSON to strings, numbers and booleans', async () => {
+    const prototypes = [String.prototype, Number.prototype, Boolean.prototype]
+    for (const prototype of prototypes) Object.assign(prototype, { toJSON: () => 'changed' })
+    onTestFinished(() => {
+      for (const prototype of prototypes) Reflect.deleteProperty(prototype, 'toJSON')
+    })
+    const { fetch, workspace } = setUp()
+    await send(workspace, { a: 'text', b: 1, c: true } as never)
+    expect(await fetch.requests[0]?.text()).toBe('{"a":"text","b":1,"c":true}')
+  })
+
+  test('is sent by a runtime without `JSON.rawJSON`', async () => {
+    const isRawJson = Object.getOwnPropertyDescriptor(JSON, 'isRawJSON') ?? {}
+    Reflect.deleteProperty(JSON, 'isRawJSON')
+    onTestFinished(() => void Object.defineProperty(JSON, 'isRawJSON', isRawJson))
+    const { fetch, workspace } = setUp()
+    await send(workspace, { a: { b: 1 } } as never)
+    expect(await fetch.requests[0]?.json()).toEqual({ a: { b: 1 } })
   })
 
   test('with a field called __proto__ is sent unchanged', async () => {
@@ -188,6 +251,12 @@ describe('the arguments of a call', () => {
     ])
   })
 
+  test('can include a signal of null', async () => {
+    const { fetch, workspace } = setUp()
+    await workspace.request('POST', '/x', {}, { signal: null as never })
+    expect(fetch.requests).toHaveLength(1)
+  })
+
   test('stay the same on every page of a list', async () => {
     const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
     const query = { limit: 2 }
@@ -209,6 +278,26 @@ describe('the arguments of a call', () => {
   })
 })
 
+describe('a custom query schema', () => {
+  test('does not receive the cursors of a list', async () => {
+    const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
+    const query = z.strictObject({ kind: z.string().transform((kind) => kind.toUpperCase()) })
+    const list = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list', query })
+    await makeClient({ fetch })
+      .call(list, { query: { kind: 'x' } })
+      .toArray()
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?kind=X', '?kind=X&after=a'])
+  })
+
+  test('receives `after` if the operation is not a list', async () => {
+    const { fetch, workspace } = setUp()
+    const query = z.object({ after: z.string().transform((after) => after.toUpperCase()) })
+    const create = defineOperation({ id: 'tags.create', method: 'POST', path: '/api/tags', query })
+    await workspace.call(create, { query: { after: 'x' } })
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?after=X')
+  })
+})
+
 describe('extraQuery and extraBody', () => {
   test('are added to the documented parameters', async () => {
     const { fetch, workspace } = setUp()
@@ -224,6 +313,9 @@ describe('extraQuery and extraBody', () => {
     ['extraBody.file', { extraBody: { file: new Map() } }],
     ['extraBody', { extraBody: new FormData() }],
     ['extraBody', { extraBody: [1] }],
+    ['extraBody', { extraBody: null }],
+    ['extraQuery', { extraQuery: null }],
+    ['extraQuery.a', { extraQuery: { a: new Map() } }],
     ['extraQuery', { extraQuery: new URLSearchParams('a=1') }],
     ['a', { extraQuery: { a: {} } }],
   ])('are rejected when they override a field or cannot be sent: %s', async (argument, options) => {
@@ -247,10 +339,32 @@ describe('extraQuery and extraBody', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  test('can set a query parameter that is left out', async () => {
+  test.each([{ limit: null }, { limit: undefined }])(
+    'can set a query parameter that is left out: %o',
+    async (query) => {
+      const { fetch, workspace } = setUp()
+      await workspace.conversations.list(query, { extraQuery: { limit: 7 } })
+      expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=7')
+    },
+  )
+
+  test('can have the names of inherited properties', async () => {
     const { fetch, workspace } = setUp()
-    await workspace.conversations.list({ limit: null }, { extraQuery: { limit: 7 } })
-    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=7')
+    const extra = { constructor: 'a', toString: 'b' }
+    await workspace.request('POST', '/x', { body: {} }, { extraQuery: extra as never, extraBody: extra })
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?constructor=a&toString=b')
+    expect(await fetch.requests[0]?.json()).toEqual(extra)
+  })
+
+  test('can set a body field that is undefined', async () => {
+    const { fetch, workspace } = setUp()
+    await workspace.request('POST', '/x', { body: { a: undefined } }, { extraBody: { a: 1 } })
+    expect(await fetch.requests[0]?.json()).toEqual({ a: 1 })
+  })
+
+  test('cannot replace a body field that is null', async () => {
+    const call = setUp().workspace.request('POST', '/x', { body: { a: null } }, { extraBody: { a: 1 } })
+    expect(await rejection(call)).toMatchObject({ argument: 'extraBody.a' })
   })
 })
 
@@ -266,7 +380,11 @@ describe('an invalid argument', () => {
     ['a path to another host', (workspace) => workspace.request('GET', '//evil.test')],
     ['a path that is a symbol', (workspace) => workspace.request('GET', Symbol('x') as never)],
     ['an input that is a string', (workspace) => workspace.call(createTag, 'x' as never)],
+    ['an input that is null', (workspace) => workspace.request('GET', '/x', null as never)],
+    ['an input that is a number', (workspace) => workspace.request('GET', '/x', 5 as never)],
     ['options that are a string', (workspace) => workspace.me('x' as never)],
+    ['options that are a number', (workspace) => workspace.me(5 as never)],
+    ['options that are null', (workspace) => workspace.me(null as never)],
     ['a timeout of 0', (workspace) => workspace.me({ timeout: 0 })],
     ['an AbortController as the signal', (workspace) => workspace.me({ signal: new AbortController() as never })],
     ['a query that is a string', (workspace) => workspace.conversations.list('limit=5' as never)],
@@ -289,6 +407,18 @@ describe('an invalid argument', () => {
       ],
     ),
   ]
+
+  const events = { addEventListener() {}, removeEventListener() {} }
+  test.each<[string, unknown]>([
+    ['a boolean `aborted`', events],
+    ['addEventListener', { ...events, aborted: false, addEventListener: undefined }],
+    ['removeEventListener', { ...events, aborted: false, removeEventListener: undefined }],
+    ['any property', 'signal'],
+  ])('rejects the call when it is a signal without %s', async (_, signal) => {
+    const { fetch, workspace } = setUp()
+    expect(await rejection(workspace.me({ signal: signal as never }))).toMatchObject({ argument: 'signal' })
+    expect(fetch.requests).toHaveLength(0)
+  })
 
   test.each(invalidCalls)('makes the call reject and never throw: %s', async (_, call) => {
     const { fetch, workspace } = setUp()

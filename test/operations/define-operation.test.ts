@@ -245,6 +245,31 @@ describe('the envelope', () => {
 
   test('`none` ignores the body', async () => {
     expect(await call('none', { a: 1 })).toBeUndefined()
+    expect(await call('none', [])).toBeUndefined()
+  })
+
+  test.each(['none', 'bare'] as const)('`%s` rejects a body that is an error, despite its status', async (envelope) => {
+    for (const body of [{ error: 'x' }, { error: 'x', error_description: 'y' }]) {
+      await expect(call(envelope, body)).rejects.toMatchObject({
+        reason: 'envelope',
+        message: expect.stringContaining('the body is not what was asked for, but an error x'),
+      })
+    }
+  })
+
+  test.each([{ error: 'x', id: '1' }, { error: null }, { error: { code: 'x' } }, {}])(
+    '`bare` accepts a body that only resembles an error: %j',
+    async (body) => {
+      expect(await call('bare', body)).toEqual(body)
+    },
+  )
+
+  test('`bare` rejects a body that is not an object', async () => {
+    await expect(call('bare', [1])).rejects.toMatchObject({ reason: 'envelope' })
+  })
+
+  test('`any` accepts an error body', async () => {
+    expect(await call('any', { error: 'x' })).toEqual({ error: 'x' })
   })
 
   test('`item`, the default, requires `data`', async () => {

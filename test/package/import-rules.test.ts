@@ -23,7 +23,8 @@ interface Rule {
   readonly never?: RegExp
 }
 
-const sharedFiles = '(service|incoming-request|http-error|sandbox-settings|sandbox-options)[.]ts'
+const sharedFiles =
+  '(tokens|service|request-log|html-page|incoming-request|http-error|sandbox-settings|sandbox-options)[.]ts'
 
 /** Matches these files and folders of the sandbox, and the packages that it uses. */
 function sandboxParts(...parts: readonly string[]): RegExp {
@@ -59,9 +60,9 @@ const rules: readonly Rule[] = [
   },
   { title: 'connections/ does not import the sandbox', from: /^connections\//, never: /^sandbox\// },
   {
-    title: 'sandbox/ imports nothing else of this package',
+    title: 'sandbox/ imports nothing else of this package, except its version',
     from: /^sandbox(\/|\.ts$)/,
-    only: /^(sandbox\/|node:|(hono|@hono\/node-server|msw)(\/|$))/,
+    only: /^(sandbox\/|version\.ts$|node:|(hono|@hono\/node-server|msw)(\/|$))/,
   },
   // The layers of the sandbox, as listed in src/sandbox.ts, from the bottom up. The top layer may import any other.
   { title: 'sandbox/check-values imports nothing', from: /^sandbox\/check-values\.ts$/, never: /^/ },
@@ -92,6 +93,11 @@ const rules: readonly Rule[] = [
     only: sandboxParts('server/', 'oauth/', 'operations/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
   },
   { title: 'only the entry point otel imports OpenTelemetry', from: /^(?!otel\.ts$)/, never: /^@opentelemetry\// },
+  {
+    title: 'sandbox/console/ imports only console/, shared files, data/ and faults/',
+    from: /^sandbox\/console\//,
+    only: sandboxParts('console/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
+  },
   {
     title: 'no file imports an entry point',
     from: /^/,
@@ -153,6 +159,7 @@ describe('the check itself', () => {
     ['sandbox/oauth/a.ts', 'sandbox/operations/a.ts'],
     ['sandbox/operations/a.ts', 'sandbox/oauth/a.ts'],
     ['sandbox/server/a.ts', 'sandbox/start-sandbox.ts'],
+    ['sandbox/console/a.ts', 'sandbox/oauth/a.ts'],
     ['http/a.ts', 'index.ts'],
     ['http/a.ts', '@opentelemetry/api'],
     ['index.ts', 'otel.ts'],

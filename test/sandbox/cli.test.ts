@@ -4,6 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readArguments, UsageError } from '../../src/sandbox/command-line.ts'
+import { parseFault } from '../../src/sandbox/faults/fault-text.ts'
+import { defaultRedirectUris } from '../../src/sandbox/sandbox-settings.ts'
+import { createSandbox, type FaultRule } from '../../src/sandbox.ts'
+import { version } from '../../src/version.ts'
 
 const cli = fileURLToPath(new URL('../../src/sandbox/cli.ts', import.meta.url))
 const running: ChildProcess[] = []
@@ -73,9 +77,41 @@ describe('the command-line interface', () => {
     expect(output.stdout).toContain('--auto-consent')
   })
 
+  test('prints the version with --version', async () => {
+    const { output, exit } = run('--version')
+    expect(await exit).toBe(0)
+    expect(output).toEqual({ stdout: `${version}\n`, stderr: '' })
+  })
+
+  test('uses fixed tokens, limits the rate, injects faults and prints a line for each request', async () => {
+    const { output, printed } = run(
+      ...['sandbox', '--port', '0', '--self-token', 'swot_self', '--app-token', 'swot_app', '--log'],
+      ...['--fault', 'status=503,path=/contacts', '--rate-limit', '3/h'],
+    )
+    await printed('Ctrl+C')
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? ''
+    expect(output.stdout).toContain(`console            ${url}/\n`)
+    const statusOf = async (path: string, token: string) =>
+      (await fetch(`${url}/api/oauth/v1/${path}`, { headers: { authorization: `Bearer ${token}` } })).status
+    expect(await statusOf('me', 'swot_self')).toBe(200)
+    expect(await statusOf('contacts?limit=1', 'swot_app')).toBe(503)
+    expect(await statusOf('conversations', 'swot_other')).toBe(401)
+    expect(await statusOf('me', 'swot_self')).toBe(429)
+    await printed('rate limit')
+    const lines = output.stdout.split('Ctrl+C to stop.\n')[1]?.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
+    expect(lines).toBe(
+      [
+        '200  GET     /api/oauth/v1/me  self',
+        '503  GET     /api/oauth/v1/contacts  app  contacts:read  [status=503]',
+        '401  GET     /api/oauth/v1/conversations  conversations:read',
+        '429  GET     /api/oauth/v1/me  self  [rate limit]\n',
+      ].join('\n'),
+    )
+  })
+
   test.each([
     [['sandbox', '--prot', '1'], "Unknown option '--prot'. Run with --help to list the options."],
-    [['sandbox', '--port', '70000'], 'The sandbox option `port` must be an integer from 0 to 65535, not 70000.'],
+    [['sandbox', '--port', '70000'], '--port must be an integer from 0 to 65535, not 70000.'],
   ])('reports an invalid option in %j and exits with 2', async (args, message) => {
     const { output, exit } = run(...args)
     expect(await exit).toBe(2)
@@ -102,27 +138,69 @@ describe('readArguments', () => {
     [['sandbox', 'now'], 'Unexpected argument `now`. Pass options only.'],
     [['sandbox', '--port'], "Option '--port <value>' argument missing. Run with --help to list the options."],
     [['sandbox', '--port', '--help'], "Option '--port' argument is ambiguous. Run with --help to list the options."],
-    [['sandbox', '--port', 'abc'], '--port must be an integer of at least 0, not `abc`.'],
-    [['sandbox', '--auto-consent', 'maybe'], '--auto-consent must be `allow` or `deny`, not `maybe`.'],
+    [['sandbox', '--port', 'abc'], '--port must be an integer from 0 to 65535, not "abc".'],
+    [['sandbox', '--auto-consent', 'maybe'], '--auto-consent must be "allow" or "deny", not "maybe".'],
   ])('rejects %j', (args, message) => {
     expect(() => readArguments(args)).toThrow(new UsageError(message))
   })
 
-  test('returns the options of the sandbox', () => {
-    const redirectUris = ['http://localhost:3000/callback', 'http://127.0.0.1:3000/callback', 'a:b', 'c:d']
+  test('returns the defaults of the sandbox', () => {
     expect(readArguments(['sandbox'])).toEqual({
-      port: 4010,
-      cors: true,
-      app: { redirectUris: redirectUris.slice(0, 2) },
+      kind: 'sandbox',
+      options: { port: 4010, cors: true, tokens: {}, app: { redirectUris: defaultRedirectUris } },
+      faults: [],
+      log: false,
     })
-    const all = ['--port', '0', '--host', '::1', '--conversations', '9', '--auto-consent', 'allow', '--no-cors']
-    expect(readArguments(['sandbox', ...all, '--redirect-uri', 'a:b', '--redirect-uri', 'c:d'])).toEqual({
-      port: 0,
-      host: '::1',
-      conversations: 9,
-      autoConsent: 'allow',
-      cors: false,
-      app: { redirectUris },
+  })
+
+  test('returns every option of the sandbox', () => {
+    const args = [
+      ...['--port', '0', '--host', '::1', '--conversations', '9', '--seed', '7', '--auto-consent', 'allow'],
+      ...['--self-token', 'swot_self', '--app-token', 'swot_app', '--rate-limit', '5/s', '--no-cors', '--log'],
+      ...['--redirect-uri', 'a:b', '--redirect-uri', 'c:d'],
+      ...['--fault', 'status=503,times=2,path=/messages', '--fault', 'drip=16/500, latency=10, method=post'],
+    ]
+    expect(readArguments(['sandbox', ...args])).toEqual({
+      kind: 'sandbox',
+      options: {
+        port: 0,
+        host: '::1',
+        conversations: 9,
+        seed: 7,
+        autoConsent: 'allow',
+        tokens: { self: 'swot_self', app: 'swot_app' },
+        rateLimit: '5/s',
+        cors: false,
+        app: { redirectUris: [...defaultRedirectUris, 'a:b', 'c:d'] },
+      },
+      faults: [
+        { status: 503, times: 2, path: /\/messages/ },
+        { drip: { bytes: 16, interval: 500 }, latency: 10, method: 'post' },
+      ],
+      log: true,
     })
+  })
+})
+
+describe('parseFault', () => {
+  test.each<[string, FaultRule]>([
+    ['status=429,retry-after=30', { status: 429, retryAfter: 30 }],
+    ['status=503,retry-after=soon,effect', { status: 503, retryAfter: 'soon', effect: true }],
+    ['drop=after-effect,after=3', { drop: 'after-effect', after: 3 }],
+    ['truncate', { truncate: true }],
+    ['garbage=true', { garbage: true }],
+    ['latency=1.5,times=all', { latency: 1.5, times: Infinity }],
+    ['status=500,path=/a.b', { status: 500, path: /\/a\.b/ }],
+  ])('reads %s', (text, rule) => {
+    expect(parseFault(text)).toEqual(rule)
+  })
+
+  test('matches every path that contains the text', async () => {
+    const sandbox = createSandbox()
+    sandbox.faults.add(parseFault('status=503,path=/me,times=all'))
+    const statusOf = async (path: string) => (await sandbox.fetch(`${sandbox.url}${path}`)).status
+    expect(await statusOf('/api/oauth/v1/me')).toBe(503)
+    expect(await statusOf('/api/oauth/v1/conversations/1/messages')).toBe(503)
+    expect(await statusOf('/api/oauth/v1/contacts')).toBe(401)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type commandLineOptions, readArguments } from '../../src/sandbox/command-line.ts'
+import { type commandLineOptions, readArguments, UsageError } from '../../src/sandbox/command-line.ts'
 import {
   createSandbox,
   type Fault,
@@ -36,6 +36,8 @@ const sandboxOptions = {
   members: count(1),
   tasks: count(0),
   segments: count(0),
+  seed: { values: [-1, 1.5, 2 ** 32, '5', null], message: 'must be an integer from 0 to 4294967295, not ' },
+  tokens: { values: notAnObject, message: 'must be an object, not ' },
   app: { values: notAnObject, message: 'must be an object, not ' },
   codeLifetime: count(1),
   now: { values: [5, '5', null, new Date()], message: 'must be a function that returns milliseconds, not ' },
@@ -47,9 +49,21 @@ const sandboxOptions = {
   pagination: { values: ['none', true, null], message: 'must be "all" or "conversations-only", not ' },
   defaultLimit: count(1),
   maxLimit: count(1),
+  rateLimit: {
+    values: [100, '100', '100/day', '0/min', '-1/s', '1.5/s', '100 / min', '', null],
+    message: 'must be a number of requests per s, min or h, such as "100/min", not ',
+  },
+  onRequest: { values: ['x', {}, null], message: 'must be a function, not ' },
 } satisfies WrongValues<SandboxOptions>
 
 const scopes = { values: ['x', 5, null, [5], ['everything'], [undefined]], message: 'must be an array of scopes' }
+
+const token = {
+  values: ['', 'token', 'swot_', 'swot_a b', 'swot_a\n', 5, null],
+  message:
+    'must be a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local", not ',
+}
+const tokenFields = { self: token, app: token } satisfies WrongValues<NonNullable<SandboxOptions['tokens']>>
 
 const appFields = {
   clientId: text,
@@ -129,6 +143,7 @@ const withStatus = (options: object) => ({ status: 500, ...options })
 const takers: [name: string, what: string, take: (options: never) => unknown, wrong: Record<string, Wrong>][] = [
   ['createSandbox', 'sandbox option', createSandbox, sandboxOptions],
   ['createSandbox with app', '`app` field', (app) => createSandbox({ app }), appFields],
+  ['createSandbox with tokens', '`tokens` field', (tokens) => createSandbox({ tokens }), tokenFields],
   ['issueToken', '`issueToken` option', sandbox.issueToken, tokenOptions],
   ['failNext', 'fault option', (fault) => sandbox.failNext(fault), faultOptions],
   ['faults.add', 'fault option', (rule) => sandbox.faults.add(rule), ruleOptions],
@@ -153,7 +168,8 @@ describe.each(takers)('%s', (name, what, take, wrong) => {
   })
 
   test('rejects options that are not an object', () => {
-    const message = name === 'createSandbox with app' ? 'The sandbox option `app`' : `The ${what}s`
+    const field = name.split(' with ')[1]
+    const message = field === undefined ? `The ${what}s` : `The sandbox option \`${field}\``
     for (const value of notAnObject) {
       expect(errorOf(() => take(value as never)).message).toMatch(`${message} must be an object, not `)
     }
@@ -182,6 +198,11 @@ test.each([
   expect(errorOf(() => sandbox.faults.add(rule)).message).toContain(message)
 })
 
+test('createSandbox rejects the same token for both actors', () => {
+  const { message } = errorOf(() => createSandbox({ tokens: { self: 'swot_one', app: 'swot_one' } }))
+  expect(message).toBe('The `tokens` fields `self` and `app` must be two different tokens.')
+})
+
 test('startSandbox rejects what createSandbox throws', async () => {
   for (const options of [null, [], { port: '80' }, { conversation: 1 }]) {
     const { message } = errorOf(() => createSandbox(options as SandboxOptions))
@@ -201,35 +222,99 @@ test.each([5, null, undefined, {}, '', 'nowhere', '/callback', 'http://localhost
   },
 )
 
-test.each([5, null, {}, '', '/api'])('handlers rejects %s', async (baseUrl) => {
+test.each([5, null, {}, '', '/api'])('handlers rejects %s', (baseUrl) => {
   const message = '`baseUrl` must be an absolute URL, such as "https://service.example", not '
-  await expect(sandbox.handlers(baseUrl as string)).rejects.toThrow(message)
+  expect(errorOf(() => sandbox.handlers(baseUrl as string)).message).toContain(message)
 })
 
-const wrongArguments: Record<keyof typeof commandLineOptions, readonly string[]> = {
-  port: ['--port', '--port=', '--port=-1', '--port=abc', '--port=1.5', '--port=70000'],
-  host: ['--host', '--host='],
-  conversations: ['--conversations', '--conversations=', '--conversations=-1', '--conversations=NaN'],
-  'auto-consent': ['--auto-consent', '--auto-consent=', '--auto-consent=true'],
-  'redirect-uri': ['--redirect-uri', '--redirect-uri=', '--redirect-uri=nowhere', '--redirect-uri=/callback'],
-  'no-cors': ['--no-cors=x'],
-  help: ['--help=x'],
+const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, string>> = {
+  port: {
+    '--port': "Option '--port <value>' argument missing",
+    '--port=': 'must be an integer from 0 to 65535, not "".',
+    '--port=-1': 'must be an integer from 0 to 65535, not -1.',
+    '--port=1.5': 'must be an integer from 0 to 65535, not 1.5.',
+    '--port=abc': 'must be an integer from 0 to 65535, not "abc".',
+    '--port=70000': 'must be an integer from 0 to 65535, not 70000.',
+  },
+  host: {
+    '--host': "Option '--host <value>' argument missing",
+    '--host=': 'must be a non-empty string, not "".',
+  },
+  'self-token': {
+    '--self-token': "Option '--self-token <value>' argument missing",
+    '--self-token=secret': 'that starts with "swot_", such as "swot_local", not "secret".',
+  },
+  'app-token': {
+    '--app-token=': 'that starts with "swot_", such as "swot_local", not "".',
+    '--app-token=swot_a b': 'that starts with "swot_", such as "swot_local", not "swot_a b".',
+  },
+  'redirect-uri': {
+    '--redirect-uri=': 'must be an absolute URL without a fragment, such as http://localhost:3000/callback, not "".',
+    '--redirect-uri=/callback': 'must be an absolute URL without a fragment',
+    '--redirect-uri=http://localhost/#here': 'must be an absolute URL without a fragment',
+  },
+  'auto-consent': {
+    '--auto-consent': "Option '--auto-consent <value>' argument missing",
+    '--auto-consent=true': 'must be "allow" or "deny", not "true".',
+  },
+  conversations: {
+    '--conversations=': 'must be an integer of at least 0, not "".',
+    '--conversations=-1': 'must be an integer of at least 0, not -1.',
+    '--conversations=many': 'must be an integer of at least 0, not "many".',
+  },
+  seed: {
+    '--seed=abc': 'must be an integer from 0 to 4294967295, not "abc".',
+    '--seed=4294967296': 'must be an integer from 0 to 4294967295, not 4294967296.',
+  },
+  'rate-limit': {
+    '--rate-limit=100': 'must be a number of requests per s, min or h, such as "100/min", not "100".',
+    '--rate-limit=0/min': 'must be a number of requests per s, min or h, such as "100/min", not "0/min".',
+    '--rate-limit=100/day': 'must be a number of requests per s, min or h, such as "100/min", not "100/day".',
+  },
+  fault: {
+    '--fault=':
+      '"" is invalid. A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.',
+    '--fault=status=abc': 'The fault option `status` must be an integer from 200 to 599, not "abc".',
+    '--fault=status': 'The fault option `status` must be an integer from 200 to 599, not "true".',
+    '--fault=state=503': 'Unknown fault option `state`. Use one of: `status`, `retry-after`, ',
+    '--fault=status=503,status=500': '`status` is set twice. Remove one of them.',
+    '--fault=path=/messages': 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.',
+    '--fault=status=503,path=': 'The fault option `path` must be part of a path, such as "/messages", not "".',
+    '--fault=status=503,times=0': 'The fault option `times` must be an integer of at least 1 or "all", not "0".',
+    '--fault=drop=now': 'The fault option `drop` must be "before-effect", "after-effect", ',
+    '--fault=drip=16':
+      'The fault option `drip` must be a number of bytes and milliseconds, such as "16/500", not "16".',
+    '--fault=garbage=yes': 'The fault option `garbage` must be true or false, not "yes".',
+    '--fault=garbage,retry-after=5': '`retryAfter`, `body`, `headers` and `effect` require `status`.',
+  },
+  'no-cors': { '--no-cors=x': "Option '--no-cors' does not take an argument" },
+  log: { '--log=x': "Option '--log' does not take an argument" },
+  version: { '--version=x': "Option '--version' does not take an argument" },
+  help: { '--help=x': "Option '-h, --help' does not take an argument" },
 }
 
-test.each(Object.entries(wrongArguments))('the command line rejects a wrong --%s', (name, args) => {
-  const names = new RegExp(`--${name}|\`${name.replace('redirect-uri', 'redirectUris')}\``)
-  for (const arg of args) {
-    expect(() => createSandbox(readArguments(['sandbox', arg]) as SandboxOptions), arg).toThrow(names)
-  }
+describe.each(Object.entries(wrongArguments))('the command line with a wrong --%s', (name, cases) => {
+  test.each(Object.entries(cases))('rejects %s', (argument, message) => {
+    const error = errorOf(() => readArguments(['sandbox', argument]), UsageError)
+    expect(error.message).toContain(`--${name}`)
+    expect(error.message).toContain(message)
+    expect(error.message).toMatch(/\.$/)
+  })
 })
 
-/** Returns the `TypeError` that a function throws. */
-function errorOf(call: () => unknown): TypeError {
+test('the command line rejects the same token for both actors', () => {
+  const args = ['sandbox', '--self-token', 'swot_one', '--app-token', 'swot_one']
+  const { message } = errorOf(() => readArguments(args), UsageError)
+  expect(message).toBe('--self-token and --app-token must be two different tokens. Change one of them.')
+})
+
+/** Returns the error that a function throws, by default a `TypeError`. */
+function errorOf(call: () => unknown, type: new (message: string) => Error = TypeError): Error {
   try {
     call()
   } catch (error) {
-    expect(error).toBeInstanceOf(TypeError)
-    return error as TypeError
+    expect(error).toBeInstanceOf(type)
+    return error as Error
   }
   throw new Error('It did not throw.')
 }

@@ -2,10 +2,11 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
+import { RequestLog } from '../../src/sandbox/request-log.ts'
 import { readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
 import { createRequestHandler, Delays } from '../../src/sandbox/server/handle-request.ts'
 import { Service } from '../../src/sandbox/service.ts'
-import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox.ts'
+import { createSandbox, type SandboxState, startSandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
@@ -13,9 +14,10 @@ const conversations = '/api/oauth/v1/conversations'
 
 describe('requests', () => {
   test('are recorded with the status of the response', async () => {
-    let now = 5_000
+    let now = 0
     const sandbox = await start({ now: () => now++ })
     const token = sandbox.issueToken({ actor: 'self' })
+    now = 5_000
     await call(sandbox, token, 'GET', `${conversations}?limit=2&tag=a&tag=b%20c`)
     await call(sandbox, token, 'POST', '/api/oauth/v1/contacts', { email: 'new@customer.example' })
     await fetch(`${sandbox.url}/api/oauth/token`, { method: 'POST', body: new URLSearchParams({ code: '1 2' }) })
@@ -30,6 +32,9 @@ describe('requests', () => {
         status: 200,
         at: expect.any(Number),
         operation: 'listConversations',
+        scope: 'conversations:read',
+        actor: 'self',
+        fault: undefined,
       },
       expect.objectContaining({ body: { email: 'new@customer.example' }, status: 201, operation: 'createContact' }),
       expect.objectContaining({ body: { code: '1 2' }, status: 401, operation: 'token' }),
@@ -41,12 +46,11 @@ describe('requests', () => {
   })
 
   test('are recorded up to a maximum, the oldest dropped first', async () => {
-    const requests: RecordedRequest[] = []
     const service = new Service(readSandboxOptions({ conversations: 0 }))
-    const parts = { service, faults: new FaultList(), requests, maxRequests: 2, delays: new Delays() }
+    const parts = { service, faults: new FaultList(), log: new RequestLog(2), delays: new Delays() }
     const receive = createRequestHandler(parts)
     for (const path of ['/1', '/2', '/3']) await receive(new Request(`http://localhost${path}`))
-    expect(requests.map(({ path }) => path)).toEqual(['/2', '/3'])
+    expect(parts.log.requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })
 
   test('are recorded even with malformed JSON', async () => {
@@ -57,7 +61,85 @@ describe('requests', () => {
   })
 })
 
+describe('a recorded request', () => {
+  test('has the scope of the operation, the actor of the token and the injected fault', async () => {
+    const sandbox = createSandbox()
+    const request = async (path: string, token: string): Promise<void> => {
+      const headers = { authorization: `Bearer ${token}` }
+      await sandbox.fetch(`${sandbox.url}${path}`, { headers }).catch(() => {})
+    }
+    sandbox.failNext({ status: 429, retryAfter: 2 })
+    await request(conversations, sandbox.issueToken())
+    sandbox.failNext({ drop: 'before-effect', latency: 1 })
+    await request(conversations, 'swot_unknown')
+    await request('/api/oauth/v1/me', sandbox.issueToken({ actor: 'self' }))
+    await request('/nowhere', sandbox.issueToken({ actor: 'self' }))
+    const facts = sandbox.requests.map(({ operation, scope, actor, fault, status }) => {
+      return [operation, scope, actor, fault, status]
+    })
+    expect(facts).toEqual([
+      ['listConversations', 'conversations:read', 'app', 'status=429,retry-after=2', 429],
+      ['listConversations', 'conversations:read', undefined, 'drop=before-effect,latency=1', undefined],
+      ['getMe', undefined, 'self', undefined, 200],
+      [undefined, undefined, 'self', undefined, 404],
+    ])
+  })
+
+  test('is passed to onRequest after it was handled', async () => {
+    const seen: unknown[] = []
+    const sandbox = createSandbox({ onRequest: ({ path, status }) => seen.push([path, status]) })
+    sandbox.faults.add({ drop: 'after-effect', path: '/b' })
+    for (const path of ['/a', '/b']) await sandbox.fetch(`${sandbox.url}${path}`).catch(() => {})
+    expect(seen).toEqual([
+      ['/a', 404],
+      ['/b', undefined],
+    ])
+  })
+
+  test('gets a response even if onRequest throws, which is an uncaught exception', async () => {
+    const uncaught = new Promise((resolve) => process.once('uncaughtException', resolve))
+    const others = process.listeners('uncaughtException').slice(0, -1)
+    for (const listener of others) process.off('uncaughtException', listener)
+    const error = new Error('Thrown by onRequest')
+    const sandbox = createSandbox({
+      onRequest() {
+        throw error
+      },
+    })
+    expect((await sandbox.fetch(`${sandbox.url}/a`)).status).toBe(404)
+    expect(await uncaught).toBe(error)
+    for (const listener of others) process.on('uncaughtException', listener)
+  })
+})
+
+describe('tokens', () => {
+  test('are valid from the start, with every scope of the app', async () => {
+    const tokens = { self: 'swot_local_self', app: 'swot_local_app' }
+    const sandbox = await start({ tokens, app: { scopes: ['contacts:read'] } })
+    const owner = sandbox.state.members[0]?.user
+    const me = async (token: string) => (await call(sandbox, token, 'GET', '/api/oauth/v1/me')).body
+    expect(await me(tokens.self)).toMatchObject({ actor: 'self', user: owner, scopes: ['contacts:read'] })
+    expect(await me(tokens.app)).toMatchObject({ actor: 'app', user: null, scopes: ['contacts:read'] })
+    expect(sandbox.state.tokens).toBe(2)
+  })
+
+  test('can be only one', () => {
+    expect(createSandbox({ tokens: { app: 'swot_local_app' } }).state.tokens).toBe(1)
+    expect(createSandbox().state.tokens).toBe(0)
+  })
+})
+
 describe('the state', () => {
+  test('depends on the seed', () => {
+    const idsOf = (seed?: number) => {
+      const { state } = createSandbox({ conversations: 3, ...(seed !== undefined && { seed }) })
+      return state.conversations.map(({ id }) => id)
+    }
+    expect(idsOf(7)).toEqual(idsOf(7))
+    expect(idsOf(7)).not.toEqual(idsOf(8))
+    expect(idsOf()).toEqual(idsOf(24_301))
+  })
+
   test('is the same for the same options', () => {
     const options = { conversations: 12, messagesPerConversation: 2 }
     const [one, other] = [createSandbox(options).state, createSandbox(options).state]
@@ -232,7 +314,7 @@ describe('starting', () => {
     {
       await using sandbox = await startSandbox({ conversations: 0 })
       url = sandbox.url
-      expect((await fetch(url)).status).toBe(404)
+      expect((await fetch(url)).status).toBe(200)
     }
     await expect(fetch(url)).rejects.toThrow('fetch failed')
   })

@@ -41,6 +41,11 @@ const stalls: [string, () => Parameters<typeof makeClient>[0], boolean][] = [
   ['the token provider', () => ({ accessToken: neverSettles, fetch: scripted(json({})) }), false],
 ]
 
+const hintFor = (sent: boolean) =>
+  sent
+    ? 'Try again, or raise the timeout.'
+    : 'Nothing was sent. Check what the token provider is waiting for, or raise the timeout.'
+
 describe('timeout', () => {
   test.each(stalls)('aborts an attempt waiting for %s', async (_, options, sent) => {
     const result = rejection(makeClient({ ...options(), timeout: 1_000, maxRetries: 0 }).me())
@@ -50,6 +55,7 @@ describe('timeout', () => {
     const error = await settled(result)
     expect(error).toBeInstanceOf(TimeoutError)
     expect(error).toMatchObject({
+      message: `me took longer than 1000 ms. ${hintFor(sent)}`,
       limit: 'attempt',
       timeout: 1_000,
       outcome: sent ? 'unknown' : 'not-sent',
@@ -128,6 +134,7 @@ describe('totalTimeout', () => {
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await settled(result)).toMatchObject({
       name: 'TimeoutError',
+      message: `me took longer than its total limit of 1000 ms. ${hintFor(sent)}`,
       limit: 'total',
       timeout: 1_000,
       outcome: sent ? 'unknown' : 'not-sent',
@@ -142,6 +149,18 @@ describe('totalTimeout', () => {
     const error = (await settled(result)) as RequestError
     expect(error).toMatchObject({ limit: 'total' })
     expect(error.attempts.map(({ duration }) => duration)).toEqual([1_000, 1_000, 498])
+  })
+
+  test('announces no retry when its timer fires early', async () => {
+    const onRetry = vi.fn()
+    const result = rejection(
+      makeClient({ fetch: scripted(neverSettles), totalTimeout: 1_000, hooks: { onRetry } }).me(),
+    )
+    const now = performance.now()
+    vi.spyOn(performance, 'now').mockReturnValue(now + 999.5)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await settled(result)).toMatchObject({ limit: 'total', outcome: 'unknown' })
+    expect(onRetry).not.toHaveBeenCalled()
   })
 
   test('prevents a retry that would come too late', async () => {

@@ -34,7 +34,13 @@ describe('an unusable response with status 200', () => {
     ['truncated UTF-8', { body: new Uint8Array([0x22, 0xc3]) }, 'not-json', 'the body is not UTF-8'],
     ['UTF-16', { body: Buffer.from('\ufeff{"data":{}}', 'utf16le') }, 'not-json', 'the body is not UTF-8'],
     ['two JSON documents', { body: '{"data":{}}{"data":{}}' }, 'not-json', 'the body is not JSON'],
-    ['an error body', { body: '{"error":"invalid_token"}' }, 'envelope', 'but an error invalid_token'],
+    [
+      'an error body',
+      { body: '{"error":"invalid_token"}' },
+      'envelope',
+      'not what was asked for, but an error invalid_token',
+    ],
+    ['an error and more', { body: '{"error":"x","code":1}' }, 'envelope', 'the body has no `data`, but an error x'],
     ['null', { body: 'null' }, 'envelope', 'expected a JSON object as the body, received null'],
     ['an array', { body: '[]' }, 'envelope', 'expected a JSON object as the body, received array'],
     ['a string', { body: '"ok"' }, 'envelope', 'expected a JSON object as the body, received string'],
@@ -69,6 +75,11 @@ describe('an unusable response with status 200', () => {
       'a cursor that is a number',
       '{"data":[],"page_metadata":{"after":1}}',
       'expected a string or null in `page_metadata.after`, received number',
+    ],
+    [
+      'a cursor that is an array',
+      '{"data":[],"page_metadata":{"after":null,"before":[]}}',
+      'expected a string or null in `page_metadata.before`, received array',
     ],
   ])('is rejected for a list: %s', async (_, body, words) => {
     const { server, client } = await serve({ body })
@@ -193,6 +204,17 @@ describe('a malicious or broken response', () => {
       expect(await rejection(failing.client.me())).toMatchObject({ name: 'UnprocessableError' })
     },
   )
+
+  test('whose chunks split a character is read in full', async () => {
+    const bytes = new TextEncoder().encode('{"data":{"id":"ü€😀"}}')
+    const body = new ReadableStream({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte))
+        controller.close()
+      },
+    })
+    expect(await makeClient({ fetch: async () => new Response(body) }).members.get('1')).toEqual({ id: 'ü€😀' })
+  })
 
   test('that is too long is read only up to maxResponseBytes', async () => {
     const megabyte = Buffer.alloc(1_048_576, ' ')

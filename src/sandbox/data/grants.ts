@@ -22,10 +22,25 @@ export interface AuthorizationCode {
   token: string | undefined
 }
 
+/** A valid access token, as an admin sees it: without the token itself. */
+export interface IssuedToken {
+  id: string
+  grant: Grant
+  /** Whether an app received the token in a login. Otherwise the sandbox issued it directly. */
+  fromLogin: boolean
+  /** In milliseconds since the epoch, on the sandbox's clock. */
+  issuedAt: number
+}
+
 /** The authorization codes and access tokens that were issued. */
 export class Grants {
   readonly #codes = new Map<string, AuthorizationCode>()
-  readonly #tokens = new Map<string, Grant>()
+  readonly #tokens = new Map<string, IssuedToken>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
 
   get tokenCount(): number {
     return this.#tokens.size
@@ -41,14 +56,26 @@ export class Grants {
     return this.#codes.get(value)
   }
 
-  addToken(grant: Grant): string {
-    const value = `swot_${randomBytes(24).toString('hex')}`
-    this.#tokens.set(value, grant)
+  /** Adds a token and returns it. */
+  addToken(grant: Grant, { fromLogin, value = newToken() }: { fromLogin: boolean; value?: string }): string {
+    const id = `token_${randomBytes(8).toString('hex')}`
+    this.#tokens.set(value, { id, grant, fromLogin, issuedAt: this.#now() })
     return value
   }
 
   token(value: string): Grant | undefined {
-    return this.#tokens.get(value)
+    return this.#tokens.get(value)?.grant
+  }
+
+  /** Returns the valid tokens, most recent first. */
+  issuedTokens(): IssuedToken[] {
+    return [...this.#tokens.values()].reverse()
+  }
+
+  /** Revokes the token with this id and returns whether it was valid. */
+  revokeById(id: string): boolean {
+    const entry = [...this.#tokens].find(([, token]) => token.id === id)
+    return entry !== undefined && this.revoke(entry[0])
   }
 
   /** Revokes a token and returns whether it was valid. */
@@ -62,4 +89,9 @@ export class Grants {
     this.#tokens.clear()
     return count
   }
+}
+
+/** Returns a new access token with the service's prefix (specification, section 5). */
+export function newToken(): string {
+  return `swot_${randomBytes(24).toString('hex')}`
 }

@@ -22,6 +22,9 @@ const scopeDescriptions = {
 
 export type Scope = keyof typeof scopeDescriptions
 
+/** The name of a scope. Editors complete the documented ones, and a value of type `string` is accepted. */
+export type ScopeName = Scope | (string & {})
+
 // Some operations need an `actor=self` token (docs/service.md#actors). These descriptions leave them out; `null` means
 // that every operation of the scope needs one.
 const appScopeDescriptions: Partial<Record<Scope, string | null>> = {

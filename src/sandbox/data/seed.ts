@@ -21,13 +21,13 @@ export interface SeedCounts {
   segments: number
 }
 
-/** Returns organizations with sample data. The same counts produce the same ids and texts in every run. */
-export function seedWorkspaces(counts: SeedCounts): Workspace[] {
-  return Array.from({ length: counts.organizations }, (_, index) => seedWorkspace(index, counts))
+/** Returns organizations with sample data. The same counts and seed produce the same ids and texts in every run. */
+export function seedWorkspaces(counts: SeedCounts, seed: number): Workspace[] {
+  return Array.from({ length: counts.organizations }, (_, index) => seedWorkspace(index, counts, seed))
 }
 
-function seedWorkspace(index: number, counts: SeedCounts): Workspace {
-  const workspace = emptyWorkspace(index)
+function seedWorkspace(index: number, counts: SeedCounts, seed: number): Workspace {
+  const workspace = emptyWorkspace(index, seed)
   for (let count = 0; count < counts.members; count += 1) addMember(workspace, roleAt(count))
   for (let count = 0; count < counts.contacts; count += 1) addContact(workspace, count)
   for (let count = 0; count < counts.conversations; count += 1) {
@@ -41,7 +41,7 @@ function seedWorkspace(index: number, counts: SeedCounts): Workspace {
 // 2026-01-05T09:00:00Z in epoch seconds. A constant, so that every run produces the same data.
 const startOfSeed = 1_767_603_600
 
-function emptyWorkspace(index: number): Workspace {
+function emptyWorkspace(index: number, seed: number): Workspace {
   const repeat = Math.floor(index / organizationNames.length)
   const base = organizationNames[index % organizationNames.length] ?? organizationNames[0]
   const name = repeat === 0 ? base : `${base} ${repeat + 1}`
@@ -55,7 +55,7 @@ function emptyWorkspace(index: number): Workspace {
       created_at: new Date((startOfSeed - 86_400 * (index + 1)) * 1_000).toISOString(),
     },
     { allow_guest_submission: true, enable_ai_assistant: false, bot_configuration: {}, locale: 'en' },
-    0x5eed + index,
+    seed + index,
   )
 }
 

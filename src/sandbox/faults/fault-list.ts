@@ -13,6 +13,7 @@ import type { Fault, FaultRule, Faults } from './fault.ts'
 /** The active rules, each with the number of requests that it still skips and applies to. */
 export class FaultList implements Faults {
   #rules: ActiveRule[] = []
+  #lastId = 0
 
   get pending(): number {
     return this.#rules.length
@@ -20,13 +21,26 @@ export class FaultList implements Faults {
 
   add(rule: FaultRule): () => void {
     checkRule(rule)
-    const active: ActiveRule = { rule, skips: rule.after ?? 0, times: rule.times ?? 1 }
+    this.#lastId += 1
+    const active: ActiveRule = { id: this.#lastId, rule, skips: rule.after ?? 0, times: rule.times ?? 1 }
     this.#rules.push(active)
     return () => this.#remove(active)
   }
 
   clear(): void {
     this.#rules = []
+  }
+
+  /** Returns the active rules, in the order in which they apply. */
+  list(): readonly Readonly<ActiveRule>[] {
+    return this.#rules
+  }
+
+  /** Removes the rule with this id and returns whether it was active. */
+  removeById(id: number): boolean {
+    const active = this.#rules.find((each) => each.id === id)
+    if (active !== undefined) this.#remove(active)
+    return active !== undefined
   }
 
   /** Returns the fault that applies to a request and counts the request. */
@@ -49,9 +63,12 @@ export class FaultList implements Faults {
   }
 }
 
-interface ActiveRule {
+export interface ActiveRule {
+  id: number
   rule: FaultRule
+  /** Number of matching requests that it still lets through. */
   skips: number
+  /** Number of requests that it still applies to. */
   times: number
 }
 
@@ -67,7 +84,8 @@ export function checkFault(fault: Fault): void {
   checkOptions<Fault>('fault option', fault, faultChecks)
 }
 
-function checkRule(rule: FaultRule): void {
+/** Throws a `TypeError` unless the rule is valid. */
+export function checkRule(rule: FaultRule): void {
   checkOptions<FaultRule>('fault option', rule, ruleChecks)
   const { status, drop, truncate, garbage, drip, latency } = rule
   const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined].filter(Boolean).length

@@ -1,9 +1,9 @@
 import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
+import { escapeHtml, htmlPage } from '../html-page.ts'
 import type { HttpError } from '../http-error.ts'
 import type { SandboxSettings } from '../sandbox-settings.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { escapeHtml, htmlPage } from './html-page.ts'
 
 export interface ConsentPageContent {
   app: SandboxSettings['app']

@@ -53,7 +53,7 @@ function exchangeCode(service: Service, { headers, bodyText }: IncomingRequest):
   if (!matchesChallenge(verifier, code.codeChallenge))
     throw invalidGrant('`code_verifier` does not match the code challenge.')
 
-  code.token = service.grants.addToken(code.grant)
+  code.token = service.grants.addToken(code.grant, { fromLogin: true })
   return { access_token: code.token, token_type: 'Bearer', scope: code.grant.scopes.join(' ') }
 }
 

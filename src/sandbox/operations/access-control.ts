@@ -3,6 +3,7 @@ import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
 import { actorSelfRequired, forbidden, HttpError } from '../http-error.ts'
+import { bearerToken } from '../incoming-request.ts'
 import type { Service } from '../service.ts'
 import type { ServiceOperation } from './service-operation.ts'
 
@@ -15,8 +16,8 @@ export interface Caller {
 }
 
 /** Returns the caller that `Authorization: Bearer` identifies. Throws a 401 for an invalid token (RFC 6750, 3.1). */
-export function authenticate(service: Service, authorization: string | null): Caller {
-  const value = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+export function authenticate(service: Service, headers: Headers): Caller {
+  const value = bearerToken(headers)
   if (value === undefined) throw invalidToken('Send the header `Authorization: Bearer <token>`.')
   const grant = service.grants.token(value)
   const workspace = grant && service.workspaces.get(grant.organizationId)

@@ -31,7 +31,7 @@ const operations: readonly ServiceOperation[] = [
 
 function operationRoute(service: Service, operation: ServiceOperation): Route {
   const handle: Route['handle'] = (incoming, parameter) => {
-    const caller = authenticate(service, incoming.headers.get('authorization'))
+    const caller = authenticate(service, incoming.headers)
     checkAccess(caller, operation)
     const context: OperationContext = {
       ...caller,
@@ -46,7 +46,8 @@ function operationRoute(service: Service, operation: ServiceOperation): Route {
     }
     return body === undefined ? new Response(null, { status }) : Response.json(body, { status })
   }
-  return { name: operation.name, method: operation.method, path: operation.path, handle }
+  const { name, method, path, scope } = operation
+  return { name, method, path, ...(scope !== undefined && { scope }), handle }
 }
 
 function readJsonObject({ headers, bodyText }: IncomingRequest): Record<string, unknown> {

@@ -5,9 +5,13 @@ import { randomUUID } from 'node:crypto'
 import { applyFault, type ResponseOrDrop, statusResponse } from '../faults/apply-fault.ts'
 import type { Fault } from '../faults/fault.ts'
 import type { FaultList } from '../faults/fault-list.ts'
-import { type IncomingRequest, type RecordedRequest, readIncomingRequest } from '../incoming-request.ts'
+import { describeFault } from '../faults/fault-text.ts'
+import { HttpError } from '../http-error.ts'
+import { type IncomingRequest, readIncomingRequest } from '../incoming-request.ts'
+import type { RequestLog } from '../request-log.ts'
 import type { Service } from '../service.ts'
 import { createRouter } from './router.ts'
+import { TokenBucket } from './token-bucket.ts'
 
 /** Returns what the client receives for a request. */
 export type RequestHandler = (request: Request) => Promise<ResponseOrDrop>
@@ -15,27 +19,32 @@ export type RequestHandler = (request: Request) => Promise<ResponseOrDrop>
 export interface RequestHandlerParts {
   service: Service
   faults: FaultList
-  /** The recorded requests, oldest first. */
-  requests: RecordedRequest[]
-  /** Number of requests to keep, so that a sandbox that runs for days does not fill the memory. */
-  maxRequests: number
+  log: RequestLog
   delays: Delays
 }
 
 export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
-  const { service, faults, requests, maxRequests, delays } = parts
+  const { service, faults, log, delays } = parts
   const { settings } = service
-  const route = createRouter(service)
+  const router = createRouter(service)
+  const bucket = settings.rateLimit && new TokenBucket(settings.rateLimit, settings.now())
 
   const responseTo = async (incoming: IncomingRequest, fault: Fault): Promise<Response> => {
     const { status, effect = false } = fault
-    const response = status === undefined || effect ? await route(incoming) : undefined
+    const response = status === undefined || effect ? await router.respond(incoming) : undefined
     return status === undefined ? (response ?? new Response()) : statusResponse({ ...fault, status })
   }
 
   const handle = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
-    const { method, headers, url } = incoming
+    const { method, headers, url, record } = incoming
+    const isLimited = method !== 'OPTIONS' && url.pathname.startsWith('/api/oauth/v1/')
+    const wait = (isLimited && bucket?.take(settings.now())) || 0
+    if (wait > 0) {
+      record.fault = 'rate limit'
+      return { kind: 'response', response: rateLimited(wait).toResponse() }
+    }
     const fault = faults.take(method, url.pathname) ?? {}
+    record.fault = describeFault(fault) || undefined
     if (fault.drop === 'before-effect') {
       await delays.wait(fault.latency)
       return { kind: 'drop', at: 'before-headers' }
@@ -48,18 +57,27 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
   return async (request) => {
     const incoming = await readIncomingRequest(request, settings.now())
-    requests.push(incoming.record)
-    if (requests.length > maxRequests) requests.shift()
+    log.add(incoming.record)
+    await router.identify(incoming)
     const result = await handle(incoming)
-    if (!('response' in result)) return result
-    const { headers, status } = result.response
-    // A fault can set its own request id.
-    if (!headers.has('x-request-id')) headers.set('x-request-id', randomUUID())
-    const cors = corsHeaders(settings.cors, incoming.headers.get('origin'))
-    for (const [name, value] of Object.entries(cors)) headers.set(name, value)
-    incoming.record.status = status
+    if ('response' in result) {
+      const { headers, status } = result.response
+      // A fault can set its own request id.
+      if (!headers.has('x-request-id')) headers.set('x-request-id', randomUUID())
+      const cors = corsHeaders(settings.cors, incoming.headers.get('origin'))
+      for (const [name, value] of Object.entries(cors)) headers.set(name, value)
+      incoming.record.status = status
+    }
+    log.finish(incoming.record)
     return result
   }
+}
+
+function rateLimited(wait: number): HttpError {
+  const seconds = String(Math.ceil(wait / 1_000))
+  return new HttpError(429, 'rate_limited', `The rate limit is exceeded. Retry after ${seconds} s.`, {
+    'retry-after': seconds,
+  })
 }
 
 /** Delays that end early when the sandbox closes, so that no timer keeps the process alive. */

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { checkValue, mustBe } from '../check-values.ts'
 import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
 import type { RequestHandler } from './handle-request.ts'
@@ -21,9 +22,9 @@ const baseUrlCheck = mustBe(
 )
 
 /** Returns msw request handlers that respond to every request below `baseUrl` from the sandbox. */
-export async function createMswHandlers<Handler>(fetch: SandboxFetch, baseUrl: string): Promise<Handler[]> {
+export function createMswHandlers<Handler>(fetch: SandboxFetch, baseUrl: string): Handler[] {
   checkValue('`baseUrl`', baseUrl, baseUrlCheck)
-  const { http } = await loadMsw()
+  const { http } = loadMsw()
   const handler = http.all(`${baseUrl.replace(/\/+$/, '')}/*`, async ({ request }) => {
     try {
       return await fetch(request.clone())
@@ -35,11 +36,13 @@ export async function createMswHandlers<Handler>(fetch: SandboxFetch, baseUrl: s
   return [handler as Handler]
 }
 
-async function loadMsw(): Promise<typeof import('msw')> {
+// Loads msw without `await`, so that the handlers can be spread into `setupServer`. `require` returns the same modules as
+// `import`: msw 3 has only ES modules, and msw 2 has an export condition for it.
+function loadMsw(): typeof import('msw') {
   try {
-    return await import('msw')
+    return createRequire(import.meta.filename)('msw')
   } catch (cause) {
-    throw new Error('`sandbox.handlers()` requires msw, which is not installed. Run `npm install --save-dev msw`.', {
+    throw new Error('`sandbox.handlers()` requires msw, which cannot be loaded. Run `npm install --save-dev msw`.', {
       cause,
     })
   }

@@ -1,16 +1,20 @@
 import { Hono } from 'hono'
 import { HttpError, notFound } from '../http-error.ts'
-import type { IncomingRequest, Route } from '../incoming-request.ts'
+import { bearerToken, type IncomingRequest, type Route } from '../incoming-request.ts'
 import { authorizeRoute, consentRoute } from '../oauth/authorize.ts'
 import { tokenRoute } from '../oauth/token.ts'
 import { operationRoutes } from '../operations/index.ts'
 import type { Service } from '../service.ts'
 
-/** Returns the response of the service, without faults and CORS headers. */
-export type Router = (incoming: IncomingRequest) => Promise<Response>
+export interface Router {
+  /** Adds the operation of a request, and what its token is, to its record. */
+  identify(incoming: IncomingRequest): Promise<void>
+  /** Returns the response of the service, without faults and CORS headers. */
+  respond(incoming: IncomingRequest): Promise<Response>
+}
 
 export function createRouter(service: Service): Router {
-  const app = new Hono<{ Bindings: { incoming: IncomingRequest } }>()
+  const app = new Hono<{ Bindings: { incoming: IncomingRequest; identifyOnly: boolean } }>()
   const routes: Route[] = [
     authorizeRoute(service),
     consentRoute(service),
@@ -19,8 +23,10 @@ export function createRouter(service: Service): Router {
   ]
   for (const route of routes) {
     app.on(route.method, route.path, (context) => {
-      const { incoming } = context.env
+      const { incoming, identifyOnly } = context.env
       incoming.record.operation = route.name
+      incoming.record.scope = route.scope
+      if (identifyOnly) return context.body(null)
       return route.handle(incoming, (name) => context.req.param(name) ?? '')
     })
   }
@@ -36,10 +42,17 @@ export function createRouter(service: Service): Router {
     return new HttpError(500, 'server_error', `The sandbox failed: ${error.message}`).toResponse()
   })
 
-  return async (incoming) => {
+  const route = async (incoming: IncomingRequest, identifyOnly: boolean): Promise<Response> => {
     const { url, method, headers } = incoming
     // The body was already read and is in `incoming`.
-    return app.fetch(new Request(url, { method, headers }), { incoming })
+    return app.fetch(new Request(url, { method, headers }), { incoming, identifyOnly })
+  }
+  return {
+    async identify(incoming) {
+      await route(incoming, true)
+      incoming.record.actor = service.grants.token(bearerToken(incoming.headers) ?? '')?.actor
+    },
+    respond: (incoming) => route(incoming, false),
   }
 }
 

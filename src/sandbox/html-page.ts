@@ -40,19 +40,25 @@ ${markup}
   })
 }
 
-// One column, the system's font, and the light or dark color scheme of the browser.
-const pageStyle = `
+/** The colors of every page, for the light and the dark color scheme of the browser. */
+export const palette = `
 :root {
   color-scheme: light dark;
   --page: #f3f4f7; --card: #ffffff; --line: #dcdfe6; --text: #1b2030; --soft: #596174;
   --accent: #2f5bd0; --on-accent: #ffffff; --tint: #eef2fd; --write: #8a4b08; --write-tint: #fdf3e3;
+  --good: #1a6b3c; --good-tint: #e6f5ec; --bad: #a8262f; --bad-tint: #fdecec;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #12141a; --card: #1c1f28; --line: #343947; --text: #eceef4; --soft: #a5adbf;
     --accent: #8fb0ff; --on-accent: #10182c; --tint: #232c45; --write: #f2c078; --write-tint: #352a1a;
+    --good: #7fd6a2; --good-tint: #1b3226; --bad: #ff9d9d; --bad-tint: #3d2226;
   }
 }
+`
+
+// One column and the system's font.
+const pageStyle = `${palette}
 * { box-sizing: border-box; }
 html { scroll-padding-bottom: 140px; }
 body {

@@ -1,0 +1,102 @@
+import { type Check, checkValue, mustBe } from '../check-values.ts'
+import type { Fault, FaultRule } from './fault.ts'
+import { checkRule } from './fault-list.ts'
+
+/** The fields of a fault as text, such as `{ status: '503', path: '/messages' }`. */
+export type FaultFields = Readonly<Record<string, string>>
+
+/**
+ * Reads a fault in the syntax of the command line: `status=503,times=2,path=/messages`. Throws a `TypeError` if it is
+ * invalid.
+ */
+export function parseFault(text: string): FaultRule {
+  const fields: Record<string, string> = {}
+  for (const part of text.split(',').filter((each) => each.trim() !== '')) {
+    const [name = '', ...rest] = part.split('=')
+    const key = name.trim()
+    if (Object.hasOwn(fields, key)) throw new TypeError(`\`${key}\` is set twice. Remove one of them.`)
+    // A field without a value is a switch, such as `garbage`.
+    fields[key] = rest.length === 0 ? 'true' : rest.join('=').trim()
+  }
+  return readFault(fields)
+}
+
+/** Reads a fault from its fields. `path` matches every path that contains it. Throws a `TypeError` if it is invalid. */
+export function readFault(fields: FaultFields): FaultRule {
+  const rule: Record<string, unknown> = {}
+  for (const [name, text] of Object.entries(fields)) {
+    const read = Object.hasOwn(fieldReaders, name) ? fieldReaders[name] : undefined
+    if (read === undefined) {
+      const names = Object.keys(fieldReaders).map((each) => `\`${each}\``)
+      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${names.join(', ')}.`)
+    }
+    rule[name === 'retry-after' ? 'retryAfter' : name] = read(text)
+  }
+  checkRule(rule)
+  return rule
+}
+
+// Text that cannot be read stays text, so that the check of the rule reports it.
+const number = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+const flag = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text)
+const plain = (text: string): unknown => text
+
+const pathPart = textLike('part of a path, such as "/messages"', /^[^?#\s]+$/)
+const timesText = textLike('an integer of at least 1 or "all"', /^([1-9]\d{0,8}|all)$/)
+const dripText = textLike('a number of bytes and milliseconds, such as "16/500"', /^[1-9]\d{0,8}\/\d{1,9}$/)
+
+function textLike(expected: string, syntax: RegExp): Check {
+  return mustBe(expected, (value) => typeof value === 'string' && syntax.test(value))
+}
+
+const fieldReaders: Readonly<Record<string, (text: string) => unknown>> = {
+  status: number,
+  'retry-after': number,
+  effect: flag,
+  latency: number,
+  drop: plain,
+  truncate: flag,
+  garbage: flag,
+  drip: readDrip,
+  method: plain,
+  path: (text) => {
+    checkValue('The fault option `path`', text, pathPart)
+    return new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&'))
+  },
+  times: (text) => {
+    checkValue('The fault option `times`', text, timesText)
+    return text === 'all' ? Infinity : Number(text)
+  },
+  after: number,
+}
+
+/** Reads `16/500`: 16 bytes every 500 ms. */
+function readDrip(text: string): unknown {
+  checkValue('The fault option `drip`', text, dripText)
+  const [bytes, interval] = text.split('/')
+  return { bytes: Number(bytes), interval: Number(interval) }
+}
+
+/** Describes a fault in the same syntax, without the requests that it applies to. Bodies and headers are left out. */
+export function describeFault(fault: Fault): string {
+  const { status, retryAfter, effect, drop, truncate, garbage, drip, latency } = fault
+  const retryTime = retryAfter instanceof Date ? retryAfter.toISOString() : retryAfter
+  return [
+    status !== undefined && `status=${status}`,
+    retryTime !== undefined && `retry-after=${retryTime}`,
+    effect && 'effect',
+    drop !== undefined && `drop=${drop}`,
+    truncate && 'truncate',
+    garbage && 'garbage',
+    drip !== undefined && `drip=${drip.bytes}/${drip.interval}`,
+    latency !== undefined && `latency=${latency}`,
+  ]
+    .filter(Boolean)
+    .join(',')
+}
+
+/** Describes the requests that a rule applies to. A regular expression is shown without its escapes. */
+export function describeMatch({ method, path }: FaultRule): string {
+  const pathText = path instanceof RegExp ? path.source.replace(/\\(\W)/g, '$1') : path
+  return [method?.toUpperCase(), pathText].filter(Boolean).join(' ')
+}

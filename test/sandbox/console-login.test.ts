@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox.ts'
+import { call, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+
+/** Starts a login in the console and returns the authorization request. */
+async function startLogin(sandbox: Sandbox, actor: string, scope: string): Promise<URL> {
+  const response = await fetch(`${sandbox.url}/_sandbox/login/start`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ actor, scope }),
+  })
+  expect(response.status).toBe(200)
+  return new URL((await response.json()).location, sandbox.url)
+}
+
+/** Returns the redirect of the service after a person decided on the consent page. */
+async function decide(sandbox: Sandbox, request: URL, changes: Record<string, string> = {}): Promise<string> {
+  const consent = await fetch(request)
+  expect(consent.status).toBe(200)
+  const fields = [...(await consent.text()).matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
+  const form = new URLSearchParams(fields.map(([, name = '', value = '']) => [name, value.replaceAll('&#38;', '&')]))
+  form.set('target_organization_id', sandbox.state.organization.id)
+  for (const [name, value] of Object.entries({ decision: 'allow', role: 'admin', ...changes })) form.set(name, value)
+  const url = `${sandbox.url}/api/oauth/authorize/consent`
+  const response = await fetch(url, { method: 'POST', body: form, redirect: 'manual' })
+  return response.headers.get('location') ?? ''
+}
+
+/** Opens a page as a browser does, and returns its text without tags. */
+async function open(url: string): Promise<{ status: number; url: string; html: string; text: string }> {
+  const response = await fetch(url)
+  const html = await response.text()
+  const text = html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+  return { status: response.status, url: response.url, html, text }
+}
+
+const tokenIn = (html: string) => /<code id="token" class="value">(swot_\w+)</.exec(html)?.[1]
+
+describe('a login in the console', () => {
+  test('runs the whole flow with PKCE and ends on a page with the facts of the token', async () => {
+    const sandbox = await start()
+    const request = await startLogin(sandbox, 'self', 'conversations:read messages:write')
+    expect(Object.fromEntries(request.searchParams)).toEqual({
+      response_type: 'code',
+      client_id: 'app_sandbox',
+      redirect_uri: `${sandbox.url}/_sandbox/callback`,
+      scope: 'conversations:read messages:write',
+      state: expect.stringMatching(/^[\w-]{22}$/),
+      actor: 'self',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    })
+    const page = await open(await decide(sandbox, request))
+    const owner = sandbox.state.members[0]
+    expect(page.status).toBe(200)
+    expect(page.text).toContain('Access was granted')
+    expect(page.text).toContain(`Acts as ${owner?.user.name} (admin), ${owner?.user.email}`)
+    expect(page.text).toContain(`Organization ${sandbox.state.organization.display_name}`)
+    expect(page.text).toContain('Granted scopes conversations:read messages:write')
+    expect(page.text).not.toContain('Not granted')
+    const response = await call(sandbox, tokenIn(page.html), 'GET', '/api/oauth/v1/me')
+    expect(response.body).toMatchObject({ actor: 'self', scopes: ['conversations:read', 'messages:write'] })
+
+    const received = sandbox.requests.map(({ operation, status }) => `${operation} ${status}`)
+    expect(received).toEqual(['authorize 200', 'authorizeConsent 303', 'token 200', 'getMe 200', 'getMe 200'])
+    const sent = sandbox.requests[2]?.body as Record<string, string>
+    const challenge = createHash('sha256')
+      .update(sent.code_verifier ?? '')
+      .digest('base64url')
+    expect(challenge).toBe(request.searchParams.get('code_challenge'))
+    for (const secret of [sent.code, sent.code_verifier, sent.client_secret]) expect(page.html).not.toContain(secret)
+  })
+
+  test('shows the scopes that the role of the person does not allow', async () => {
+    const sandbox = await start()
+    const location = await decide(sandbox, await startLogin(sandbox, 'self', 'users:read users:write'), {
+      role: 'agent',
+    })
+    const { text } = await open(location)
+    expect(text).toContain('(agent)')
+    expect(text).toContain('Granted scopes users:read Not granted users:write')
+  })
+
+  test('can connect the app', async () => {
+    const sandbox = await start()
+    const { html, text } = await open(await decide(sandbox, await startLogin(sandbox, 'app', 'contacts:read')))
+    expect(text).toContain('Acts as The app')
+    expect((await call(sandbox, tokenIn(html), 'GET', '/api/oauth/v1/me')).body.actor).toBe('app')
+  })
+
+  test('keeps its result and its token when the browser reloads or repeats the redirect', async () => {
+    const sandbox = await start()
+    const location = await decide(sandbox, await startLogin(sandbox, 'self', 'contacts:read'))
+    const pages = [await open(location), await open(location)]
+    pages.push(await open(pages[0]?.url ?? ''))
+    for (const { html } of pages) expect(html).toBe(pages[0]?.html)
+    expect((await call(sandbox, tokenIn(pages[0]?.html ?? ''), 'GET', '/api/oauth/v1/me')).status).toBe(200)
+    expect(sandbox.requests.filter(({ operation }) => operation === 'token')).toHaveLength(1)
+  })
+
+  test('ends on a page after Deny', async () => {
+    const sandbox = await start()
+    const request = await startLogin(sandbox, 'self', 'contacts:read')
+    const { status, text, html } = await open(await decide(sandbox, request, { decision: 'deny' }))
+    expect(status).toBe(200)
+    expect(text).toContain('Access was denied')
+    expect(html).toContain('href="/#login"')
+    expect(sandbox.state.tokens).toBe(0)
+  })
+
+  test.each([
+    ['an error', { status: 503 }, 'The code exchange failed: 503 server_error: The sandbox injected this error.'],
+    ['a dropped connection', { drop: 'after-effect' }, 'The code exchange failed: The connection was dropped.'],
+    ['HTML', { garbage: true }, 'The code exchange failed: The body is not valid JSON.'],
+    ['an array', { status: 200, body: [] }, 'The code exchange failed: The body is not a JSON object.'],
+    ['no token', { status: 200, body: {} }, 'The code exchange failed: The response has no valid token.'],
+  ] as const)('ends on a page after a code exchange with %s', async (_, fault, message) => {
+    const sandbox = await start()
+    const location = await decide(sandbox, await startLogin(sandbox, 'self', 'contacts:read'))
+    sandbox.faults.add({ path: '/api/oauth/token', ...fault })
+    const { text } = await open(location)
+    expect(text.replaceAll(' .', '.')).toContain(message)
+    expect(text).toContain('Try again')
+  })
+
+  test('shows the token even if the call of /me fails', async () => {
+    const sandbox = await start()
+    const location = await decide(sandbox, await startLogin(sandbox, 'self', 'contacts:read'))
+    sandbox.faults.add({ path: '/api/oauth/v1/me', status: 500 })
+    const { html, text } = await open(location)
+    expect(text).toContain('The call failed: 500 server_error: The sandbox injected this error.')
+    expect((await call(sandbox, tokenIn(html), 'GET', '/api/oauth/v1/me')).status).toBe(200)
+  })
+
+  test('ends on a page if the app does not declare the scope', async () => {
+    const sandbox = await start({ app: { scopes: ['contacts:read'] } })
+    const { status, text } = await open(String(await startLogin(sandbox, 'self', 'tasks:read')))
+    expect(status).toBe(200)
+    expect(text).toContain('invalid_scope: The app does not declare the scope tasks:read.')
+  })
+
+  test.each(['', '?state=unknown&code=x', '?error=access_denied'])(
+    'that is unknown ends on a page: %s',
+    async (query) => {
+      const sandbox = await start()
+      const { status, text } = await open(`${sandbox.url}/_sandbox/callback${query}`)
+      expect(status).toBe(404)
+      expect(text).toContain('This login is unknown')
+      expect(text).toContain('Open the console')
+    },
+  )
+
+  test('escapes what the redirect contains', async () => {
+    const sandbox = await start()
+    const state = (await startLogin(sandbox, 'self', 'contacts:read')).searchParams.get('state') ?? ''
+    const query = new URLSearchParams({ state, error: '<script>alert(1)</script>', error_description: '"><img src=x>' })
+    const { html } = await open(`${sandbox.url}/_sandbox/callback?${query}`)
+    expect(html).not.toMatch(/<script>|<img src=x>/)
+    expect(html).toContain('&#60;script&#62;')
+  })
+
+  test('returns to the host that the console was opened at', async () => {
+    const sandbox = await start()
+    const url = sandbox.url.replace('127.0.0.1', 'localhost')
+    const request = await startLogin({ ...sandbox, url }, 'self', 'contacts:read')
+    expect(request.searchParams.get('redirect_uri')).toBe(`${url}/_sandbox/callback`)
+    expect((await open(await decide(sandbox, request))).text).toContain('Access was granted')
+  })
+
+  test('needs a scope', async () => {
+    const sandbox = await start()
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const body = JSON.stringify({ actor: 'self', scope: '' })
+    const response = await fetch(`${sandbox.url}/_sandbox/login/start`, { ...init, body })
+    expect([response.status, (await response.json()).error_description]).toEqual([400, 'Select at least one scope.'])
+  })
+
+  test('is forgotten after 100 newer ones', async () => {
+    const sandbox = await start()
+    const first = await startLogin(sandbox, 'self', 'contacts:read')
+    const second = await startLogin(sandbox, 'self', 'contacts:read')
+    for (let count = 0; count < 99; count += 1) await startLogin(sandbox, 'self', 'contacts:read')
+    expect((await open(await decide(sandbox, first))).text).toContain('This login is unknown')
+    expect((await open(await decide(sandbox, second))).text).toContain('Access was granted')
+  })
+})
