@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,7 @@ import { type ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { commandLineOptions } from '../../src/sandbox/command-line.ts'
 import { startProxy } from '../helpers/proxy.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
 import { examplesFolder, examplesOf, guides, root, writeExamples } from './examples.ts'
@@ -377,6 +378,51 @@ test('more-scopes.md asks for the scope that a page needs', async () => {
 
 test('testing.md has tests that pass', async () => {
   expect(await runTests('testing.md')).toMatch(/Tests +5 passed/)
+})
+
+describe('sandbox.md', () => {
+  test('limits the rate of calls, and reports each request', async () => {
+    await run('sandbox.md')
+    expect(printed.filter((line) => line === 'GET /api/oauth/v1/me 200')).toHaveLength(2)
+    expect(printed.filter((line) => line === 'GET /api/oauth/v1/me 429')).toHaveLength(1)
+    expect(printed).toContainEqual(expect.stringMatching(/^The third call: RateLimitError/))
+  })
+
+  test('starts a service with a console in a shell', async () => {
+    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+    const [, args = ''] = /^npx support-workspace-sdk (.+)$/m.exec(guide) ?? []
+    const child = spawn(process.execPath, [`${root}src/sandbox/cli.ts`, ...args.split(' '), '--port', '0'])
+    cleanUps.push(() => child.kill('SIGKILL'))
+    let output = ''
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (text) => {
+        output += text
+        if (output.includes('Ctrl+C')) resolve()
+      })
+    })
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
+    for (const token of ['swot_self', 'swot_app']) {
+      const me = await fetch(`${url}/api/oauth/v1/me`, { headers: { authorization: `Bearer ${token}` } })
+      expect(me.status).toBe(200)
+    }
+    const console = await (await fetch(`${url}/`, { headers: { accept: 'text/html' } })).text()
+    for (const title of [
+      'App credentials',
+      'Access tokens',
+      'Connections',
+      'Requests',
+      'Inject a fault',
+      'Try a login',
+    ]) {
+      expect(console).toContain(`>${title}`)
+    }
+  })
+
+  test('lists every option of the command line', async () => {
+    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+    const options = Object.keys(commandLineOptions).filter((name) => !['help', 'version'].includes(name))
+    expect(options.filter((name) => !guide.includes(`--${name}`))).toEqual([])
+  })
 })
 
 test('browser-apps.md logs in from a page without a secret', async () => {
