@@ -10,7 +10,7 @@ const examples = readmeExamples()
 /** What each section's example prints, in part. */
 const printedBy: Readonly<Record<string, RegExp>> = {
   Install: /^\S.+ of .+\ncnv_/,
-  Paging: /\n50\n50\n20\n100 10 \S+$/,
+  Paging: /^50\n50\n20\n100 10 \S+$/,
   Login: /^303$/,
   Writing: / 200 /,
   Errors: /^The token is invalid or revoked: log in again\.$/,
