@@ -164,6 +164,7 @@ async function connect(
   throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
     operation: meOperation.id,
     outcome: 'refused',
+    remedy: 'fix',
     reason: 'envelope',
     response,
     hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',

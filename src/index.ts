@@ -24,6 +24,7 @@ export {
   PaginationError,
   PermissionDeniedError,
   RateLimitError,
+  type Remedy,
   RequestError,
   type ResponseInfo,
   ServerError,

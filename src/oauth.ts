@@ -34,6 +34,7 @@ export {
   LoginError,
   type LoginErrorReason,
   NetworkError,
+  type Remedy,
   SupportWorkspaceError,
   TimeoutError,
 } from './errors/index.ts'

@@ -1,9 +1,8 @@
 import { Call, type Received } from './call.ts'
 import { checkOptions } from './check-options.ts'
-import { InvalidArgumentError, PaginationError } from './errors/index.ts'
+import { InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
 import { forwardAbort } from './http/call-clock.ts'
 import type { PageCursors } from './http/envelope.ts'
-import { isRepeatable } from './http/retry.ts'
 import type { JsonObject } from './json.ts'
 import { checkInteger, copyListOptions, type ListOptions } from './list-options.ts'
 import type { ListQuery, Operation } from './operation.ts'
@@ -180,14 +179,15 @@ function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObj
 
 /** Returns the prefetched page. Fetches it again if prefetching failed with an error that can be retried. */
 async function takeAhead<Item>(
-  { operation, options }: ListPlan<Item>,
+  { options }: ListPlan<Item>,
   { page }: PageAhead<Item>,
   fetchNow: () => ReturnType<FetchPage<Item>>,
 ): ReturnType<FetchPage<Item>> {
   try {
     return await page
   } catch (error) {
-    if (options.signal?.aborted || !isRepeatable(operation.method, error)) throw error
+    const isFinal = error instanceof RequestError && error.remedy !== 'retry'
+    if (options.signal?.aborted || isFinal) throw error
     return fetchNow()
   }
 }
@@ -196,6 +196,7 @@ function repeatedCursor({ operation: { id } }: ListPlan<unknown>, page: number):
   return new PaginationError(`${id} returned the same cursor twice (page ${page}).`, {
     operation: id,
     outcome: 'refused',
+    remedy: 'fix',
     hint: 'The items so far are complete, but the list cannot continue. Report this to the service.',
   })
 }

@@ -1,4 +1,10 @@
-import { type ErrorDetails, SupportWorkspaceError } from '../errors/support-workspace-error.ts'
+import {
+  type ErrorDetails,
+  isSupportWorkspaceError,
+  type Remedy,
+  type RequestError,
+  SupportWorkspaceError,
+} from '../errors/index.ts'
 import type { Connection } from './connection.ts'
 
 /**
@@ -40,12 +46,27 @@ export class ConnectionStoreError extends SupportWorkspaceError {
   readonly key: string | undefined
   /** The operation was not sent to the service, so it can be called again. (`save` calls `/me`, which changes nothing.) */
   readonly outcome: 'not-sent' = 'not-sent'
+  /** What to do about it. */
+  readonly remedy: Remedy
 
   constructor(message: string, details: ConnectionStoreErrorDetails) {
     super(message, details)
     this.reason = details.reason
+    const { cause } = details
+    const remedy = isSupportWorkspaceError(cause) ? (cause as Partial<RequestError>).remedy : undefined
+    this.remedy = remedy ?? remedies[details.reason]
     this.key = details.key
   }
+}
+
+const remedies: Readonly<Record<ConnectionStoreErrorReason, Remedy>> = {
+  not_connected: 'reconnect',
+  me_failed: 'retry',
+  identity_incomplete: 'fix',
+  identity_mismatch: 'fix',
+  storage_failed: 'retry',
+  secret_unknown: 'fix',
+  entry_damaged: 'fix',
 }
 
 interface ConnectionNotSavedDetails extends ConnectionStoreErrorDetails {

@@ -28,5 +28,6 @@ export {
   type ErrorDetails,
   InvalidArgumentError,
   isSupportWorkspaceError,
+  type Remedy,
   SupportWorkspaceError,
 } from './support-workspace-error.ts'

@@ -1,5 +1,5 @@
 import type { WebHeaders } from '../web-types.ts'
-import { type ErrorDetails, SupportWorkspaceError } from './support-workspace-error.ts'
+import { type ErrorDetails, type Remedy, SupportWorkspaceError } from './support-workspace-error.ts'
 
 /**
  * Whether a failed request may have had an effect.
@@ -40,6 +40,8 @@ export interface RequestErrorDetails extends ErrorDetails {
   readonly operation: string
   /** Whether the request may have had an effect. */
   readonly outcome: Outcome
+  /** What to do about it. */
+  readonly remedy: Remedy
   /** The attempts, in order. */
   readonly attempts?: readonly Attempt[]
 }
@@ -60,6 +62,8 @@ export class RequestError extends SupportWorkspaceError {
   readonly operation: string
   /** Whether the request may have had an effect. */
   readonly outcome: Outcome
+  /** What to do about it. */
+  readonly remedy: Remedy
   /** The attempts, in order. Empty if nothing was sent. */
   readonly attempts: readonly Attempt[]
 
@@ -67,6 +71,7 @@ export class RequestError extends SupportWorkspaceError {
     super(message, details)
     this.operation = details.operation
     this.outcome = details.outcome
+    this.remedy = details.remedy
     this.attempts = details.attempts ?? []
   }
 }

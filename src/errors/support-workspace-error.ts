@@ -68,6 +68,16 @@ export function isSupportWorkspaceError(value: unknown): value is SupportWorkspa
   return value instanceof SupportWorkspaceError
 }
 
+/**
+ * What to do about a failure, in one word that a job engine can act on:
+ *
+ * - `retry`: send it again; nothing is done twice. Wait `retryAfter` seconds if the error has it.
+ * - `verify`: the service may have applied the write. Look before you send it again.
+ * - `reconnect`: log in again. No request with this token will succeed.
+ * - `fix`: the request, the code or the configuration is wrong. Sending it again fails again.
+ */
+export type Remedy = 'retry' | 'verify' | 'reconnect' | 'fix'
+
 /** An option or argument is invalid. Thrown before anything is sent. */
 export class InvalidArgumentError extends SupportWorkspaceError {
   static override readonly kind: string = 'InvalidArgumentError'
@@ -76,6 +86,8 @@ export class InvalidArgumentError extends SupportWorkspaceError {
   readonly argument: string
   /** Nothing was sent. */
   readonly outcome: 'not-sent' = 'not-sent'
+  /** The call has to be changed. */
+  readonly remedy: 'fix' = 'fix'
 
   constructor(argument: string, message: string, hint: string) {
     super(message, { hint })

@@ -5,6 +5,7 @@ import type { Operation } from '../operation.ts'
 import type { AttemptFailure, FailedCall } from './failure.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { ResponseHead } from './response.ts'
+import { isIdempotent } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 
 let lastCallId = 0
@@ -82,7 +83,9 @@ export class CallRecord {
 
   /** Creates the error of the call after its last attempt. */
   toError(failure: FailedCall): RequestError {
-    return failure.toError({ outcome: this.#worse(failure.outcome), attempts: this.attempts })
+    const outcome = this.#worse(failure.outcome)
+    const remedy = outcome === 'unknown' && !isIdempotent(this.operation.method) ? 'verify' : failure.remedy
+    return failure.toError({ outcome, remedy, attempts: this.attempts })
   }
 
   /** @param failed the error that the call rejects with, which can be any value. Absent if it succeeded. */

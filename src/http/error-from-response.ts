@@ -9,6 +9,7 @@ import {
   type Outcome,
   PermissionDeniedError,
   RateLimitError,
+  type Remedy,
   ServerError,
   UnprocessableError,
 } from '../errors/index.ts'
@@ -31,12 +32,13 @@ export interface ResponseFacts {
 
 interface ErrorFacts extends ResponseFacts {
   readonly outcome: Outcome
+  readonly remedy: Remedy
   readonly attempts: readonly Attempt[]
 }
 
 /** Creates the error for an error response. `errorClassFor` returns its class. */
 export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts): ApiError {
-  const { operation, outcome, attempts, response, body } = facts
+  const { operation, outcome, remedy, attempts, response, body } = facts
   const { status } = response
   const message = `${operation.id} failed with ${status}${body.code === undefined ? '' : ` ${body.code}`}${
     body.description === undefined ? '' : `: ${body.description.replace(/[.\s]+$/, '')}`
@@ -44,6 +46,7 @@ export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts
   const details = {
     operation: operation.id,
     outcome,
+    remedy,
     attempts,
     response: response.info,
     status,
@@ -84,6 +87,7 @@ export function actorSelfRequired(operation: Operation): ActorSelfRequiredError 
   return new ActorSelfRequiredError(`${operation.id} authors content, but the actor of this client is "app".`, {
     operation: operation.id,
     outcome: 'not-sent',
+    remedy: 'fix',
     status: 422,
     code: 'actor_self_required',
     description: undefined,

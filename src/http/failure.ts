@@ -1,9 +1,12 @@
 import isNetworkError from 'is-network-error'
 import {
+  type ApiError,
   type Attempt,
+  InsufficientScopeError,
   NetworkError,
   type Outcome,
   RateLimitError,
+  type Remedy,
   RequestError,
   TimeoutError,
   UnexpectedResponseError,
@@ -17,9 +20,10 @@ import { errorClassFor, errorFromResponse, hintFor, type ResponseFacts } from '.
 import { BadFetch, type ResponseHead } from './response.ts'
 import type { FailedAttempt } from './retry.ts'
 
-/** The outcome and attempts of a failed call. */
+/** The outcome, remedy and attempts of a failed call. */
 interface CallFacts {
   readonly outcome: Outcome
+  readonly remedy: Remedy
   readonly attempts: readonly Attempt[]
 }
 
@@ -27,6 +31,8 @@ interface CallFacts {
 interface FailureFacts extends FailedAttempt {
   /** Error name, for hooks and the list of attempts. */
   readonly name: string
+  /** What to do about it, unless a write may have been applied. */
+  readonly remedy: Remedy
   readonly response?: ResponseHead | undefined
   toError(facts: CallFacts): RequestError
 }
@@ -35,15 +41,17 @@ interface FailureFacts extends FailedAttempt {
 export class AttemptFailure implements FailureFacts {
   readonly name: string
   readonly outcome: Outcome
+  readonly remedy: Remedy
   readonly status: number | undefined
   readonly retryAfter: number | undefined
   readonly networkFault: boolean
   readonly response: ResponseHead | undefined
   readonly toError: FailureFacts['toError']
 
-  constructor({ name, outcome, status, retryAfter, networkFault, response, toError }: FailureFacts) {
+  constructor({ name, outcome, remedy, status, retryAfter, networkFault, response, toError }: FailureFacts) {
     this.name = name
     this.outcome = outcome
+    this.remedy = remedy
     this.status = status
     this.retryAfter = retryAfter
     this.networkFault = networkFault
@@ -53,7 +61,7 @@ export class AttemptFailure implements FailureFacts {
 }
 
 /** A failure that is not an attempt. */
-export type FailedCall = Pick<AttemptFailure, 'outcome' | 'toError'>
+export type FailedCall = Pick<AttemptFailure, 'outcome' | 'remedy' | 'toError'>
 
 /** How far a request got before it failed. */
 interface SendFacts {
@@ -83,6 +91,7 @@ export function networkFailure(
   return new AttemptFailure({
     name: NetworkError.kind,
     outcome: notSent ? 'not-sent' : 'unknown',
+    remedy: isBug ? 'fix' : 'retry',
     networkFault: !isBug,
     response,
     toError: (context) =>
@@ -119,6 +128,7 @@ export function timeoutFailure(
   return new AttemptFailure({
     name: TimeoutError.kind,
     outcome: sent ? 'unknown' : 'not-sent',
+    remedy: 'retry',
     networkFault: limit === 'attempt',
     response,
     toError: (context) =>
@@ -147,6 +157,7 @@ export function apiFailure(facts: ResponseFacts): AttemptFailure {
     name: ErrorClass.kind,
     // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.
     outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
+    remedy: remedyFor(status, ErrorClass),
     status,
     response,
     retryAfter,
@@ -155,10 +166,16 @@ export function apiFailure(facts: ResponseFacts): AttemptFailure {
   })
 }
 
+function remedyFor(status: number, ErrorClass: typeof ApiError): Remedy {
+  if (status === 401 || ErrorClass === InsufficientScopeError) return 'reconnect'
+  return status === 408 || status === 429 || status >= 500 ? 'retry' : 'fix'
+}
+
 /** Creates the failure when a call cannot wait for the rate limit. Nothing was sent. */
 export function rateLimitFailure(operation: Operation, wait: number): FailedCall {
   return {
     outcome: 'not-sent',
+    remedy: 'retry',
     toError: (context) =>
       new RateLimitError(`${operation.id} was not sent: the service has asked this client to slow down.`, {
         operation: operation.id,
@@ -182,6 +199,7 @@ export function unexpectedFailure(
   return new AttemptFailure({
     name: UnexpectedResponseError.kind,
     outcome: 'unknown',
+    remedy: 'fix',
     status: response.status,
     response,
     networkFault: false,
@@ -219,6 +237,7 @@ export function noTokenFailure(operation: Operation, thrown: unknown, secrets: r
   const cause = safeCause(thrown, secrets)
   return {
     outcome: 'not-sent',
+    remedy: 'retry',
     toError: (context) =>
       new RequestError(
         `${operation.id} failed and could not be retried, because there was no access token: ${cause.message.replace(/\.$/, '')}.`,

@@ -1,5 +1,4 @@
 import type { Outcome } from '../errors/index.ts'
-import { ApiError, NetworkError, RequestError, TimeoutError } from '../errors/index.ts'
 import type { Method } from '../operation.ts'
 
 const firstDelay = 500
@@ -24,8 +23,13 @@ export interface FailedAttempt {
  */
 export function mayRepeat(method: Method, failed: FailedAttempt): boolean {
   if (failed.status === 429 || (failed.networkFault && failed.outcome === 'not-sent')) return true
-  if (method !== 'GET' && method !== 'DELETE') return false
+  if (!isIdempotent(method)) return false
   return failed.networkFault || failed.status === 408 || (failed.status !== undefined && failed.status >= 500)
+}
+
+/** Whether doing it twice is the same as doing it once. PUT is not used by the service, and counts as a write. */
+export function isIdempotent(method: Method): boolean {
+  return method === 'GET' || method === 'DELETE'
 }
 
 /**
@@ -76,13 +80,4 @@ function parseTiming(value: string, mayBeTimestamp: boolean, now: number): numbe
   // The oldest of the three HTTP date formats has no time zone. It is GMT like the others.
   const date = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
-}
-
-/** Whether a call that rejected with this error, after its retries, can be made again. */
-export function isRepeatable(method: Method, error: unknown): boolean {
-  // Nothing was sent: the token provider failed, and may succeed the next time.
-  if (!(error instanceof RequestError)) return true
-  const networkFault = error instanceof NetworkError || error instanceof TimeoutError
-  const status = error instanceof ApiError ? error.status : undefined
-  return mayRepeat(method, { outcome: error.outcome, status, networkFault })
 }

@@ -107,6 +107,7 @@ export async function requestToken(
     throw new TimeoutError(`The token endpoint did not respond within ${reason.timeout} ms.`, {
       operation,
       outcome: 'unknown',
+      remedy: 'reconnect',
       attempts,
       limit: 'attempt',
       timeout: reason.timeout,
@@ -160,6 +161,7 @@ function networkError(
   return new NetworkError(`${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
     operation,
     outcome,
+    remedy: 'reconnect',
     attempts,
     cause,
     hint: notSent ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.' : startAgain,

@@ -51,6 +51,7 @@ describe('instanceof', () => {
     const custom = new CustomNotFoundError('x', {
       operation: 'x',
       outcome: 'refused',
+      remedy: 'fix',
       status: 404,
       code: undefined,
       description: undefined,
@@ -80,6 +81,7 @@ describe('an error', () => {
       hint: 'Try again after `retryAfter` seconds.',
       operation: 'me',
       outcome: 'refused',
+      remedy: 'retry',
       attempts: [{ startedAt: expect.any(Number), duration: expect.any(Number), status: 429, error: 'RateLimitError' }],
       status: 429,
       code: 'slow_down',

@@ -197,6 +197,7 @@ describe('many-writes.md', () => {
 describe('errors.md', () => {
   interface Guide {
     addContact(email: string): Promise<string>
+    runJob(email: string): Promise<string>
     reply(conversationId: string, body_html: string): Promise<Message>
   }
 
@@ -213,6 +214,19 @@ describe('errors.md', () => {
     expect(await addContact('b@example.com')).toBe('Check before you try again.')
     sandbox.failNext({ status: 400 })
     expect(await addContact('a@example.com')).toMatch(/^contacts.create failed: /)
+  })
+
+  test('plans the next run of a job', async () => {
+    const { runJob } = await run<Guide>('errors.md')
+    expect(await runJob('first@example.com')).toBe('done')
+    sandbox.failNext({ status: 429, retryAfter: 90 })
+    expect(await runJob('a@example.com')).toBe('again in 90 s')
+    sandbox.failNext({ drop: 'after-effect' })
+    expect(await runJob('b@example.com')).toBe('ask a person')
+    sandbox.failNext({ status: 401, body: { error: 'invalid_token' } })
+    expect(await runJob('a@example.com')).toBe('after a login')
+    sandbox.failNext({ status: 400 })
+    expect(await runJob('a@example.com')).toBe('never')
   })
 
   test('returns a message whose response was lost, and rejects if it was not sent', async () => {
