@@ -21,7 +21,7 @@ export default defineConfig({
     // Only what hangs should fail: a busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // These need installed browsers and a build: `npm run test:browser`.
-    exclude: [...defaultExclude, 'test/browser/**'],
+    // The first need installed browsers and a build: `npm run test:browser`. The others are run by the tests of the guides.
+    exclude: [...defaultExclude, 'test/browser/**', 'test/readme/.examples/**'],
   },
 })

@@ -12,6 +12,7 @@ const steps: readonly Step[] = [
   { title: 'types', command: 'npm run typecheck' },
   { title: 'unused code and dependencies', command: 'npm run knip' },
   { title: 'tests', command: 'npm test' },
+  { title: 'documentation', command: 'npm run docs' },
   { title: 'Redis', command: 'npm test -- test/connections/redis.test.ts', env: { REQUIRE_REDIS: '1' } },
   { title: 'browsers', command: 'npm run test:browser' },
   { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },

@@ -3,6 +3,7 @@ import type { ResponseHead } from './http/response.ts'
 
 /** The result of a call together with its response. */
 export interface WithResponse<Data> {
+  /** What `await` returns. */
   readonly data: Data
   /** Status, headers and request id of the response. */
   readonly response: ResponseInfo
@@ -17,9 +18,12 @@ export interface Received<Data> {
 /**
  * A promise of the response data. `withResponse()` also returns status, headers and request id.
  *
+ * Rejects with a `RequestError`, which has a class for each kind of failure, with an `InvalidArgumentError` if an argument
+ * is invalid, or with the reason of an aborted `signal`.
+ *
  * @example
- * const member = await workspace.members.get(id)
- * const { data, response } = await workspace.members.get(id).withResponse()
+ * const organization = await workspace.organization.get()
+ * const { data, response } = await workspace.organization.get().withResponse()
  */
 export class Call<Data> implements Promise<Data> {
   readonly #start: () => Promise<Received<Data>>
@@ -43,6 +47,7 @@ export class Call<Data> implements Promise<Data> {
     return { data, response: response.info }
   }
 
+  /** Handles the data or a rejection, like `then` of any promise. Usually called by `await`. */
   // biome-ignore lint/suspicious/noThenProperty: a call is awaitable by design
   then<Fulfilled = Data, Rejected = never>(
     onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
@@ -52,12 +57,14 @@ export class Call<Data> implements Promise<Data> {
     return data.then(onFulfilled, onRejected)
   }
 
+  /** Handles a rejection, like `catch` of any promise. */
   catch<Rejected = never>(
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Data | Rejected> {
     return this.then(undefined, onRejected)
   }
 
+  /** Runs a callback when the call settles, like `finally` of any promise. */
   finally(onFinally?: (() => void) | null): Promise<Data> {
     return this.then().finally(onFinally)
   }
@@ -67,6 +74,7 @@ export class Call<Data> implements Promise<Data> {
     return this.#result
   }
 
+  /** @hidden */
   get [Symbol.toStringTag](): string {
     return 'Call'
   }

@@ -44,13 +44,21 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   readonly actor: A | undefined
   /** The identity of the token, if the client was created with `connect`. */
   readonly identity: Me | undefined
+  /** Lists, starts, assigns and updates conversations. */
   readonly conversations: Conversations<A>
+  /** Lists, sends, edits and deletes the messages of a conversation. */
   readonly messages: Messages<A>
+  /** Lists and adds internal notes. */
   readonly notes: Notes<A>
+  /** Lists, creates and updates contacts. */
   readonly contacts: Contacts<A>
+  /** Lists, invites, updates and removes team members. */
   readonly members: Members<A>
+  /** Reads and updates the organization and its settings. */
   readonly organization: OrganizationResource<A>
+  /** Experimental: the paths are inferred. */
   readonly tasks: Tasks<A>
+  /** Experimental: the paths are inferred. */
   readonly segments: Segments<A>
   readonly #transport: Transport
 
@@ -86,7 +94,10 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     return connect(options, callOptions)
   }
 
-  /** Gets the identity of the token: app, organization, actor, scopes and user (specification, section 4). */
+  /**
+   * Gets the identity of the token: app, organization, actor, scopes and user
+   * ([specification](docs/service.md#identity)).
+   */
   me(options?: CallOptions): Call<Me> {
     return callOperation(this.#transport, meOperation, {}, options)
   }
@@ -129,6 +140,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     })
   }
 
+  /** @hidden */
   get [Symbol.toStringTag](): string {
     return 'SupportWorkspace'
   }

@@ -1,3 +1,9 @@
+/**
+ * The client of a support workspace, its errors, options and models.
+ *
+ * @module support-workspace-sdk
+ */
+
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
 export type { Call, WithResponse } from './call.ts'
@@ -85,7 +91,15 @@ export {
   type QueryValue,
 } from './operation.ts'
 export type { Page, Paginated } from './pagination.ts'
+export type { Contacts } from './resources/contacts.ts'
+export type { Conversations } from './resources/conversations.ts'
+export type { Members } from './resources/members.ts'
+export type { Messages } from './resources/messages.ts'
+export type { Notes } from './resources/notes.ts'
 export type { OperationId } from './resources/operations.ts'
+export type { OrganizationResource } from './resources/organization.ts'
+export type { Segments } from './resources/segments.ts'
+export type { Tasks } from './resources/tasks.ts'
 export type { KnownScope, Scope } from './scopes.ts'
 export { textToHtml } from './text-to-html.ts'
 export { toDate } from './time.ts'

@@ -37,6 +37,10 @@ async function load(): Promise<Schemas> {
 /**
  * Standard Schemas of the models, for your own validation or for `defineOperation`. Unknown fields are accepted. Any
  * field except `id` can be null or absent. The first validation is asynchronous, because it loads the schemas.
+ *
+ * @example
+ * const result = await schemas.contact['~standard'].validate(JSON.parse('{ "id": "cnt_1", "blocked": "no" }'))
+ * console.log(result.issues?.length) // 1
  */
 export const schemas = {
   me: lazySchema('me'),

@@ -1,3 +1,9 @@
+/**
+ * Logins with OAuth 2.0 and PKCE, request handlers for them, and the store of connections.
+ *
+ * @module support-workspace-sdk/oauth
+ */
+
 export type { Actor } from './actor.ts'
 export type { ResealOptions, ResealProgress, ResealResult } from './connections/all-connections.ts'
 export type {
@@ -59,3 +65,4 @@ export type { ClientAuthentication } from './oauth/token-request.ts'
 export type { LoginTransaction } from './oauth/transaction.ts'
 export { scopesFor } from './resources/scopes-for.ts'
 export { type KnownScope, knownScopes, type Scope } from './scopes.ts'
+export type { WebHeaders, WebRequest, WebResponse, WebURL } from './web-types.ts'

@@ -9,7 +9,11 @@ export type Evidence = 'specification' | 'reference' | 'inferred'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** The HTTP methods of operations. */
+/**
+ * The HTTP methods of operations.
+ *
+ * @useDeclaredType
+ */
 export type Method = (typeof methods)[number]
 
 /**
@@ -169,7 +173,7 @@ export type PathParameter<Path extends string> = Path extends `${string}{${infer
 /** A query parameter. `undefined` and `null` are omitted. An array repeats the parameter. */
 export type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[]
 
-/** The query of a list (specification, section 4). Fields that are null or undefined are omitted. */
+/** The query of a list ([specification](docs/service.md#paging)). Fields that are null or undefined are omitted. */
 export interface ListQuery {
   /**
    * Number of items per page, at least 1. The service's default and maximum are not documented. To limit the total, use
@@ -184,8 +188,11 @@ export interface ListQuery {
 
 /** The input of a call: path parameters, query and body. */
 export interface OperationInput {
+  /** The values of the parameters in the path, by name. They are percent-encoded. */
   readonly path?: Readonly<Record<string, string>> | undefined
+  /** The query parameters. */
   readonly query?: object | undefined
+  /** The body, which is sent as JSON. */
   readonly body?: unknown
 }
 

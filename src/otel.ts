@@ -1,3 +1,9 @@
+/**
+ * OpenTelemetry spans for calls and their requests. Requires `@opentelemetry/api`.
+ *
+ * @module support-workspace-sdk/otel
+ */
+
 import { type Context, context, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { checkOptions } from './check-options.ts'
 import { type AttemptStartEvent, type EventOf, emit, type Hooks, type OperationEvent } from './http/hooks.ts'
@@ -26,9 +32,8 @@ export interface OtelHooksOptions {
  * passed to `request()` is part of the span names, so pass ids in `input.path`. No trace context is sent to the service.
  *
  * @example
- * import { otelHooks } from 'support-workspace-sdk/otel'
- *
- * const workspace = new SupportWorkspace({ baseUrl, accessToken, hooks: otelHooks() })
+ * const traced = new SupportWorkspace({ baseUrl, accessToken, hooks: otelHooks() })
+ * await traced.me()
  *
  * @throws InvalidArgumentError when an option is misspelled
  */

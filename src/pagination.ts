@@ -38,10 +38,11 @@ export interface ListPlan<Item> {
  * `InvalidArgumentError`.
  *
  * Only the cursor ends a list: an empty page with a cursor continues, and a cursor that is null, absent or empty is the
- * end (specification, section 4). A repeated cursor throws a `PaginationError`.
+ * end ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`.
  *
  * @example
  * for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
+ * for await (const page of workspace.conversations.list({ limit: 50 }).pages()) console.log(page.data.length, page.after)
  * const firstPage = await workspace.conversations.list()
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {

@@ -1,3 +1,9 @@
+/**
+ * A local copy of the service to develop and test against. For Node only.
+ *
+ * @module support-workspace-sdk/sandbox
+ */
+
 // src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
 // table with the client, so that each checks the other. Its imports point one way, from the top of this list down:
 //

@@ -1,4 +1,4 @@
-/** The scopes of the service (reference, section 5.2). */
+/** The scopes of the service ([reference](docs/service.md#scopes)). */
 export const knownScopes = [
   'conversations:read',
   'conversations:write',

@@ -1,8 +1,15 @@
+/**
+ * Tests for your own storage of connections, for any test runner.
+ *
+ * @module support-workspace-sdk/storage-tests
+ */
+
 import { ConnectionStore } from './connections/connection-store.ts'
 import type { ConnectionStorage } from './connections/storage.ts'
 
 export type { ConnectionStorage, StorageKeys } from './connections/storage.ts'
 
+/** The options of `storageTests`. */
 export interface StorageTestsOptions {
   /**
    * Opens the storage. Called several times in a test, as several processes would open it: each call must return a storage
@@ -18,6 +25,7 @@ export interface StorageTestsOptions {
 
 /** One test of a storage, for any test runner. */
 export interface StorageTest {
+  /** What the storage must do, for example `returns the text that was set`. */
   readonly name: string
   /** Rejects with an `Error` that describes the problem. Run the tests one after the other. */
   readonly run: () => Promise<void>
@@ -27,10 +35,7 @@ export interface StorageTest {
  * Returns the tests that a storage for connections must pass. They run in any test runner.
  *
  * @example
- * import { test } from 'node:test'
- * import { storageTests } from 'support-workspace-sdk/storage-tests'
- *
- * for (const { name, run } of storageTests({ open: () => myStorage(url) })) test(name, run)
+ * for (const { name, run } of storageTests({ open: () => storage })) test(name, run)
  */
 export function storageTests(options: StorageTestsOptions): StorageTest[] {
   return Object.entries(cases).map(([name, test]) => ({

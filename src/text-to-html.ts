@@ -10,9 +10,9 @@ const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/
  * dropped, and a blank text becomes an empty string. Spaces are kept, but as in all HTML, browsers collapse indentation
  * and consecutive spaces.
  *
- * ```ts
- * textToHtml('Hi Ada,\n\n1 < 2.\nBye') // '<p>Hi Ada,</p><p>1 &#60; 2.<br>Bye</p>'
- * ```
+ * @example
+ * const body_html = textToHtml('Hi Ada,\n\n1 < 2.\nBye') // '<p>Hi Ada,</p><p>1 &#60; 2.<br>Bye</p>'
+ * await workspace.messages.create(id, { body_html })
  *
  * @throws InvalidArgumentError when `text` is not a string
  */

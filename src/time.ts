@@ -1,7 +1,11 @@
 /**
  * Converts a timestamp of the service to a `Date`. Returns undefined for null and undefined.
  *
- * @param seconds seconds since the Unix epoch (specification, section 1)
+ * @example
+ * const [newest] = (await workspace.conversations.list()).data
+ * console.log(toDate(newest?.inserted_at)?.toISOString())
+ *
+ * @param seconds seconds since the Unix epoch ([specification](docs/service.md#conventions))
  */
 export function toDate(seconds: number): Date
 export function toDate(seconds: number | null | undefined): Date | undefined

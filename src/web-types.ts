@@ -23,14 +23,24 @@ export type WebAbortSignal = Global<
 export type WebHeaders = Global<
   'Headers',
   {
+    /** Returns the value of a header, or null. */
     get(name: string): string | null
+    /** Whether there is a header of this name. */
     has(name: string): boolean
+    /** Calls a function with each value and its lower-case name. */
     forEach(callback: (value: string, name: string) => void): void
   }
 >
 
 /** The platform's `URL`. */
-export type WebURL = Global<'URL', { readonly href: string; toString(): string }>
+export type WebURL = Global<
+  'URL',
+  {
+    readonly href: string
+    /** Returns `href`. */
+    toString(): string
+  }
+>
 
 /** The platform's `Request`. */
 export type WebRequest = Global<
@@ -41,7 +51,13 @@ export type WebRequest = Global<
 /** The platform's `Response`. */
 export type WebResponse = Global<
   'Response',
-  { readonly ok: boolean; readonly status: number; readonly headers: WebHeaders; text(): Promise<string> }
+  {
+    readonly ok: boolean
+    readonly status: number
+    readonly headers: WebHeaders
+    /** Reads the body as text. */
+    text(): Promise<string>
+  }
 >
 
 /** The second argument of a `fetch` call, as plain data. */
@@ -59,11 +75,16 @@ export interface FetchInit {
 
 /** The part of a `Response` that the client reads. `body`, when it is a stream, is read instead of `text()`. */
 export interface FetchResponse {
+  /** The HTTP status. */
   readonly status: number
+  /** The headers, by case-insensitive name. */
   readonly headers: {
+    /** Returns the value of a header, or null. */
     get(name: string): string | null
+    /** Calls a function with each value and its lower-case name. */
     forEach(callback: (value: string, name: string) => void): void
   }
+  /** Reads the body as text. */
   text(): Promise<string>
 }
 

@@ -1,4 +1,4 @@
-import { alignTable } from '../../scripts/docs/endpoint-table.ts'
+import { alignTable } from '../../scripts/endpoint-table.ts'
 import { thisSdk } from '../contestants.ts'
 import { figureOf } from '../statistics.ts'
 import { distortedNote, isDistorted, type Results, type Selection, selectResults } from './results.ts'

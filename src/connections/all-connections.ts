@@ -16,6 +16,7 @@ export interface ResealProgress {
   readonly resealed: number
 }
 
+/** The options of `ConnectionStore.reseal`. */
 export interface ResealOptions {
   /** Called after each connection. */
   readonly onProgress?: ((progress: ResealProgress) => void) | undefined
@@ -25,6 +26,7 @@ export interface ResealOptions {
 
 const resealOptionNames = { onProgress: true, signal: true } satisfies Record<keyof ResealOptions, true>
 
+/** The result of `ConnectionStore.reseal`. */
 export interface ResealResult extends ResealProgress {
   /**
    * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep the

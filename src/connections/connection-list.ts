@@ -8,9 +8,13 @@ import type { ReadResult } from './live-connections.ts'
 
 /** Filters connections by actor and by the ids that `/me` returns. A connection must match all of them. */
 export interface ConnectionFilter {
+  /** Id of the app. */
   readonly application?: string | undefined
+  /** Id of the organization. */
   readonly organization?: string | undefined
+  /** Who the token acts as. */
   readonly actor?: Actor | undefined
+  /** Id of the user. Excludes connections of the app itself. */
   readonly user?: string | undefined
 }
 
@@ -37,6 +41,7 @@ export function copyFilter(filter: ConnectionFilter): ConnectionFilter {
   throw new InvalidArgumentError('actor', '`actor` must be "app" or "self".', 'Pass one of them, or leave it out.')
 }
 
+/** The options of `ConnectionStore.list`. */
 export interface ListConnectionsOptions {
   /**
    * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has its
@@ -53,6 +58,7 @@ export function copyListOptions(options: ListConnectionsOptions): ListConnection
   return { onUnreadable: checkOptionalFunction('onUnreadable', options.onUnreadable) }
 }
 
+/** All connections of a store, as `await store.list()` returns them. */
 export interface ConnectionList {
   /** The connections, oldest first. */
   readonly connections: readonly Connection[]
@@ -71,6 +77,7 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
   readonly #read: () => AsyncIterable<ReadConnection>
   readonly #options: ListConnectionsOptions
   #all: Promise<ConnectionList> | undefined
+  /** @hidden */
   readonly [Symbol.toStringTag] = 'ConnectionListing'
 
   constructor(read: () => AsyncIterable<ReadConnection>, options: ListConnectionsOptions) {
@@ -86,6 +93,7 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
     }
   }
 
+  /** Handles the list or a rejection, like `then` of any promise. Usually called by `await`. */
   // biome-ignore lint/suspicious/noThenProperty: a listing can be awaited
   then<Fulfilled = ConnectionList, Rejected = never>(
     onFulfilled?: ((list: ConnectionList) => Fulfilled | PromiseLike<Fulfilled>) | null,
@@ -95,12 +103,14 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
     return this.#all.then(onFulfilled, onRejected)
   }
 
+  /** Handles a rejection, like `catch` of any promise. */
   catch<Rejected = never>(
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<ConnectionList | Rejected> {
     return this.then(null, onRejected)
   }
 
+  /** Runs a callback when the list has been read, like `finally` of any promise. */
   finally(onFinally?: (() => void) | null): Promise<ConnectionList> {
     return this.then().finally(onFinally)
   }

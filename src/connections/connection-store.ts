@@ -23,6 +23,7 @@ import { Identity } from './identity.ts'
 import { LiveConnections, tryRead } from './live-connections.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
+/** The options of `ConnectionStore.save`. */
 export interface SaveOptions {
   /**
    * Your own data about the connection: a JSON object.
@@ -43,9 +44,9 @@ interface Pending {
 }
 
 /**
- * Keeps the access tokens of logins by what they are bound to (application, organization, actor and, for `self`, user:
- * specification, section 5), and creates clients that use them. A new login replaces the token of its connection. A token
- * that the service revokes is removed.
+ * Keeps the access tokens of logins by what they are bound to (application, organization, actor and, for `self`, user;
+ * see [specification](docs/service.md#actors)), and creates clients that use them. A new login replaces the token of
+ * its connection. A token that the service revokes is removed.
  *
  * Use one store per service in each process. It keeps no token itself, except in its default storage.
  *
@@ -176,8 +177,8 @@ export class ConnectionStore {
   /**
    * Removes a connection and its token; does nothing if there is none. Walks through the keys of the storage, as `list`
    * does, to remove the remains of interrupted saves as well. The token itself stays valid: the service documents no way
-   * to revoke it except the admin's dashboard (specification, section 5). Restoring a backup of the storage brings the
-   * connection back, so remove it again afterwards.
+   * to revoke it except the admin's dashboard ([specification](docs/service.md#tokens)).
+   * Restoring a backup of the storage brings the connection back, so remove it again afterwards.
    *
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection

@@ -4,6 +4,7 @@ import { isObject } from '../json.ts'
 
 /** An application, organization or user of a connection. */
 export interface ConnectionParty {
+  /** The id, as `/me` returned it. */
   readonly id: string
   /** The display name at the time of the login. Undefined if the service returned none. */
   readonly name?: string | undefined
@@ -41,7 +42,10 @@ export interface SelfConnection extends CommonConnection {
   readonly user: ConnectionParty
 }
 
-/** What a token is bound to (specification, section 5, rule 5), without the token. Plain data, discriminated by `actor`. */
+/**
+ * What a token is bound to ([specification](docs/service.md#actors)), without the token. Plain data, discriminated by
+ * `actor`.
+ */
 export type Connection = AppConnection | SelfConnection
 
 /** Returns a JSON copy. Values that JSON cannot represent are rejected, and not silently changed. */

@@ -20,7 +20,9 @@ import type { EntryId } from './entry-id.ts'
 export interface ConnectionStorage {
   /** Returns the value or a promise of it; null or undefined if there is none. The value may be JSON-parsed. */
   getItem(key: string): unknown
+  /** Stores a value. Returns nothing, or a promise that settles when every process can read it. */
   setItem(key: string, value: string): unknown
+  /** Removes a value, if there is one. */
   removeItem(key: string): unknown
   /**
    * Returns the full keys that start with `base`. Other keys are ignored. For many keys, return an async generator (for

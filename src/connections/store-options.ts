@@ -9,6 +9,7 @@ import { Entries } from './entries.ts'
 import { RecordFormat } from './record.ts'
 import { type ConnectionStorage, checkStorage, KeyedStorage, memoryStorage } from './storage.ts'
 
+/** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {
   /**
    * The service's URL, as for a client. It is part of every storage key: a store for another URL does not see these

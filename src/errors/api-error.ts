@@ -14,7 +14,7 @@ export interface ApiErrorDetails extends RequestErrorDetails {
  * The service responded with an error.
  *
  * Documented codes are `invalid_token`, `insufficient_scope`, `actor_self_required`, `forbidden` and `invalid_request`
- * (reference, section 4). There may be others.
+ * ([reference](docs/service.md#errors)). There may be others.
  */
 export class ApiError extends RequestError {
   static override readonly kind: string = 'ApiError'
@@ -66,7 +66,16 @@ export interface InsufficientScopeDetails extends ApiErrorDetails {
   readonly granted: readonly string[] | undefined
 }
 
-/** 403 `insufficient_scope`: the token lacks a scope that the operation needs. */
+/**
+ * 403 `insufficient_scope`: the token lacks a scope that the operation needs.
+ *
+ * @example
+ * await workspace.contacts.list().catch(async (error: unknown) => {
+ *   if (!(error instanceof InsufficientScopeError)) throw error
+ *   const { url } = await app.startLogin({ scope: error.scopesToRequest, actor: 'self' })
+ *   console.log('Ask an admin to approve:', url)
+ * })
+ */
 export class InsufficientScopeError extends PermissionDeniedError {
   static override readonly kind: string = 'InsufficientScopeError'
 
@@ -100,8 +109,8 @@ export class UnprocessableError extends ApiError {
 }
 
 /**
- * 422 `actor_self_required`: the operation authors content and requires an `actor=self` token (specification, section
- * 5).
+ * 422 `actor_self_required`: the operation authors content and requires an `actor=self` token
+ * ([specification](docs/service.md#actors)).
  *
  * A client with `actor: 'app'` throws it without sending a request. Then `outcome` is `not-sent` and `response` is
  * undefined.

@@ -3,8 +3,8 @@ import { toHex } from '../bytes.ts'
 export const placeholder = '[redacted]'
 
 /**
- * Matches tokens of the service (reference, section 5.3), and bearer credentials that are long and contain a digit. Text
- * such as `The Bearer token expired` and `Bearer realm="api"` does not match.
+ * Matches tokens of the service (docs/service.md#tokens), and bearer credentials that are long and contain a digit.
+ * Text such as `The Bearer token expired` and `Bearer realm="api"` does not match.
  */
 const tokenLike = /swot_[\w.~+/=-]+|(?<=\bBearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 

@@ -34,14 +34,27 @@ export interface ResponseInfo {
   readonly requestId: string | undefined
 }
 
+/** What every `RequestError` is created with. */
 export interface RequestErrorDetails extends ErrorDetails {
+  /** The id of the operation. */
   readonly operation: string
+  /** Whether the request may have had an effect. */
   readonly outcome: Outcome
+  /** What to do about it. */
   readonly remedy: Remedy
+  /** The attempts, in order. */
   readonly attempts?: readonly Attempt[]
 }
 
-/** The base class of the errors of a call, with its operation, outcome and attempts. */
+/**
+ * The base class of the errors of a call, with its operation, outcome and attempts.
+ *
+ * @example
+ * await workspace.contacts.create({ email: 'ada@example.com' }).catch((error: unknown) => {
+ *   if (!(error instanceof RequestError) || error.outcome !== 'unknown') throw error
+ *   console.log('Check whether the contact exists before you create it again.')
+ * })
+ */
 export class RequestError extends SupportWorkspaceError {
   static override readonly kind: string = 'RequestError'
 

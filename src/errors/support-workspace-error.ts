@@ -3,6 +3,7 @@
  */
 const brand: unique symbol = Symbol.for('support-workspace-sdk.error') as never
 
+/** What every error of this package is created with. */
 export interface ErrorDetails {
   /** The next step, in one sentence. Appended to `message`. */
   readonly hint: string
@@ -45,6 +46,7 @@ export class SupportWorkspaceError extends Error {
     return json
   }
 
+  /** @hidden */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // A user's subclass has no `kind` and is recognized by its prototype, like any class.
     if (!Object.hasOwn(this, 'kind')) return Function.prototype[Symbol.hasInstance].call(this, value)

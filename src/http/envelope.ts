@@ -17,7 +17,7 @@ export interface Unwrapped {
 const noCursors: PageCursors = { after: null, before: null }
 
 /**
- * Returns the content of an envelope (specification, section 2). Throws `UnusableResponse` if it is not as documented.
+ * Returns the content of an envelope (docs/service.md#paging). Throws `UnusableResponse` if it is not as documented.
  */
 export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   if (envelope === 'any') return { data: body, cursors: noCursors }
@@ -52,7 +52,7 @@ function unusable(problem: string): UnusableResponse {
   return new UnusableResponse('envelope', problem)
 }
 
-/** Whether a body is exactly the documented error body (reference, section 4). */
+/** Whether a body is exactly the documented error body (docs/service.md#errors). */
 function isErrorBody(body: unknown): boolean {
   if (!isObject(body) || typeof body.error !== 'string') return false
   return Object.keys(body).every((name) => name === 'error' || name === 'error_description')
@@ -72,8 +72,8 @@ export interface ErrorBody {
 }
 
 /**
- * Parses an error body. Supports the documented form `{ error, error_description }` (reference, section 4) and those of
- * gateways and other deployments: `{ code, message }`, `{ error: { code, message } }`,
+ * Parses an error body. Supports the documented form `{ error, error_description }` (docs/service.md#errors) and those
+ * of gateways and other deployments: `{ code, message }`, `{ error: { code, message } }`,
  * `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and bodies that are not JSON.
  *
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)

@@ -46,7 +46,9 @@ export interface AttemptStartEvent extends OperationEvent {
 export interface AttemptEndEvent extends AttemptStartEvent {
   /** In milliseconds. */
   readonly duration: number
+  /** The HTTP status of the response, if any. */
   readonly status: number | undefined
+  /** The request id of the response, if the service sent one. */
   readonly requestId: string | undefined
   /** The name of the error. Undefined if the attempt succeeded. */
   readonly error: string | undefined
@@ -67,13 +69,29 @@ export interface WaitEvent extends OperationEvent {
   readonly reason: 'rate_limit'
 }
 
-/** Functions for logs, metrics and traces. Errors they throw are ignored. */
+/**
+ * Functions for logs, metrics and traces. Errors they throw are ignored.
+ *
+ * @example
+ * const logged = new SupportWorkspace({
+ *   baseUrl,
+ *   accessToken,
+ *   hooks: { onOperationEnd: ({ operation, status, duration }) => console.log(operation, status, duration) },
+ * })
+ * await logged.me()
+ */
 export interface Hooks {
+  /** Called when a call starts. A list starts one per page. */
   onOperationStart?(event: OperationEvent): void
+  /** Called when a call settles. */
   onOperationEnd?(event: OperationEndEvent): void
+  /** Called before a request is sent. */
   onAttemptStart?(event: AttemptStartEvent): void
+  /** Called when a response was received, or the request failed. */
   onAttemptEnd?(event: AttemptEndEvent): void
+  /** Called before a failed request is retried. */
   onRetry?(event: RetryEvent): void
+  /** Called when a call waits for a rate limit. */
   onWait?(event: WaitEvent): void
 }
 

@@ -59,8 +59,8 @@ export interface ClientOptions<A extends Actor = Actor> {
   /** The access token, a function that returns it (called before each attempt), or an `AccessTokenSource`. */
   readonly accessToken: AccessTokenOption
   /**
-   * The actor mode of the token (specification, section 5). With `app`, calls that author content don't compile, and
-   * reject with `ActorSelfRequiredError` without sending a request.
+   * The actor mode of the token ([specification](docs/service.md#actors)). With `app`, calls that author content don't
+   * compile, and reject with `ActorSelfRequiredError` without sending a request.
    *
    * @default unknown: every call is sent
    */

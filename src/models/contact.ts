@@ -1,7 +1,7 @@
 import type { FreeForm } from './free-form.ts'
 import type { User } from './user.ts'
 
-/** A contact: a customer of the organization (reference, section 2). */
+/** A contact: a customer of the organization ([reference](docs/service.md#contacts)). */
 export interface Contact {
   id: string
   /** The person, with name and email address. */
@@ -13,7 +13,7 @@ export interface Contact {
   active?: boolean | null
   /** Details of the source, as a free-form object. */
   source_info?: FreeForm | null
-  /** Free-form object. The chat widget merges its `userData` into it (reference, section 5.6). */
+  /** Free-form object. The chat widget merges its `userData` into it ([reference](docs/service.md#contacts)). */
   attributes?: FreeForm | null
   /** The possible values are not documented. */
   auth_type?: string | null
@@ -25,14 +25,14 @@ export interface Contact {
   active_at?: number | null
 }
 
-/** The body of `contacts.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
+/** The body of `contacts.create` ([reference](docs/service.md#contacts)). Pass undocumented fields in `extraBody`. */
 export interface CreateContactBody {
   email: string
   /** Probable, not documented. */
   name?: string | undefined
 }
 
-/** The body of `contacts.update`. The field is probable, not documented (reference, section 3.2). */
+/** The body of `contacts.update`. The field is probable, not documented ([reference](docs/service.md#contacts)). */
 export interface UpdateContactBody {
   blocked?: boolean | undefined
 }

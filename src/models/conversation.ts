@@ -1,7 +1,7 @@
 import type { FreeForm } from './free-form.ts'
 import type { User } from './user.ts'
 
-/** A conversation with a customer (reference, section 2). */
+/** A conversation with a customer ([reference](docs/service.md#conversations)). */
 export interface Conversation {
   id: string
   /** Creation time, in seconds since the Unix epoch. */
@@ -31,7 +31,7 @@ export interface Conversation {
   conversation_assignee?: ConversationAssignee | null
 }
 
-/** A group of conversations (reference, section 2). */
+/** A group of conversations ([reference](docs/service.md#conversations)). */
 export interface Group {
   id: string
   name?: string | null
@@ -41,7 +41,7 @@ export interface Group {
   color?: string | null
 }
 
-/** The assignment of a conversation to a team member (reference, section 2). */
+/** The assignment of a conversation to a team member ([reference](docs/service.md#conversations)). */
 export interface ConversationAssignee {
   id: string
   conversation_id?: string | null
@@ -53,7 +53,10 @@ export interface ConversationAssignee {
   assigned_at?: number | null
 }
 
-/** The body of `conversations.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
+/**
+ * The body of `conversations.create` ([reference](docs/service.md#conversations)). Pass undocumented fields in
+ * `extraBody`.
+ */
 export interface CreateConversationBody {
   /** Email address of the customer. */
   customer_email: string
@@ -62,8 +65,8 @@ export interface CreateConversationBody {
 }
 
 /**
- * The body of `conversations.update`. Its fields are inferred (reference, section 3.2). Pass undocumented fields in
- * `extraBody`.
+ * The body of `conversations.update`. Its fields are inferred ([reference](docs/service.md#conversations)). Pass
+ * undocumented fields in `extraBody`.
  */
 export interface UpdateConversationBody {
   /** The possible values are not documented. */
@@ -72,7 +75,10 @@ export interface UpdateConversationBody {
   pinned?: boolean | undefined
 }
 
-/** The body of `conversations.assign` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
+/**
+ * The body of `conversations.assign` ([reference](docs/service.md#conversations)). Pass undocumented fields in
+ * `extraBody`.
+ */
 export interface AssignConversationBody {
   /** The team member. Whether the service expects a user id or a membership id is not documented. */
   user_id: string

@@ -2,7 +2,7 @@ import type { Actor } from '../actor.ts'
 import type { Organization } from './organization.ts'
 import type { User } from './user.ts'
 
-/** The identity of an access token (reference, section 2). */
+/** The identity of an access token ([reference](docs/service.md#identity)). */
 export interface Me {
   /** The app that the token was issued to. */
   application?: Application | null
@@ -14,7 +14,7 @@ export interface Me {
   user?: User | null
 }
 
-/** An OAuth app (reference, section 2). */
+/** An OAuth app ([reference](docs/service.md#identity)). */
 export interface Application {
   id: string
   /** The name that admins see. */

@@ -1,9 +1,9 @@
 import type { User } from './user.ts'
 
-/** The role of a team member. `admin` is the only documented value (reference, section 2). */
+/** The role of a team member. `admin` is the only documented value ([reference](docs/service.md#team-members)). */
 export type Role = 'admin' | (string & {})
 
-/** A team member: the membership of a user in the organization (reference, section 2). */
+/** A team member: the membership of a user in the organization ([reference](docs/service.md#team-members)). */
 export interface Member {
   /** The id of the membership, not of the user. */
   id: string
@@ -13,7 +13,9 @@ export interface Member {
   user?: User | null
 }
 
-/** The body of `members.invite` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
+/**
+ * The body of `members.invite` ([reference](docs/service.md#team-members)). Pass undocumented fields in `extraBody`.
+ */
 export interface InviteMemberBody {
   email: string
   /** Probable, not documented. */
@@ -22,7 +24,9 @@ export interface InviteMemberBody {
   role?: Role | undefined
 }
 
-/** The body of `members.update`. Its fields are probable, not documented (reference, section 3.2). */
+/**
+ * The body of `members.update`. Its fields are probable, not documented ([reference](docs/service.md#team-members)).
+ */
 export interface UpdateMemberBody {
   role?: Role | undefined
   archived?: boolean | undefined

@@ -1,7 +1,7 @@
 import type { FreeForm } from './free-form.ts'
 import type { User } from './user.ts'
 
-/** A message of a conversation, or a note, which has the same shape (reference, section 2). */
+/** A message of a conversation, or a note, which has the same shape ([reference](docs/service.md#messages)). */
 export interface Message {
   id: string
   conversation_id?: string | null
@@ -25,7 +25,7 @@ export interface Message {
   attachments?: Attachment[] | null
 }
 
-/** The message that another message replies to (reference, section 2). */
+/** The message that another message replies to ([reference](docs/service.md#messages)). */
 export interface QuotedMessage {
   id: string
   /** The text, as untrusted HTML: sanitize it before you show it in a page. */
@@ -34,7 +34,7 @@ export interface QuotedMessage {
   user?: User | null
 }
 
-/** A file attached to a message (reference, section 2). Uploading is not documented. */
+/** A file attached to a message ([reference](docs/service.md#messages)). Uploading is not documented. */
 export interface Attachment {
   id: string
   /** Download URL. Presumably expires after some time (inferred). */
@@ -51,19 +51,19 @@ export interface Attachment {
   resource_id?: string | null
 }
 
-/** The body of `messages.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
+/** The body of `messages.create` ([reference](docs/service.md#messages)). Pass undocumented fields in `extraBody`. */
 export interface CreateMessageBody {
   /** The text, as HTML. */
   body_html: string
 }
 
-/** The body of `messages.update`. The field is probable, not documented (reference, section 3.2). */
+/** The body of `messages.update`. The field is probable, not documented ([reference](docs/service.md#messages)). */
 export interface UpdateMessageBody {
   /** The text, as HTML. */
   body_html?: string | undefined
 }
 
-/** The body of `notes.create` (reference, section 3.2). Pass undocumented fields in `extraBody`. */
+/** The body of `notes.create` ([reference](docs/service.md#messages)). Pass undocumented fields in `extraBody`. */
 export interface CreateNoteBody {
   /** The text, as HTML. */
   body_html: string

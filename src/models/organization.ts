@@ -1,6 +1,6 @@
 import type { FreeForm } from './free-form.ts'
 
-/** The organization of the token (reference, section 2). */
+/** The organization of the token ([reference](docs/service.md#organization)). */
 export interface Organization {
   id: string
   name?: string | null
@@ -10,7 +10,7 @@ export interface Organization {
   created_at?: string | null
 }
 
-/** The settings of the organization (reference, section 2). */
+/** The settings of the organization ([reference](docs/service.md#organization)). */
 export interface OrganizationSettings {
   allow_guest_submission?: boolean | null
   /** Whether the AI assistant is enabled. */
@@ -21,12 +21,18 @@ export interface OrganizationSettings {
   locale?: string | null
 }
 
-/** The body of `organization.update`. The name of the field is probable, not documented (reference, section 3.2). */
+/**
+ * The body of `organization.update`. The name of the field is probable, not documented
+ * ([reference](docs/service.md#organization)).
+ */
 export interface UpdateOrganizationBody {
   display_name?: string | undefined
 }
 
-/** The body of `organization.updateSettings`. Its fields are probable, not documented (reference, section 3.2). */
+/**
+ * The body of `organization.updateSettings`. Its fields are probable, not documented
+ * ([reference](docs/service.md#organization)).
+ */
 export interface UpdateOrganizationSettingsBody {
   allow_guest_submission?: boolean | undefined
   /** Whether the AI assistant is enabled. */

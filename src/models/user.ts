@@ -1,4 +1,4 @@
-/** A person: a customer, an author or a team member (reference, section 2). */
+/** A person: a customer, an author or a team member ([reference](docs/service.md#people)). */
 export interface User {
   /** The id of the user. A team member has the id of a membership instead. */
   id: string

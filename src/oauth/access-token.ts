@@ -11,8 +11,8 @@ export interface AccessTokenDetails {
 }
 
 /**
- * The result of a login: a long-lived, opaque access token, without a refresh token or an expiry (specification,
- * section 5).
+ * The result of a login: a long-lived, opaque access token, without a refresh token or an expiry
+ * ([specification](docs/service.md#tokens)).
  *
  * Printing, inspecting, cloning or serializing it shows `[redacted]`. Read the secret from `token.accessToken` to store
  * it.
@@ -27,8 +27,8 @@ export class AccessToken {
   /** The token type as sent by the service, for example `Bearer`. */
   readonly tokenType: string
   /**
-   * The granted scopes, separated by spaces. If the service names none, those that were requested (RFC 6749, section 5.1);
-   * after `exchangeCode` it is empty then, because the requested scopes come from the browser.
+   * The granted scopes, separated by spaces. If the service names none, those that were requested (RFC 6749, section
+   * 5.1); after `exchangeCode` it is empty then, because the requested scopes come from the browser.
    */
   readonly scope: string
   /** The granted scopes, as a list. */
@@ -37,7 +37,7 @@ export class AccessToken {
   readonly requestedScopes: readonly Scope[]
   /**
    * The requested scopes that were not granted. A member's role can remove `:write` scopes that require an admin
-   * (specification, section 5, rule 3).
+   * ([specification](docs/service.md#actors)).
    */
   readonly missingScopes: readonly Scope[]
 

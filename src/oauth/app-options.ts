@@ -7,9 +7,12 @@ import { isLoopback, parseBaseUrl } from '../http/base-url.ts'
 export interface CommonAppOptions {
   /** The service's URL, with or without a path prefix, for example `https://api.supportwire.app`. */
   readonly baseUrl: string
-  /** The client id of the registered app (specification, section 4). */
+  /** The client id of the registered app (see [where it comes from](docs/service.md#client-id-and-secret)). */
   readonly clientId: string
-  /** The URL that the browser returns to after consent, exactly as registered for the app (reference, section 3.1). */
+  /**
+   * The URL that the browser returns to after consent, exactly as registered for the app
+   * ([reference](docs/service.md#login)).
+   */
   readonly redirectUri: string
   /**
    * The issuer that a callback's `iss` parameter must name, if the service sends one (RFC 9207).

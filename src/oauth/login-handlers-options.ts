@@ -29,6 +29,7 @@ export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
   readonly status: number
 }
 
+/** The options of `createLoginHandlers`. */
 export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   /**
    * Seals the login in progress in a cookie. At least 32 characters, for example from `openssl rand -base64 32`, and the

@@ -58,9 +58,9 @@ interface SealedLogin {
  * const login = createLoginHandlers<{ userId: string }>(app, {
  *   secret,
  *   scope: ['conversations:read'],
- *   onConnected: (token, { data }) => saveToken(token, data?.userId),
+ *   onConnected: async (token, { data }) => console.log(data?.userId, (await store.save(token)).key),
  * })
- * const response = await login.start(request, { data: { userId: user.id } })
+ * const response = await login.start(request, { data: { userId: 'ada' } })
  *
  * @throws InvalidArgumentError when an option is invalid
  */

@@ -15,8 +15,11 @@ export interface NodeRequest {
 /** The members of a `node:http`, `node:http2` or Express response that the adapter uses. */
 export interface NodeResponse {
   statusCode: number
+  /** Returns the value of a header that is already set. */
   getHeader(name: string): number | string | readonly string[] | undefined
+  /** Sets a header, in place of an earlier value. */
   setHeader(name: string, value: string | readonly string[]): unknown
+  /** Sends the body and ends the response. */
   end(body: Uint8Array): unknown
   /** Whether the response has already been ended. */
   readonly writableEnded?: boolean | undefined
@@ -24,6 +27,7 @@ export interface NodeResponse {
   destroy?(error: Error): unknown
 }
 
+/** The options of `toNodeListener`. */
 export interface NodeListenerOptions {
   /** Called with the error of the handler if there is no `next`. The response is a plain 500. */
   readonly onError?: ((error: unknown) => void) | undefined
@@ -49,7 +53,7 @@ const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
  * connection, HTTP/2 resets the stream.
  *
  * @example
- * expressApp.get('/login', toNodeListener(login.start))
+ * site.get('/login', toNodeListener(login.start)) // `site` is an Express app
  *
  * @throws InvalidArgumentError when `handler` or `onError` is not a function
  */

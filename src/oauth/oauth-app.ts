@@ -24,12 +24,13 @@ import { readTokenResponse } from './token-response.ts'
 import type { LoginTransaction } from './transaction.ts'
 import { encodedForms } from './untrusted-text.ts'
 
+/** The options of an `OAuthApp`. */
 export interface OAuthAppOptions extends CommonAppOptions {
   /** The app's secret. Keep it on a server; use `PublicOAuthApp` in a browser. */
   readonly clientSecret: string
   /**
-   * How the app authenticates to the token endpoint: in the form body, as the specification shows (section 4), or with
-   * HTTP Basic, which the reference also allows (section 1).
+   * How the app authenticates to the token endpoint: in the form body ([specification](docs/service.md#login)), or with
+   * HTTP Basic ([reference](docs/service.md#login)).
    * @default 'client_secret_post'
    */
   readonly clientAuthentication?: ClientAuthentication | undefined
@@ -50,6 +51,7 @@ export interface OAuthAppOptions extends CommonAppOptions {
   readonly dangerouslyAllowSecretInBrowser?: boolean | undefined
 }
 
+/** The options of `finishLogin` and `exchangeCode`. */
 export interface ExchangeOptions {
   /** Aborts the exchange, which then rejects with the signal's reason. */
   readonly signal?: WebAbortSignal | undefined
@@ -59,7 +61,13 @@ const exchangeOptionNames = { signal: true } satisfies Record<keyof ExchangeOpti
 
 /**
  * An OAuth app with its client secret, for use on a server. Starts and finishes logins (authorization code grant with
- * PKCE: RFC 6749, RFC 7636; specification, section 5).
+ * PKCE: RFC 6749, RFC 7636; [specification](docs/service.md#login)).
+ *
+ * @example
+ * const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
+ * const { url, transaction } = await app.startLogin({ scope: ['conversations:read'], actor: 'self' })
+ * const callbackUrl = await openInBrowser(url) // the admin approves, and returns to your redirect URI
+ * const token = await app.finishLogin(callbackUrl, transaction)
  *
  * @throws InvalidArgumentError when an option is invalid, or in a browser
  */
@@ -123,8 +131,8 @@ export class OAuthApp {
   }
 
   /**
-   * Finishes a login that a `PublicOAuthApp` started and whose callback it checked. Only accept the grant from a request
-   * that your page made in the user's session, because it determines whose connection the token becomes.
+   * Finishes a login that a `PublicOAuthApp` started and whose callback it checked. Only accept the grant from a
+   * request that your page made in the user's session, because it determines whose connection the token becomes.
    *
    * @throws LoginError `missing_parameter`, `redirect_uri_mismatch` (the grant has another redirect URI than this app),
    * and the reasons of the code exchange
@@ -196,9 +204,9 @@ function invalidGrant(name: string): LoginError {
 }
 
 /**
- * Whether users can read this code: in a page, a web worker or a React Native app. Evaluated in the constructor, never at
- * import. Cloudflare Workers and Deno also have a `WorkerGlobalScope`, but unlike browsers their user agent does not start
- * with Mozilla.
+ * Whether users can read this code: in a page, a web worker or a React Native app. Evaluated in the constructor, never
+ * at import. Cloudflare Workers and Deno also have a `WorkerGlobalScope`, but unlike browsers their user agent does not
+ * start with Mozilla.
  */
 function isPublicRuntime(): boolean {
   const scope = globalThis as {

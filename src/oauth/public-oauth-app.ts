@@ -5,6 +5,7 @@ import { checkCallback, type LoginCallback } from './callback.ts'
 import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
 
+/** The options of a `PublicOAuthApp`. */
 export interface PublicOAuthAppOptions extends CommonAppOptions {
   /** Not supported: a client secret belongs on a server, in an `OAuthApp`. */
   readonly clientSecret?: never

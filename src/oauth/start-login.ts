@@ -11,12 +11,12 @@ export interface LoginRequest {
   /**
    * The scopes to request, as a list or separated by spaces. `scopesFor` returns the scopes that operations need, and
    * `scopesToRequest` of an `InsufficientScopeError` those that a call was missing. A member's role can remove `:write`
-   * scopes (specification, section 5).
+   * scopes ([specification](docs/service.md#actors)).
    */
   readonly scope: readonly (Scope | (string & {}))[] | string
   /**
-   * The actor that the token acts as. If absent, the parameter is not sent and the service chooses (the reference,
-   * section 3.1, documents no default).
+   * The actor that the token acts as. If absent, the parameter is not sent and the service chooses: no default is
+   * documented ([reference](docs/service.md#login)).
    */
   readonly actor?: Actor | undefined
   /** Additional query parameters for the authorize URL. Must not contain parameters that the login sets. */
@@ -38,8 +38,8 @@ export interface StartedLogin {
 }
 
 /**
- * Creates state, code verifier and code challenge, and the URL of the consent screen. It has the specification's
- * parameters (section 4) and `response_type=code`, which RFC 6749, section 4.1.1 requires.
+ * Creates state, code verifier and code challenge, and the URL of the consent screen. It has the documented
+ * parameters and `response_type=code`, which RFC 6749, section 4.1.1 requires.
  */
 export async function startLogin(settings: AppSettings, request: LoginRequest): Promise<StartedLogin> {
   const { scope, actor, parameters } = checkLoginRequest(request)
@@ -107,7 +107,9 @@ function checkActor(actor: unknown): Actor | undefined {
   throw new InvalidArgumentError('actor', '`actor` must be "app" or "self".', 'Pass one of them, or leave it out.')
 }
 
-/** The parameters that the login sets, and those that would change the form or the target of the response (RFC 9101). */
+/**
+ * The parameters that the login sets, and those that would change the form or the target of the response (RFC 9101).
+ */
 const reservedParameters: readonly string[] = [
   'response_type',
   'response_mode',

@@ -30,6 +30,7 @@ export function parseTransaction(text: string | null | undefined): LoginTransact
   return fromTransactionRecord(parseObject(text))
 }
 
+/** The options of `sealTransaction` and `openTransaction`. */
 export interface SealOptions {
   /** At least 32 characters. For rotation pass several: the first seals, and each of them opens. */
   readonly secret: SealSecret

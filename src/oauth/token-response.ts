@@ -57,7 +57,7 @@ function scopeOf({ scope }: JsonObject): unknown {
 }
 
 /**
- * Returns the access token of a valid body. Only the documented fields are checked (specification, section 4), and null
+ * Returns the access token of a valid body. Only the documented fields are checked (docs/service.md#login), and null
  * counts as absent: the code has been used, and a field that is not needed must not fail the login.
  */
 async function checkToken(settings: AppSettings, status: number, body: JsonObject): Promise<string> {

@@ -3,7 +3,7 @@ import type { Operations } from './resource.ts'
 
 /**
  * The operations of a resource that the documents name without a path: guesses by analogy with contacts and
- * conversations (reference, section 1.1).
+ * conversations (see [what is known](docs/service.md#inferred-endpoints)).
  */
 export function inferredOperations<
   const Name extends 'tasks' | 'segments',

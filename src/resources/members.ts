@@ -58,23 +58,28 @@ export const memberOperations = {
 
 /** The team members of the organization. They are identified by membership id, not user id. */
 export class Members<out A extends Actor = Actor> extends Resource<A> {
-  /** Lists the team members. Scope `users:read` (reference, row 15). */
+  /** Lists the team members. Scope `users:read`. Evidence: [reference](docs/service.md#team-members). */
   list(query?: ListQuery, options?: ListOptions): Paginated<Member> {
     return this.call(memberOperations.list, { query }, options)
   }
 
-  /** Gets a team member. Scope `users:read` (reference, row 17). */
+  /** Gets a team member. Scope `users:read`. Evidence: [reference](docs/service.md#team-members). */
   get(id: string, options?: CallOptions): Call<Member> {
     return this.call(memberOperations.get, { path: { id } }, options)
   }
 
-  /** Invites a person. Scope `users:write`, `actor=self` only, and the user must be an admin (reference, row 16). */
+  /**
+   * Invites a person. Scope `users:write`, `actor=self` only, and the user must be an admin. Evidence:
+   * [reference](docs/service.md#team-members).
+   */
   invite(this: SelfOnly<A, Members>, body: InviteMemberBody, options?: CallOptions): Call<Member>
   invite(body: InviteMemberBody, options?: CallOptions): Call<Member> {
     return this.call(memberOperations.invite, { body }, options)
   }
 
-  /** Updates a team member. Scope `users:write`, `actor=self` only (reference, row 18). */
+  /**
+   * Updates a team member. Scope `users:write`, `actor=self` only. Evidence: [reference](docs/service.md#team-members).
+   */
   update(this: SelfOnly<A, Members>, id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member>
   update(id: string, body: UpdateMemberBody, options?: CallOptions): Call<Member> {
     return this.call(memberOperations.update, { path: { id }, body }, options)
@@ -83,7 +88,7 @@ export class Members<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Removes a team member. Scope `users:write`.
    *
-   * @experimental Inferred: method and path are guesses by analogy (reference, section 1.1).
+   * @experimental Inferred: method and path are guesses by analogy (see [what is known](docs/service.md#team-members)).
    */
   remove(id: string, options?: CallOptions): Call<undefined> {
     return this.call(memberOperations.remove, { path: { id } }, options)

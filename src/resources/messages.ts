@@ -50,12 +50,12 @@ export const messageOperations = {
 
 /** The messages of a conversation. */
 export class Messages<out A extends Actor = Actor> extends Resource<A> {
-  /** Lists the messages of a conversation. Scope `messages:read` (reference, row 7). */
+  /** Lists the messages of a conversation. Scope `messages:read`. Evidence: [reference](docs/service.md#messages). */
   list(conversationId: string, query?: ListQuery, options?: ListOptions): Paginated<Message> {
     return this.call(messageOperations.list, { path: { conversation_id: conversationId }, query }, options)
   }
 
-  /** Sends a message. Scope `messages:write`, `actor=self` only (reference, row 8). */
+  /** Sends a message. Scope `messages:write`, `actor=self` only. Evidence: [reference](docs/service.md#messages). */
   create(
     this: SelfOnly<A, Messages>,
     conversationId: string,
@@ -66,12 +66,15 @@ export class Messages<out A extends Actor = Actor> extends Resource<A> {
     return this.call(messageOperations.create, { path: { conversation_id: conversationId }, body }, options)
   }
 
-  /** Updates your own message. Scope `messages:write` (reference, row 9). */
+  /** Updates your own message. Scope `messages:write`. Evidence: [reference](docs/service.md#messages). */
   update(conversationId: string, id: string, body: UpdateMessageBody, options?: CallOptions): Call<Message> {
     return this.call(messageOperations.update, { path: { conversation_id: conversationId, id }, body }, options)
   }
 
-  /** Deletes your own message. Scope `messages:write`, `actor=self` only (reference, row 10). */
+  /**
+   * Deletes your own message. Scope `messages:write`, `actor=self` only. Evidence:
+   * [reference](docs/service.md#messages).
+   */
   delete(this: SelfOnly<A, Messages>, conversationId: string, id: string, options?: CallOptions): Call<undefined>
   delete(conversationId: string, id: string, options?: CallOptions): Call<undefined> {
     return this.call(messageOperations.delete, { path: { conversation_id: conversationId, id } }, options)

@@ -25,7 +25,11 @@ const groups = {
 type Values<Type> = Type[keyof Type]
 type IdOf<Definition> = Definition extends { readonly id: infer Id extends string } ? Id : never
 
-/** The id of a built-in operation, for example `conversations.list`. */
+/**
+ * The id of a built-in operation, for example `conversations.list`.
+ *
+ * @useDeclaredType
+ */
 export type OperationId = Values<{ [Name in keyof typeof groups]: IdOf<Values<(typeof groups)[Name]>> }>
 
 /** A built-in operation. */

@@ -50,14 +50,14 @@ export const organizationOperations = {
 
 /** The organization of the token. */
 export class OrganizationResource<out A extends Actor = Actor> extends Resource<A> {
-  /** Gets the organization. Scope `organization:read` (reference, row 19). */
+  /** Gets the organization. Scope `organization:read`. Evidence: [reference](docs/service.md#organization). */
   get(options?: CallOptions): Call<Organization> {
     return this.call(organizationOperations.get, {}, options)
   }
 
   /**
-   * Updates the display name. Scope `organization:write`, `actor=self` only, and the user must own the organization
-   * (reference, row 20).
+   * Updates the display name. Scope `organization:write`, `actor=self` only, and the user must own the organization.
+   * Evidence: [reference](docs/service.md#organization).
    */
   update(
     this: SelfOnly<A, OrganizationResource>,
@@ -71,13 +71,14 @@ export class OrganizationResource<out A extends Actor = Actor> extends Resource<
   /**
    * Gets the settings. Scope `organization:read`.
    *
-   * @experimental Inferred: the GET is a guess from the documented PATCH (reference, section 1.1).
+   * @experimental Inferred: the GET is a guess from the documented PATCH (see
+   * [what is known](docs/service.md#organization)).
    */
   getSettings(options?: CallOptions): Call<OrganizationSettings> {
     return this.call(organizationOperations.getSettings, {}, options)
   }
 
-  /** Updates the settings. Scope `organization:write` (reference, row 21). */
+  /** Updates the settings. Scope `organization:write`. Evidence: [reference](docs/service.md#organization). */
   updateSettings(body: UpdateOrganizationSettingsBody, options?: CallOptions): Call<OrganizationSettings> {
     return this.call(organizationOperations.updateSettings, { body }, options)
   }

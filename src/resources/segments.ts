@@ -20,7 +20,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the segments. Scope `segments:read`.
    *
-   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   list(query?: ListQuery, options?: ListOptions): Paginated<Segment> {
     return this.call(segmentOperations.list, { query }, options)
@@ -29,7 +29,7 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Gets a segment. Scope `segments:read`.
    *
-   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   get(id: string, options?: CallOptions): Call<Segment> {
     return this.call(segmentOperations.get, { path: { id } }, options)
@@ -38,7 +38,8 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Creates a segment. Scope `segments:write`.
    *
-   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   * @experimental Inferred: method, path and fields are not documented (see
+   * [what is known](docs/service.md#tasks-and-segments)).
    */
   create(body: CreateSegmentBody, options?: CallOptions): Call<Segment> {
     return this.call(segmentOperations.create, { body }, options)
@@ -47,7 +48,8 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Updates a segment. Scope `segments:write`.
    *
-   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   * @experimental Inferred: method, path and fields are not documented (see
+   * [what is known](docs/service.md#tasks-and-segments)).
    */
   update(id: string, body: UpdateSegmentBody, options?: CallOptions): Call<Segment> {
     return this.call(segmentOperations.update, { path: { id }, body }, options)
@@ -56,7 +58,8 @@ export class Segments<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Deletes a segment. Scope `segments:write`.
    *
-   * @experimental Inferred: method and path are not documented (reference, section 1.1).
+   * @experimental Inferred: method and path are not documented (see
+   * [what is known](docs/service.md#tasks-and-segments)).
    */
   delete(id: string, options?: CallOptions): Call<undefined> {
     return this.call(segmentOperations.delete, { path: { id } }, options)

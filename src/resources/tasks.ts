@@ -20,7 +20,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Lists the tasks. Scope `tasks:read`.
    *
-   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   list(query?: ListQuery, options?: ListOptions): Paginated<Task> {
     return this.call(taskOperations.list, { query }, options)
@@ -29,7 +29,7 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Gets a task. Scope `tasks:read`.
    *
-   * @experimental Inferred: the path is a guess by analogy (reference, section 1.1).
+   * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#tasks-and-segments)).
    */
   get(id: string, options?: CallOptions): Call<Task> {
     return this.call(taskOperations.get, { path: { id } }, options)
@@ -38,7 +38,8 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Creates a task. Scope `tasks:write`.
    *
-   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   * @experimental Inferred: method, path and fields are not documented (see
+   * [what is known](docs/service.md#tasks-and-segments)).
    */
   create(body: CreateTaskBody, options?: CallOptions): Call<Task> {
     return this.call(taskOperations.create, { body }, options)
@@ -47,7 +48,8 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Updates a task. Scope `tasks:write`.
    *
-   * @experimental Inferred: method, path and fields are not documented (reference, section 1.1).
+   * @experimental Inferred: method, path and fields are not documented (see
+   * [what is known](docs/service.md#tasks-and-segments)).
    */
   update(id: string, body: UpdateTaskBody, options?: CallOptions): Call<Task> {
     return this.call(taskOperations.update, { path: { id }, body }, options)
@@ -56,7 +58,8 @@ export class Tasks<out A extends Actor = Actor> extends Resource<A> {
   /**
    * Deletes a task. Scope `tasks:write`.
    *
-   * @experimental Inferred: method and path are not documented (reference, section 1.1).
+   * @experimental Inferred: method and path are not documented (see
+   * [what is known](docs/service.md#tasks-and-segments)).
    */
   delete(id: string, options?: CallOptions): Call<undefined> {
     return this.call(taskOperations.delete, { path: { id } }, options)

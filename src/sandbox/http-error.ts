@@ -1,7 +1,7 @@
 /**
- * An error response. Its body is always `{ error, error_description }` (reference, section 4). The documents define no
- * codes for some cases, so the sandbox chose `not_found`, `rate_limited`, `validation_failed`, `method_not_allowed` and
- * `server_error`.
+ * An error response. Its body is always `{ error, error_description }` (docs/service.md#errors). The documents define
+ * no codes for some cases, so the sandbox chose `not_found`, `rate_limited`, `validation_failed`, `method_not_allowed`
+ * and `server_error`.
  */
 export class HttpError extends Error {
   readonly status: number
@@ -37,7 +37,7 @@ export function validationFailed(description: string): HttpError {
   return new HttpError(422, 'validation_failed', description)
 }
 
-/** Returns the error for an app token where a person's token is required (specification, section 7). */
+/** Returns the error for an app token where a person's token is required (docs/service.md#errors). */
 export function actorSelfRequired(): HttpError {
   return new HttpError(422, 'actor_self_required', 'This operation requires an actor=self token.')
 }

@@ -85,8 +85,8 @@ export interface SandboxOptions {
    */
   cors?: boolean | readonly string[]
   /**
-   * Which lists are paginated. With `'all'` every list is, as the specification says (section 1). With
-   * `'conversations-only'` the other lists return all items without `page_metadata`, as in the reference's samples.
+   * Which lists are paginated. With `'all'` every list is, as the [specification](docs/service.md#conventions) says.
+   * With `'conversations-only'` the other lists return all items without `page_metadata`, as in the reference's samples.
    * @default 'all'
    */
   pagination?: 'all' | 'conversations-only'
@@ -120,8 +120,8 @@ export interface SandboxApp {
   /** @default 'secret_sandbox' */
   clientSecret: string
   /**
-   * Registered redirect URIs. A request must send exactly one of these, character for character (reference,
-   * section 3.1).
+   * Registered redirect URIs. A request must send exactly one of these, character for character
+   * ([reference](docs/service.md#login)).
    * @default ['http://localhost:3000/callback', 'http://127.0.0.1:3000/callback']
    */
   redirectUris: readonly string[]

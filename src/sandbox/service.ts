@@ -40,7 +40,7 @@ export class Service {
     throw new TypeError(`The sandbox has no organization ${JSON.stringify(organizationId)}. Use one of: ${ids}.`)
   }
 
-  /** Returns the time on the sandbox's clock in epoch seconds, the unit of timestamps (specification, section 1). */
+  /** Returns the time on the sandbox's clock in epoch seconds, the unit of timestamps (docs/service.md#conventions). */
   seconds(): number {
     return Math.floor(this.settings.now() / 1_000)
   }

@@ -37,8 +37,8 @@ export interface Sandbox extends AsyncDisposal {
    */
   issueToken(options?: TokenOptions): string
   /**
-   * Revokes a token, as an admin does in the dashboard (specification, section 5). Returns whether it was valid. Throws
-   * a `TypeError` if it is not a string.
+   * Revokes a token, as an admin does in the dashboard ([specification](docs/service.md#tokens)). Returns whether it was
+   * valid. Throws a `TypeError` if it is not a string.
    */
   revoke(token: string): boolean
   /**

@@ -24,7 +24,7 @@ const conversationAssignee = {
   assigned_at: 1_700_000_000,
 }
 
-/** One of each resource with every field, copied by hand from the reference, section 2. */
+/** One of each resource with every field, copied by hand from the samples of the reference. */
 export const samples: Readonly<Record<keyof typeof schemas, Readonly<Record<string, unknown>>>> = {
   user,
   organization,

@@ -1,8 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { generatePages } from '../../scripts/docs/pages.ts'
+import { withEndpointTable } from '../../scripts/endpoint-table.ts'
 
-test('api.md and the endpoint table of README.md are up to date', async () => {
-  for (const { name, present, wanted } of await generatePages()) {
-    expect(present === wanted, `${name} is stale: run \`node scripts/generate-docs.ts\``).toBe(true)
-  }
-}, 60_000)
+test('the endpoint table of the README is up to date', async () => {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  expect(readme === withEndpointTable(readme), 'README.md is stale: run `npm run docs`').toBe(true)
+})

@@ -1,13 +1,13 @@
 /**
  * The operations of the service, copied by hand from its documents, independently of `src`:
- * `[method, path, scope, actor, evidence]`. The rows are those of the reference, section 1, with the paths as printed.
+ * `[method, path, scope, actor, evidence]`. `docs/service.md` names the sources.
  */
 export const documentedOperations: readonly (readonly [string, string, string, 'self' | 'any', string])[] = [
-  // specification, section 4 (the second one: reference, section 5.2, for its scope)
+  // from the specification; the scope of the second one is from the reference
   ['GET', '/api/oauth/v1/me', 'none', 'any', 'specification'],
   ['GET', '/api/oauth/v1/conversations', 'conversations:read', 'any', 'specification'],
 
-  // reference, section 1, rows 5 to 21
+  // from the reference
   ['POST', '/api/oauth/v1/conversations', 'conversations:write', 'self', 'reference'],
   ['POST', '/api/oauth/v1/conversations/{conversation_id}/assignee', 'conversations:write', 'self', 'reference'],
   ['GET', '/api/oauth/v1/conversations/{conversation_id}/messages', 'messages:read', 'any', 'reference'],
@@ -26,7 +26,7 @@ export const documentedOperations: readonly (readonly [string, string, string, '
   ['PATCH', '/api/oauth/v1/organization', 'organization:write', 'self', 'reference'],
   ['PATCH', '/api/oauth/v1/organization/settings', 'organization:write', 'any', 'reference'],
 
-  // reference, section 1.1: inferred, for any actor because no document restricts one. Two entries of that section have no
+  // inferred, for any actor because no document restricts one. Two more operations that the documents name have no
   // path at all: the filter options of conversations and the attributes of contacts.
   ['GET', '/api/oauth/v1/conversations/{conversation_id}', 'conversations:read', 'any', 'inferred'],
   ['PATCH', '/api/oauth/v1/conversations/{conversation_id}', 'conversations:write', 'any', 'inferred'],

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,11 +32,10 @@ test('the tarball contains exactly these files', () => {
       'LICENSE',
       'README.md',
       'SECURITY.md',
-      'api.md',
       'bench/chart.svg',
       'package.json',
-      ...markdownIn('decisions'),
-      ...markdownIn('docs'),
+      ...filesIn('decisions'),
+      ...filesIn('docs'),
       'dist/cli.js',
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),
@@ -86,11 +85,8 @@ interface SourceMap {
   readonly sourcesContent: readonly string[]
 }
 
-/** Returns the Markdown files of a folder of the project, if it exists. */
-function markdownIn(folder: string): string[] {
-  const path = new URL(`../../${folder}`, import.meta.url)
-  const names = existsSync(path) ? readdirSync(path) : []
-  return names.filter((name) => name.endsWith('.md')).map((name) => `${folder}/${name}`)
+function filesIn(folder: string): string[] {
+  return readdirSync(new URL(`../../${folder}`, import.meta.url)).map((name) => `${folder}/${name}`)
 }
 
 function filesOf(entry: string, ...extensions: string[][]): string[] {

@@ -1,13 +1,28 @@
-/** The variables and functions that the README's examples use without declaring them. */
+/** The variables and functions that the examples of the documentation use without declaring them. */
 declare const baseUrl: string
+/** A token of a person, with every scope. */
 declare const accessToken: string
+/** A token of the app. */
+declare const appToken: string
 declare const clientId: string
 declare const clientSecret: string
 declare const redirectUri: string
 /** At least 32 characters. */
 declare const secret: string
+declare const newSecret: string
 declare const proxyUrl: string
+/** An empty folder. */
+declare const folder: string
+/** A storage that all processes share. */
+declare const storage: import('support-workspace-sdk/oauth').ConnectionStorage
+/** The token of a login. */
+declare const token: import('support-workspace-sdk/oauth').AccessToken
 /** Opens the address as an admin's browser, allows access, and returns the callback address. */
-declare function visit(url: string): Promise<string>
-/** Stores a value in the reader's own storage or session. */
-declare function keep(value: string): Promise<void>
+declare function openInBrowser(url: string): Promise<string>
+/** Stores a token in the reader's own storage. */
+declare function saveToken(accessToken: string): Promise<void>
+/** Stores and returns the key of a connection in the reader's own database. */
+declare function saveKey(key: string): Promise<void>
+declare function savedKey(): Promise<string>
+/** Returns the id of the user who is signed in to the reader's own app. */
+declare function currentUser(request: Request): Promise<string | undefined>

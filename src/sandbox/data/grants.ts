@@ -91,7 +91,7 @@ export class Grants {
   }
 }
 
-/** Returns a new access token with the service's prefix (specification, section 5). */
+/** Returns a new access token with the service's prefix (docs/service.md#tokens). */
 export function newToken(): string {
   return `swot_${randomBytes(24).toString('hex')}`
 }

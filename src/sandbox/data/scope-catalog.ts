@@ -1,6 +1,6 @@
 import type { Role } from './shapes.ts'
 
-/** The 16 scopes, each with a description for the consent page (reference, section 5.2). */
+/** The 16 scopes, each with a description for the consent page (docs/service.md#scopes). */
 const scopeDescriptions = {
   'conversations:read': 'Read conversations',
   'conversations:write': 'Create, update and assign conversations',
@@ -25,7 +25,7 @@ export type Scope = keyof typeof scopeDescriptions
 /** The name of a scope. Editors complete the documented ones, and a value of type `string` is accepted. */
 export type ScopeName = Scope | (string & {})
 
-// Some operations need an `actor=self` token (reference, section 1). These descriptions leave them out; `null` means
+// Some operations need an `actor=self` token (docs/service.md#actors). These descriptions leave them out; `null` means
 // that every operation of the scope needs one.
 const appScopeDescriptions: Partial<Record<Scope, string | null>> = {
   'conversations:write': 'Update conversations',
@@ -48,7 +48,7 @@ export function isScope(name: string): name is Scope {
   return Object.hasOwn(scopeDescriptions, name)
 }
 
-/** Splits a list of scopes at spaces and commas (reference, section 3.1), without duplicates. */
+/** Splits a list of scopes at spaces and commas (docs/service.md#login), without duplicates. */
 export function splitScope(scope: string): string[] {
   return [...new Set(scope.split(/[ ,]+/).filter((name) => name !== ''))]
 }
@@ -59,5 +59,5 @@ export function limitScopesToRole(scopes: readonly Scope[], role: Role): Scope[]
 }
 
 // The documents do not say which `:write` scopes need an admin. The sandbox chose these two: only an admin can invite a
-// member, and only the owner can rename the organization (reference, section 1, rows 16 and 20).
+// member, and only the owner can rename the organization (docs/service.md#organization).
 const adminScopes: readonly Scope[] = ['users:write', 'organization:write']

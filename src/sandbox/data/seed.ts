@@ -141,7 +141,7 @@ function addConversationDetails(
   at: number,
 ): void {
   const { random } = workspace
-  // The documents do not list the statuses; the reference mentions these (section 5.7).
+  // The documents do not list the statuses; informal notes mention these (docs/service.md#conversations).
   conversation.status = random.pick(['open', 'open', 'open', 'waiting', 'closed', 'resolved'])
   conversation.pinned = random.chance(0.05)
   conversation.is_spam = random.chance(0.03)

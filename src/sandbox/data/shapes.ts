@@ -1,10 +1,10 @@
 // src/sandbox/data holds what the service stores, and the sample data it starts with. It imports nothing from other
 // folders.
 
-// The shapes are those of the samples in the reference, section 2. The samples do not say which fields are nullable;
-// the nullable ones here are the sandbox's choice.
+// The shapes are those of the samples in the reference (docs/service.md). The samples do not say which fields are
+// nullable; the nullable ones here are the sandbox's choice.
 
-/** A customer, an author or a team member, as embedded in other shapes (reference, section 2). */
+/** A customer, an author or a team member, as embedded in other shapes ([reference](docs/service.md#people)). */
 export interface User {
   id: string
   name: string | null
@@ -13,7 +13,7 @@ export interface User {
   profile_picture_url: string | null
 }
 
-/** A group that a conversation belongs to (reference, section 2). */
+/** A group that a conversation belongs to ([reference](docs/service.md#conversations)). */
 export interface Group {
   id: string
   name: string
@@ -21,7 +21,10 @@ export interface Group {
   color: string
 }
 
-/** The assignment of a conversation to a team member. `assigned_at` is in epoch seconds (reference, section 2). */
+/**
+ * The assignment of a conversation to a team member. `assigned_at` is in epoch seconds
+ * ([reference](docs/service.md#conversations)).
+ */
 export interface ConversationAssignee {
   id: string
   conversation_id: string
@@ -30,7 +33,7 @@ export interface ConversationAssignee {
   assigned_at: number
 }
 
-/** A conversation. Times are in epoch seconds (reference, section 2). */
+/** A conversation. Times are in epoch seconds ([reference](docs/service.md#conversations)). */
 export interface Conversation {
   id: string
   inserted_at: number
@@ -50,7 +53,7 @@ export interface Conversation {
   conversation_assignee: ConversationAssignee | null
 }
 
-/** A file attached to a message. `file_size` is in bytes (reference, section 2). */
+/** A file attached to a message. `file_size` is in bytes ([reference](docs/service.md#messages)). */
 export interface Attachment {
   id: string
   presigned_url: string
@@ -61,7 +64,9 @@ export interface Attachment {
   resource_id: string
 }
 
-/** A message or a note; both have the same shape. Times are in epoch seconds (reference, section 2). */
+/**
+ * A message or a note; both have the same shape. Times are in epoch seconds ([reference](docs/service.md#messages)).
+ */
 export interface Message {
   id: string
   conversation_id: string
@@ -77,7 +82,7 @@ export interface Message {
   attachments: Attachment[]
 }
 
-/** A customer of the organization. Times are in epoch seconds (reference, section 2). */
+/** A customer of the organization. Times are in epoch seconds ([reference](docs/service.md#contacts)). */
 export interface Contact {
   id: string
   user: User
@@ -93,10 +98,12 @@ export interface Contact {
   active_at: number | null
 }
 
-/** The roles of team members. The reference prints `admin` (section 2) and only mentions the others (section 5.7). */
+/** The roles of team members. Only `admin` is documented ([reference](docs/service.md#team-members)). */
 export type Role = 'admin' | 'moderator' | 'agent'
 
-/** A team member. `id` is the membership id and `user.id` the person's id (reference, section 2). */
+/**
+ * A team member. `id` is the membership id and `user.id` the person's id ([reference](docs/service.md#team-members)).
+ */
 export interface Member {
   id: string
   role: Role
@@ -104,7 +111,10 @@ export interface Member {
   user: User
 }
 
-/** An organization. `created_at` is an ISO 8601 date-time, not epoch seconds (reference, section 2). */
+/**
+ * An organization. `created_at` is an ISO 8601 date-time, not epoch seconds
+ * ([reference](docs/service.md#organization)).
+ */
 export interface Organization {
   id: string
   name: string
@@ -113,7 +123,7 @@ export interface Organization {
   created_at: string
 }
 
-/** The settings of an organization (reference, section 2). */
+/** The settings of an organization ([reference](docs/service.md#organization)). */
 export interface OrganizationSettings {
   allow_guest_submission: boolean
   enable_ai_assistant: boolean

@@ -36,7 +36,7 @@ export class Workspace {
     this.segments = new Collection(listName('segments'), 'oldest-first')
   }
 
-  /** Returns the messages of a conversation, most recent first (reference, section 5.5). */
+  /** Returns the messages of a conversation, most recent first (docs/service.md#messages). */
   messages(conversationId: string): Collection<Message> {
     return threadOf(this.#messages, conversationId, 'messages')
   }

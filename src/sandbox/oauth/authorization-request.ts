@@ -4,7 +4,7 @@ import type { SandboxSettings } from '../sandbox-settings.ts'
 import { parameter, repeatedParameter } from './parameters.ts'
 import { AuthorizationError } from './redirect.ts'
 
-/** A valid authorization request (specification, section 4). */
+/** A valid authorization request (docs/service.md#login). */
 export interface AuthorizationRequest {
   clientId: string
   redirectUri: string

@@ -11,7 +11,7 @@ import { consentPage, errorPage } from './consent-page.ts'
 import { parameter } from './parameters.ts'
 import { AuthorizationError, redirect, redirectLocation } from './redirect.ts'
 
-/** Returns the route `GET /api/oauth/authorize` (specification, section 4; reference, section 1, row 1). */
+/** Returns the route `GET /api/oauth/authorize` (docs/service.md#login). */
 export function authorizeRoute(service: Service): Route {
   const { app } = service.settings
   const handle = (incoming: IncomingRequest): Response => {
@@ -39,7 +39,7 @@ export function authorizeRoute(service: Service): Route {
 }
 
 /**
- * Returns the route `POST /api/oauth/authorize/consent` (reference, section 1, row 2). A program sends JSON and the
+ * Returns the route `POST /api/oauth/authorize/consent` (docs/service.md#login). A program sends JSON and the
  * consent page a form. The route checks the whole request again, because a client can send other values than the page showed.
  */
 export function consentRoute(service: Service): Route {
@@ -78,7 +78,7 @@ function decide(service: Service, request: AuthorizationRequest, decision: Decis
   if (workspace === undefined) throw fail('invalid_request', 'target_organization_id is not an eligible organization.')
   const person = workspace.memberWithRole(decision.role ?? 'admin')
   if (person === undefined) throw fail('invalid_request', 'The organization has no member with this role.')
-  // An organization admin authorizes an app (specification, section 1); others can only let it act as themselves.
+  // An organization admin authorizes an app (docs/service.md#login); others can only let it act as themselves.
   if (request.actor === 'app' && person.role !== 'admin') {
     throw fail('access_denied', 'Only an organization admin can connect an app.')
   }
@@ -145,7 +145,7 @@ function wantsJson(incoming: IncomingRequest): boolean {
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
-// The reference, section 2, has the shape.
+// The reference has the shape (docs/service.md#login).
 function consentMetadata(service: Service, request: AuthorizationRequest): Record<string, unknown> {
   const { name, description } = service.settings.app
   return {

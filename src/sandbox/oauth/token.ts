@@ -6,7 +6,7 @@ import type { SandboxSettings } from '../sandbox-settings.ts'
 import type { Service } from '../service.ts'
 import { parameter, repeatedParameter } from './parameters.ts'
 
-/** Returns the route `POST /api/oauth/token` (specification, section 4; RFC 6749, 4.1.3; RFC 7636, 4.5). */
+/** Returns the route `POST /api/oauth/token` (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
 export function tokenRoute(service: Service): Route {
   const handle = (incoming: IncomingRequest): Response => {
     try {

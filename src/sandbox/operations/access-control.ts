@@ -28,7 +28,7 @@ export function authenticate(service: Service, headers: Headers): Caller {
   const person = workspace.members.get(grant.memberId)
   if (person === undefined || person.archived)
     throw invalidToken('The person that the token acts as has left the organization.')
-  // Limited at each request, not only at consent, because the role may have changed (specification, section 5).
+  // Limited at each request, not only at consent, because the role may have changed (docs/service.md#actors).
   return { grant, workspace, person, scopes: limitScopesToRole(grant.scopes, person.role) }
 }
 

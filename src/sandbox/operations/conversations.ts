@@ -110,7 +110,7 @@ function assignConversation(context: OperationContext): OperationResponse {
   return created(conversation.conversation_assignee)
 }
 
-// The documents do not say whether `user_id` is a user id or a membership id (reference, section 2).
+// The documents do not say whether `user_id` is a user id or a membership id (docs/service.md#conversations).
 function memberByEitherId(context: OperationContext, id: string): Member | undefined {
   return context.workspace.members.find((member) => !member.archived && (member.id === id || member.user.id === id))
 }

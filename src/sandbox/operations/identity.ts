@@ -5,7 +5,7 @@ export const identityOperations: readonly ServiceOperation[] = [
     name: 'getMe',
     method: 'GET',
     path: '/api/oauth/v1/me',
-    // The only resource that is not wrapped in `data` (reference, section 2).
+    // The only resource that is not wrapped in `data` (docs/service.md#identity).
     handle: ({ service, workspace, grant, scopes, person }) => ({
       status: 200,
       body: {

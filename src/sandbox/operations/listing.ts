@@ -2,7 +2,7 @@ import type { Collection } from '../data/collection.ts'
 import { badRequest } from '../http-error.ts'
 import type { OperationContext, OperationResponse } from './service-operation.ts'
 
-/** Returns a page of a list, with `page_metadata` (specification, section 2). */
+/** Returns a page of a list, with `page_metadata` (docs/service.md#paging). */
 export function pageResponse<Item extends { id: string }>(
   context: OperationContext,
   collection: Collection<Item>,
@@ -21,8 +21,8 @@ export function pageResponse<Item extends { id: string }>(
 }
 
 /**
- * Returns a list other than conversations. Depending on the option `pagination` it is a page (specification, section 1),
- * or complete and without `page_metadata`, as in the reference's samples.
+ * Returns a list other than conversations. Depending on the option `pagination` it is a page
+ * (docs/service.md#conventions), or complete and without `page_metadata`, as in the reference's samples.
  */
 export function listResponse<Item extends { id: string }>(
   context: OperationContext,

@@ -88,7 +88,7 @@ function deleteMessage(context: OperationContext): OperationResponse {
   return noContent()
 }
 
-// An app is not the author of any message, so it cannot change one (reference, section 1, rows 9 and 10).
+// An app is not the author of any message, so it cannot change one (docs/service.md#messages).
 function ownMessage(context: OperationContext, conversation: Conversation): Message {
   const message = context.workspace.messages(conversation.id).get(context.parameter('id'))
   if (message === undefined) throw notFound('message')

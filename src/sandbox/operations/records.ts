@@ -6,7 +6,7 @@ import { listResponse } from './listing.ts'
 import { created, noContent, type OperationContext, ok, type ServiceOperation } from './service-operation.ts'
 
 /**
- * Operations on tasks and segments. Their scopes show that they exist (reference, section 5.2), but the documents have
+ * Operations on tasks and segments. Their scopes show that they exist (docs/service.md#scopes), but the documents have
  * no path and no field: the paths are inferred by analogy, and any JSON object is stored unchanged.
  */
 export const recordOperations: readonly ServiceOperation[] = [

@@ -42,12 +42,12 @@ export function ok(data: unknown): OperationResponse {
   return { status: 200, body: { data } }
 }
 
-/** Status 201 after a create is inferred (reference, section 4). */
+/** Status 201 after a create is inferred (docs/service.md#errors). */
 export function created(data: unknown): OperationResponse {
   return { status: 201, body: { data } }
 }
 
-/** Status 204 after a delete is inferred (reference, section 4). */
+/** Status 204 after a delete is inferred (docs/service.md#errors). */
 export function noContent(): OperationResponse {
   return { status: 204 }
 }

@@ -48,7 +48,7 @@ export const userOperations: readonly ServiceOperation[] = [
     method: 'DELETE',
     path: '/api/oauth/v1/users/:id',
     scope: 'users:write',
-    // Managing members requires a person (specification, section 5).
+    // Managing members requires a person (docs/service.md#actors).
     actor: 'self',
     handle: (context) => {
       const member = memberOf(context)

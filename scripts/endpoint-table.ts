@@ -1,0 +1,40 @@
+// Writes the endpoint table of README.md from the operations.
+import { readFile, writeFile } from 'node:fs/promises'
+import type { BuiltInOperation } from '../src/resources/operations.ts'
+import { operations } from '../src/resources/operations.ts'
+
+const readmeUrl = new URL('../README.md', import.meta.url)
+const markers = /(<!-- endpoints:start -->\n\n)[\s\S]*(\n\n<!-- endpoints:end -->)/
+
+if (import.meta.main) await writeFile(readmeUrl, withEndpointTable(await readFile(readmeUrl, 'utf8')))
+
+/** Returns the README with a new endpoint table between the markers. Throws if a marker is missing. */
+export function withEndpointTable(readme: string): string {
+  if (!markers.test(readme)) throw new Error('README.md has no markers for the endpoint table.')
+  return readme.replace(markers, (_, start, end) => `${start}${renderTable()}${end}`)
+}
+
+function renderTable(): string {
+  const rows = operations.map((operation) => [
+    `\`${operation.id}(${argumentsOf(operation).join(', ')})\``,
+    `\`${operation.method} ${operation.path}\``,
+    operation.scope === undefined ? '' : `\`${operation.scope}\``,
+    operation.actor === 'self' ? '`self`' : 'any',
+    operation.evidence,
+  ])
+  return alignTable([['Call', 'Request', 'Scope', 'Actor', 'Evidence'], ...rows])
+}
+
+/** Returns the names of the required arguments: the ids in the path, then the body. */
+function argumentsOf({ path, body }: BuiltInOperation): string[] {
+  const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const camelCase = ids.map((name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+  return body === undefined ? camelCase : [...camelCase, 'body']
+}
+
+export function alignTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(cell.length, widest[i] ?? 0)), [])
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
+  const [head = [], ...body] = rows
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n')
+}

@@ -1,0 +1,517 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { trace } from '@opentelemetry/api'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { Express } from 'express'
+import type { Hono } from 'hono'
+import {
+  type Conversation,
+  type CreateContactBody,
+  type Message,
+  type SupportWorkspace,
+  textToHtml,
+} from 'support-workspace-sdk'
+import { type ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
+import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { createStorage } from 'unstorage'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { commandLineOptions } from '../../src/sandbox/command-line.ts'
+import { startProxy } from '../helpers/proxy.ts'
+import { Browser } from '../oauth/helpers/browser.ts'
+import { examplesFolder, examplesOf, guides, root, writeExamples } from './examples.ts'
+
+/** The site of the reader's app. It is not the service, so its requests are answered by the code of a guide. */
+const siteUrl = 'https://app.example'
+const redirectUri = `${siteUrl}/callback`
+
+let sandbox: Sandbox
+let printed: string[]
+/** What the reader's own database and sessions hold. */
+let saved: { key: string; userId: string | undefined; tokens: string[] }
+const cleanUps: (() => unknown)[] = []
+/** The folder of the running test. Each test has another, because a module runs only once. */
+let folder: string
+let tests = 0
+const tested = new Set<string>()
+
+beforeEach(async () => {
+  folder = `${examplesFolder}/guide-${++tests}`
+  cleanUps.push(() => rm(folder, { recursive: true, force: true }))
+  sandbox = await startSandbox({ conversations: 120, autoConsent: 'allow', app: { redirectUris: [redirectUri] } })
+  cleanUps.push(() => sandbox.close())
+  const { clientId, clientSecret } = sandbox.app
+  const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
+  saved = { key: '', userId: 'ada', tokens: [] }
+  printed = []
+  const given = {
+    baseUrl: sandbox.url,
+    accessToken: sandbox.issueToken({ actor: 'self' }),
+    appToken: sandbox.issueToken({ actor: 'app' }),
+    clientId,
+    clientSecret,
+    redirectUri,
+    secret: 'thirty-two characters, or some more',
+    newSecret: 'another secret of thirty-two characters',
+    storage: createStorage(),
+    folder: await temporaryFolder(),
+    token: await logIn(app),
+    openInBrowser: visit,
+    saveToken: async (accessToken: string) => void saved.tokens.push(accessToken),
+    saveKey: async (key: string) => void Object.assign(saved, { key }),
+    savedKey: async () => saved.key,
+    currentUser: async () => saved.userId,
+  }
+  for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
+  sandbox.clearRequests()
+  for (const name of ['log', 'warn'] as const) {
+    vi.spyOn(console, name).mockImplementation((...values) => void printed.push(values.join(' ')))
+  }
+})
+
+afterEach(async () => {
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'guide-'))
+  cleanUps.push(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function visit(url: string): Promise<string> {
+  const consent = await fetch(url, { redirect: 'manual' })
+  return consent.headers.get('location') ?? ''
+}
+
+async function logIn(app: OAuthApp) {
+  const { url, transaction } = await app.startLogin({ scope: ['conversations:read'], actor: 'self' })
+  return app.finishLogin(await visit(url), transaction)
+}
+
+/** Runs a file of a guide, and returns its exports. */
+async function run<Exports = unknown>(guide: string, name = 'main.ts'): Promise<Exports> {
+  tested.add(guide)
+  await writeExamples(folder, examplesOf(guide))
+  return import(/* @vite-ignore */ `${folder}/${guide.replace('.md', '')}/${name}`)
+}
+
+/** Runs the files of a guide that are tests themselves, and returns what vitest prints. */
+async function runTests(guide: string): Promise<string> {
+  tested.add(guide)
+  await writeExamples(folder, examplesOf(guide))
+  const config = `import base from '${root}vitest.config.ts'
+    export default { ...base, root: '${folder}', test: { include: ['**/*.test.ts'] } }`
+  await writeFile(`${folder}/vitest.config.ts`, config)
+  const vitest = `${root}node_modules/vitest/vitest.mjs`
+  const env = { ...process.env, NO_COLOR: '1' }
+  const { stdout } = await promisify(execFile)(process.execPath, [vitest, 'run', '--root', folder], { env })
+  return stdout
+}
+
+/** A browser whose requests to the reader's site are answered by a function. */
+function browserAt(site: (request: Request) => Response | Promise<Response>): Browser {
+  return new Browser({ [siteUrl]: site })
+}
+
+async function logInAndSeeInbox(site: (request: Request) => Response | Promise<Response>): Promise<void> {
+  const { response } = await browserAt(site).go(`${siteUrl}/login`)
+  expect(response.status).toBe(200)
+  const [newest] = sandbox.state.conversations
+  expect(((await response.json()) as unknown[])[0]).toEqual({ id: newest?.id, status: newest?.status })
+  expect(saved.key).toMatch(/^self\./)
+}
+
+test('first-call.md starts a sandbox, lists conversations, and sends and edits a message', async () => {
+  await run('first-call.md')
+  expect(printed).toHaveLength(122)
+  expect(printed[0]).toMatch(/^.+ of .+$/)
+  expect(printed.at(-1)).toMatch(/ 200 /)
+  const guide = await readFile(`${root}docs/first-call.md`, 'utf8')
+  expect(guide).toContain(`'${textToHtml('Hi Ada,\n\nThe total is < 100.\nBye')}'`)
+})
+
+describe('paging.md', () => {
+  interface Guide {
+    sync(file: string, save: (conversations: Conversation[]) => Promise<void>): Promise<void>
+  }
+
+  test('reads every item, the first page, at most 100 items, and at most 70 without prefetching', async () => {
+    await run('paging.md')
+    expect(printed.slice(0, 120)).toEqual(sandbox.state.conversations.map(({ id }) => id))
+    expect(printed.slice(120, 122)).toEqual([expect.stringMatching(/^10 ./), '100'])
+    expect(printed.slice(122)).toHaveLength(70)
+  })
+
+  test('resumes after a crash where it stopped, and does nothing once it is finished', async () => {
+    const { sync } = await run<Guide>('paging.md')
+    const file = join(await temporaryFolder(), 'checkpoint.json')
+    const seen: string[] = []
+    let crashes = 1
+    const save = async (conversations: Conversation[]) => {
+      if (seen.length === 50 && crashes-- > 0) throw new Error('The process was killed.')
+      seen.push(...conversations.map(({ id }) => id))
+    }
+    await expect(sync(file, save)).rejects.toThrow('killed')
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ after: expect.any(String), finished: false })
+    await sync(file, save)
+    expect(seen).toEqual(sandbox.state.conversations.map(({ id }) => id))
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ after: null, finished: true })
+    sandbox.clearRequests()
+    await sync(file, save)
+    expect(sandbox.requests).toEqual([])
+  })
+})
+
+describe('many-writes.md', () => {
+  const contacts = Array.from({ length: 12 }, (_, index) => ({ email: `contact-${index}@example.com` }))
+  interface Guide {
+    importContacts(contacts: CreateContactBody[]): Promise<void>
+  }
+
+  test('creates every contact, and reports the ones that were refused and the ones to check', async () => {
+    const { importContacts } = await run<Guide>('many-writes.md')
+    sandbox.faults.add({ method: 'POST', after: 3, status: 422 })
+    sandbox.faults.add({ method: 'POST', after: 4, drop: 'after-effect' })
+    await importContacts(contacts)
+    expect(printed).toHaveLength(12)
+    expect(printed.filter((line) => /created as /.test(line))).toHaveLength(10)
+    expect(printed.filter((line) => /not created, UnprocessableError/.test(line))).toHaveLength(1)
+    expect(printed.filter((line) => /check whether it exists/.test(line))).toHaveLength(1)
+    expect(sandbox.state.writes).toHaveLength(11)
+  })
+
+  test('stops when the token is revoked', async () => {
+    const { importContacts } = await run<Guide>('many-writes.md')
+    sandbox.revokeAll()
+    await expect(importContacts(contacts)).rejects.toThrow('invalid_token')
+    expect(sandbox.requests.length).toBeLessThan(contacts.length)
+  })
+})
+
+describe('errors.md', () => {
+  interface Guide {
+    addContact(email: string): Promise<string>
+    runJob(email: string): Promise<string>
+    reply(conversationId: string, body_html: string): Promise<Message>
+  }
+
+  test('gives each error its next step', async () => {
+    const { addContact } = await run<Guide>('errors.md')
+    expect(await addContact('first@example.com')).toMatch(/^Created /)
+    sandbox.failNext({ status: 401, body: { error: 'invalid_token' } })
+    expect(await addContact('a@example.com')).toMatch(/log in again/)
+    sandbox.failNext({ status: 403, body: { error: 'insufficient_scope' } })
+    expect(await addContact('a@example.com')).toBe('Log in again with contacts:write.')
+    sandbox.failNext({ status: 429, retryAfter: 90 })
+    expect(await addContact('a@example.com')).toBe('Try again in 90 seconds.')
+    sandbox.failNext({ drop: 'after-effect' })
+    expect(await addContact('b@example.com')).toBe('Check before you try again.')
+    sandbox.failNext({ status: 400 })
+    expect(await addContact('a@example.com')).toMatch(/^contacts.create failed: /)
+  })
+
+  test('plans the next run of a job', async () => {
+    const { runJob } = await run<Guide>('errors.md')
+    expect(await runJob('first@example.com')).toBe('done')
+    sandbox.failNext({ status: 429, retryAfter: 90 })
+    expect(await runJob('a@example.com')).toBe('again in 90 s')
+    sandbox.failNext({ drop: 'after-effect' })
+    expect(await runJob('b@example.com')).toBe('ask a person')
+    sandbox.failNext({ status: 401, body: { error: 'invalid_token' } })
+    expect(await runJob('a@example.com')).toBe('after a login')
+    sandbox.failNext({ status: 400 })
+    expect(await runJob('a@example.com')).toBe('never')
+  })
+
+  test('returns a message whose response was lost, and rejects if it was not sent', async () => {
+    const { reply } = await run<Guide>('errors.md')
+    const [{ id } = { id: '' }] = sandbox.state.conversations
+    sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
+    expect(await reply(id, '<p>On it.</p>')).toMatchObject({ body_html: '<p>On it.</p>' })
+    expect(sandbox.state.messages(id).filter(({ body_html }) => body_html === '<p>On it.</p>')).toHaveLength(1)
+    sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
+    await expect(reply(id, '<p>Second</p>')).rejects.toMatchObject({ outcome: 'unknown' })
+  })
+
+  test('its table has every error class', async () => {
+    const [main, oauth] = [await import('support-workspace-sdk'), await import('support-workspace-sdk/oauth')]
+    const names = Object.keys({ ...main, ...oauth }).filter((name) => /^[A-Z].*Error$/.test(name))
+    const guide = await readFile(`${root}docs/errors.md`, 'utf8')
+    expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
+  })
+})
+
+describe('actors.md', () => {
+  test('sends nothing on an app client, and a message on a client of a person', async () => {
+    const { greet } = await run<{ greet(workspace: SupportWorkspace, id: string): Promise<void> }>('actors.md')
+    expect(printed[0]).toBe('not-sent')
+    expect(sandbox.state.writes).toHaveLength(1)
+    expect(greet).toBeTypeOf('function')
+  })
+
+  test('quotes the compiler', async () => {
+    const [firstLine = ''] = (await readFile(`${root}test/types/app-client-error.txt`, 'utf8')).split('\n')
+    const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')
+    expect(sentence).toContain('This call needs an actor=self token')
+    expect(await readFile(`${root}docs/actors.md`, 'utf8')).toContain(sentence)
+  })
+})
+
+test('login.md logs in, prints the scopes, and stores the token', async () => {
+  await run('login.md')
+  expect(printed).toEqual(['conversations:read,messages:write '])
+  expect(saved.tokens).toEqual([expect.stringMatching(/^swot_/)])
+})
+
+test('login-express.md logs in and shows the inbox', async () => {
+  const { site } = await run<{ site: Express }>('login-express.md')
+  const server = createServer(site)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  cleanUps.push(() => server.close())
+  const { port } = server.address() as { port: number }
+  await logInAndSeeInbox(async ({ url, headers }) => {
+    const { pathname, search } = new URL(url)
+    return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, redirect: 'manual' })
+  })
+})
+
+test('login-hono.md logs in and shows the inbox', async () => {
+  const { site } = await run<{ site: Hono }>('login-hono.md')
+  await logInAndSeeInbox((request) => site.fetch(request))
+})
+
+test('login-next.md logs in and shows the inbox', async () => {
+  type Route = { GET: (request: Request, context: unknown) => Promise<Response> }
+  const routes = new Map<string, Route>()
+  for (const name of ['login', 'callback', 'inbox']) {
+    routes.set(`/${name}`, await run<Route>('login-next.md', `app/${name}/route.ts`))
+  }
+  await logInAndSeeInbox((request) => {
+    const route = routes.get(new URL(request.url).pathname)
+    return route?.GET(request, { params: Promise.resolve({}) }) ?? new Response('Not found', { status: 404 })
+  })
+})
+
+test('login-workers.md logs in and shows the inbox', async () => {
+  const { default: worker } = await run<{
+    default: { fetch(request: Request, env: Record<string, string>): Promise<Response> }
+  }>('login-workers.md')
+  const { clientId, clientSecret } = sandbox.app
+  const env = {
+    BASE_URL: sandbox.url,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    REDIRECT_URI: redirectUri,
+    SECRET: 'thirty-two characters, or some more',
+  }
+  await logInAndSeeInbox((request) => worker.fetch(request, env))
+  expect((await worker.fetch(new Request(`${siteUrl}/other`), env)).status).toBe(404)
+})
+
+describe('sessions.md', () => {
+  interface Guide {
+    handle(request: Request): Promise<Response>
+  }
+
+  test('connects the user who started the login, and disconnects', async () => {
+    const { handle } = await run<Guide>('sessions.md')
+    const browser = browserAt(handle)
+    expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
+    expect((await browser.go(`${siteUrl}/login`)).response.status).toBe(200)
+    sandbox.revokeAll()
+    expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
+    sandbox.clearRequests()
+    expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
+    expect(sandbox.requests).toEqual([])
+    await browser.go(`${siteUrl}/login`)
+    expect(await (await browser.go(`${siteUrl}/disconnect`)).response.text()).toMatch(/^Disconnected/)
+    expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
+  })
+
+  test('refuses a login that another user started', async () => {
+    const { handle } = await run<Guide>('sessions.md')
+    const browser = browserAt((request) => {
+      saved.userId = new URL(request.url).pathname === '/callback' ? 'mallory' : 'ada'
+      return handle(request)
+    })
+    const { response } = await browser.go(`${siteUrl}/login`)
+    expect(response.status).toBe(403)
+    expect(await response.text()).toContain('Another user started this login')
+  })
+
+  test('saves a token again if the first attempt fails', async () => {
+    const { handle } = await run<Guide>('sessions.md')
+    sandbox.faults.add({ path: '/api/oauth/v1/me', status: 400 })
+    expect((await browserAt(handle).go(`${siteUrl}/login`)).response.status).toBe(200)
+  })
+})
+
+describe('connections.md', () => {
+  test('saves, lists, verifies and removes a connection, and reseals the entries', async () => {
+    const { store } = await run<{ store: ConnectionStore }>('connections.md')
+    expect(printed[0]).toBe('1')
+    expect(printed).toContainEqual(expect.stringMatching(/^.+ \w{3} \w{3} \d{2} \d{4}/))
+    expect(printed.at(-2)).toBe('1')
+    expect(printed.at(-1)).toBe('0 0')
+    expect((await store.list()).connections).toEqual([])
+  })
+
+  test('asks for a new login after a revocation', async () => {
+    const { store } = await run<{ store: ConnectionStore }>('connections.md')
+    const { key } = await store.save(sandbox.issueToken())
+    const workspace = await store.workspace(key)
+    sandbox.revokeAll()
+    await expect(workspace.conversations.list()).rejects.toThrow('invalid_token')
+    expect(printed.at(-1)).toMatch(/ revoked access: ask for a new login$/)
+  })
+
+  test('its test of a storage passes', async () => {
+    expect(await runTests('connections.md')).toMatch(/Tests +11 passed/)
+  })
+})
+
+test('more-scopes.md asks for the scope that a page needs', async () => {
+  const { handle } = await run<{ handle(request: Request): Promise<Response> }>('more-scopes.md')
+  const browser = browserAt((request) => {
+    const { pathname } = new URL(request.url)
+    return pathname === '/' ? new Response('home') : handle(request)
+  })
+  expect(await (await browser.go(`${siteUrl}/login`)).response.text()).toBe('home')
+  expect(await (await browser.go(`${siteUrl}/contacts`)).response.text()).toBe('home')
+  const { response } = await browser.go(`${siteUrl}/contacts`)
+  expect(await response.json()).toHaveLength(20)
+  const logins = sandbox.requests.filter(({ path }) => path === '/api/oauth/authorize')
+  expect(logins.map(({ query }) => query.scope)).toEqual(['conversations:read', 'conversations:read contacts:read'])
+})
+
+test('testing.md has tests that pass', async () => {
+  expect(await runTests('testing.md')).toMatch(/Tests +5 passed/)
+})
+
+describe('sandbox.md', () => {
+  test('limits the rate of calls, and reports each request', async () => {
+    await run('sandbox.md')
+    expect(printed.filter((line) => line === 'GET /api/oauth/v1/me 200')).toHaveLength(2)
+    expect(printed.filter((line) => line === 'GET /api/oauth/v1/me 429')).toHaveLength(1)
+    expect(printed).toContainEqual(expect.stringMatching(/^The third call: RateLimitError/))
+  })
+
+  test('starts a service with a console in a shell', async () => {
+    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+    const [, args = ''] = /^npx support-workspace-sdk (.+)$/m.exec(guide) ?? []
+    const child = spawn(process.execPath, [`${root}src/sandbox/cli.ts`, ...args.split(' '), '--port', '0'])
+    cleanUps.push(() => child.kill('SIGKILL'))
+    let output = ''
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (text) => {
+        output += text
+        if (output.includes('Ctrl+C')) resolve()
+      })
+    })
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
+    for (const token of ['swot_self', 'swot_app']) {
+      const me = await fetch(`${url}/api/oauth/v1/me`, { headers: { authorization: `Bearer ${token}` } })
+      expect(me.status).toBe(200)
+    }
+    const console = await (await fetch(`${url}/`, { headers: { accept: 'text/html' } })).text()
+    for (const title of [
+      'App credentials',
+      'Access tokens',
+      'Connections',
+      'Requests',
+      'Inject a fault',
+      'Try a login',
+    ]) {
+      expect(console).toContain(`>${title}`)
+    }
+  })
+
+  test('lists every option of the command line', async () => {
+    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+    const options = Object.keys(commandLineOptions).filter((name) => !['help', 'version'].includes(name))
+    expect(options.filter((name) => !guide.includes(`--${name}`))).toEqual([])
+  })
+})
+
+test('browser-apps.md logs in from a page without a secret', async () => {
+  const page = await run<{ startLogin(): Promise<void>; finishLogin(): Promise<SupportWorkspace> }>(
+    'browser-apps.md',
+    'page.ts',
+  )
+  const { exchange } = await run<{ exchange(request: Request): Promise<Response> }>('browser-apps.md', 'server.ts')
+  const items = new Map<string, string>()
+  const location = { href: siteUrl, assign: (href: string) => void Object.assign(location, { href }) }
+  const replaceState = vi.fn()
+  vi.stubGlobal('location', location)
+  vi.stubGlobal('history', { replaceState })
+  vi.stubGlobal('sessionStorage', {
+    getItem: (name: string) => items.get(name) ?? null,
+    setItem: (name: string, value: string) => void items.set(name, value),
+    removeItem: (name: string) => void items.delete(name),
+  })
+  await page.startLogin()
+  location.href = await visit(location.href)
+  const { fetch: platformFetch } = globalThis
+  vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
+    url === '/exchange'
+      ? exchange(new Request(siteUrl + url, { ...init, headers: { ...init.headers, origin: siteUrl } }))
+      : platformFetch(url, init),
+  )
+  const workspace = await page.finishLogin()
+  expect((await workspace.conversations.list({ limit: 1 })).data).toHaveLength(1)
+  expect(items.size).toBe(0)
+  expect(replaceState).toHaveBeenCalled()
+  const foreign = new Request(`${siteUrl}/exchange`, { method: 'POST', headers: { origin: 'https://evil.example' } })
+  expect((await exchange(foreign)).status).toBe(403)
+})
+
+test('observability.md prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
+  const exporter = new InMemorySpanExporter()
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
+  cleanUps.push(() => trace.disable())
+  await run('observability.md')
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual([
+    'GET /api/oauth/v1/organization',
+    'organization.get',
+  ])
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({ operation: 'organization.get', status: 200, attempts: 1 })
+  expect(printed[1]).toBe('[object Object]')
+  expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({ operation: 'organization.get' })
+  const error = JSON.parse(printed.at(-2) ?? '')
+  expect(error).toMatchObject({ name: 'NotFoundError', operation: 'contacts.get', outcome: 'refused' })
+  expect(Object.keys(error)).toEqual(expect.arrayContaining(['message', 'hint', 'attempts']))
+})
+
+test('proxies.md sends its call through the proxy', async () => {
+  const proxy = await startProxy()
+  cleanUps.push(() => proxy.close())
+  vi.stubGlobal('proxyUrl', proxy.url)
+  await run('proxies.md')
+  expect(printed).toEqual(['self'])
+  expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
+})
+
+test('service-differs.md reports a response that does not match its schema, and returns it unchanged', async () => {
+  const contact = { id: 'cnt_1', blocked: 'no', favorite_color: 'green' }
+  sandbox.faults.add({ path: '/api/oauth/v1/contacts', status: 200, body: { data: [contact] } })
+  await run('service-differs.md')
+  expect(printed).toEqual(['contacts.list blocked: expected boolean, received string (1 times)', 'true'])
+  expect(sandbox.requests.at(-2)?.query).toEqual({ limit: '10', source: 'widget' })
+  expect(sandbox.requests.at(-1)?.body).toEqual({ email: 'ada@example.com', vip: true })
+})
+
+test('missing-endpoints.md calls an operation that it defines, and a path without a definition', async () => {
+  await run('missing-endpoints.md')
+  expect(printed.slice(0, -1)).toEqual(sandbox.state.contacts.map(({ id }) => id))
+  expect(sandbox.requests.at(-1)?.path).toBe('/api/oauth/v1/organization')
+})
+
+test('every guide with examples is tested here', () => {
+  expect([...tested].sort()).toEqual([...guides].sort())
+})
