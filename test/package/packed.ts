@@ -30,7 +30,7 @@ export async function installPacked(): Promise<Project> {
   const staged = join(folder, 'staged')
   const installed = join(folder, 'node_modules', 'support-workspace-sdk')
   await run(root, process.execPath, 'node_modules/tsup/dist/cli-default.js', '--silent', '--out-dir', `${staged}/dist`)
-  const { dependencies, files, peerDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const { dependencies, files } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const documents = [
     'package.json',
     'README.md',
@@ -41,7 +41,7 @@ export async function installPacked(): Promise<Project> {
   const [packed] = JSON.parse(await run(staged, 'npm', 'pack', '--json', '--ignore-scripts', '--offline'))
   await mkdir(installed, { recursive: true })
   await run(folder, 'tar', '-xzf', join(staged, packed.filename), '--strip-components=1', '-C', installed)
-  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), '@types/node', 'undici-types'])
+  for (const name of [...Object.keys(dependencies), '@opentelemetry/api', '@types/node', 'undici-types'])
     await link(folder, name)
   await writeFile(join(folder, 'package.json'), '{ "private": true }')
   return {
