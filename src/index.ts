@@ -20,6 +20,7 @@ export {
   isSupportWorkspaceError,
   NetworkError,
   NotFoundError,
+  NotLoadedError,
   type Outcome,
   PaginationError,
   PermissionDeniedError,

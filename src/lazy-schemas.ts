@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { SupportWorkspaceError } from './errors/index.ts'
+import { NotLoadedError } from './errors/index.ts'
 import type { all } from './schemas/all.ts'
 
 export type { Schema } from './schemas/schema.ts'
@@ -27,10 +27,7 @@ async function load(): Promise<Schemas> {
     loaded = (await import('./schemas/all.ts')).all
     return loaded
   } catch (cause) {
-    throw new SupportWorkspaceError('The schemas of this package could not be loaded.', {
-      cause,
-      hint: 'They are a file of their own. Check that every file of your build is served, then try again.',
-    })
+    throw new NotLoadedError('The schemas', cause)
   }
 }
 

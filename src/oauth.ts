@@ -34,6 +34,7 @@ export {
   LoginError,
   type LoginErrorReason,
   NetworkError,
+  NotLoadedError,
   type Remedy,
   SupportWorkspaceError,
   TimeoutError,

@@ -4,9 +4,20 @@
  * @module support-workspace-sdk/otel
  */
 
-import { type Context, context, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
 import { checkOptions } from './check-options.ts'
-import { type AttemptStartEvent, type EventOf, emit, type Hooks, type OperationEvent } from './http/hooks.ts'
+import { InvalidArgumentError } from './errors/index.ts'
+import { type AttemptStartEvent, type EventOf, emit, type Hooks, notify, type OperationEvent } from './http/hooks.ts'
+import { readHooks } from './http/settings.ts'
 import { version } from './version.ts'
 
 /** The options of `otelHooks`. */
@@ -35,11 +46,19 @@ export interface OtelHooksOptions {
  * const traced = new SupportWorkspace({ baseUrl, accessToken, hooks: otelHooks() })
  * await traced.me()
  *
- * @throws InvalidArgumentError when an option is misspelled
+ * @throws InvalidArgumentError when an option is misspelled, or is no tracer or no hooks
  */
 export function otelHooks(options: OtelHooksOptions = {}): Hooks {
   checkOptions('options', options, { tracer: true, hooks: true }, '`otelHooks`')
-  const { tracer = trace.getTracer('support-workspace-sdk', version), hooks = {} } = options
+  const { tracer = trace.getTracer('support-workspace-sdk', version) } = options
+  if (typeof tracer?.startSpan !== 'function') {
+    throw new InvalidArgumentError(
+      'tracer',
+      '`tracer` must be an OpenTelemetry tracer.',
+      'Pass `provider.getTracer(name)`, or leave it out for the global one.',
+    )
+  }
+  const hooks = readHooks(options.hooks)
   const calls = new Map<number, CallSpans>()
 
   const callOf = (event: OperationEvent): CallSpans => {
@@ -56,9 +75,14 @@ export function otelHooks(options: OtelHooksOptions = {}): Hooks {
   /** Returns a hook that records an event and then calls the user's hook. */
   const hook = <Name extends keyof Hooks>(name: Name, record: (call: CallSpans, event: EventOf<Name>) => void) => {
     return (event: EventOf<Name>): void => {
-      const call = callOf(event)
-      record(call, event)
-      context.with(call.context, () => emit(hooks, name, () => event))
+      let parent = context.active()
+      // A tracer that throws must not keep the user's hooks from being called.
+      notify(() => {
+        const call = callOf(event)
+        parent = call.context
+        record(call, event)
+      })
+      context.with(parent, () => emit(hooks, name, () => event))
     }
   }
 
@@ -66,16 +90,15 @@ export function otelHooks(options: OtelHooksOptions = {}): Hooks {
     onOperationStart: hook('onOperationStart', () => {}),
     onOperationEnd: hook('onOperationEnd', ({ span }, { callId, attempts, outcome, error }) => {
       calls.delete(callId)
-      span.setAttributes({ 'support_workspace.attempts': attempts, 'support_workspace.outcome': outcome })
-      end(span, error)
+      end(span, { 'support_workspace.attempts': attempts, 'support_workspace.outcome': outcome }, error)
     }),
     onAttemptStart: hook('onAttemptStart', (call, event) => {
       call.attempt = startAttempt(tracer, call.context, event)
     }),
     onAttemptEnd: hook('onAttemptEnd', ({ attempt }, { status, requestId, error }) => {
-      attempt?.setAttributes({ 'http.response.status_code': status, 'support_workspace.request_id': requestId })
       const isErrorStatus = status !== undefined && status >= 400
-      end(attempt, error !== undefined && isErrorStatus ? String(status) : error)
+      const attributes = { 'http.response.status_code': status, 'support_workspace.request_id': requestId }
+      end(attempt, attributes, error !== undefined && isErrorStatus ? String(status) : error)
     }),
     onRetry: hook('onRetry', ({ span }, { wait, reason }) => {
       span.addEvent('retry', { 'support_workspace.wait_ms': wait, 'support_workspace.reason': reason })
@@ -109,7 +132,11 @@ function startAttempt(tracer: Tracer, parent: Context, { method, urlTemplate, at
 }
 
 /** @param error the `error.type`, if it failed: the status, or the name of the error */
-function end(span: Span | undefined, error: string | undefined): void {
-  if (error !== undefined) span?.setAttribute('error.type', error).setStatus({ code: SpanStatusCode.ERROR })
-  span?.end()
+function end(span: Span | undefined, attributes: Attributes, error: string | undefined): void {
+  try {
+    span?.setAttributes(attributes)
+    if (error !== undefined) span?.setAttribute('error.type', error).setStatus({ code: SpanStatusCode.ERROR })
+  } finally {
+    span?.end()
+  }
 }

@@ -1,7 +1,7 @@
 import { Call, type Received } from './call.ts'
 import { checkOptions } from './check-options.ts'
 import { InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
-import { forwardAbort } from './http/call-clock.ts'
+import { forwardAbort, throwIfAborted } from './http/call-clock.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { JsonObject } from './json.ts'
 import { checkInteger, copyListOptions, type ListOptions } from './list-options.ts'
@@ -70,7 +70,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
     let left = maxItems
     for await (const page of this.pages()) {
       for (const item of page.data) {
-        if (signal?.aborted) throw signal.reason
+        throwIfAborted(signal)
         if (left === 0) return
         left -= 1
         yield item
@@ -99,7 +99,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         const { data, cursors } = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
         ahead = undefined
         // A prefetched page may have arrived before the caller aborted.
-        if (signal?.aborted) throw signal.reason
+        throwIfAborted(signal)
         left -= data.length
         const cursor = cursors[cursorName]
         const isRepeated = seen.has(cursor)

@@ -418,3 +418,51 @@ describe('without a tracer', () => {
 test.each([[{ tracers: tracer }], ['tracer'], [null]])('rejects the options %o', (options) => {
   expect(() => otelHooks(options as never)).toThrow(InvalidArgumentError)
 })
+
+describe('what does not work', () => {
+  test.each<[string, unknown]>([
+    ['tracer', { tracer: 'x' }],
+    ['tracer', { tracer: provider }],
+    ['tracer', { tracer: null }],
+    ['hooks', { hooks: 5 }],
+    ['onRetyr', { hooks: { onRetyr() {} } }],
+    ['onRetry', { hooks: { onRetry: 'log' } }],
+  ])('an option that is no %s is refused', (argument, options) => {
+    expect(() => otelHooks(options as OtelHooksOptions)).toThrow(expect.objectContaining({ argument }))
+    expect(() => otelHooks(options as OtelHooksOptions)).toThrow(InvalidArgumentError)
+  })
+
+  test('a tracer that throws does not keep hooks from being called', async () => {
+    const startSpan = () => {
+      throw new Error('no span')
+    }
+    const hooks = { onOperationStart: vi.fn(), onAttemptEnd: vi.fn(), onOperationEnd: vi.fn() }
+    const broken = { startSpan } as never
+    await makeClient({ fetch: scripted(json({})), hooks: otelHooks({ tracer: broken, hooks }) }).me()
+    for (const hook of Object.values(hooks)) expect(hook).toHaveBeenCalledTimes(1)
+  })
+
+  test('a span whose attributes cannot be set is ended', async () => {
+    const ended: string[] = []
+    const startSpan = (name: string) => ({
+      setAttributes() {
+        throw new Error('no attributes')
+      },
+      end: () => void ended.push(name),
+    })
+    await makeClient({ fetch: scripted(json({})), hooks: otelHooks({ tracer: { startSpan } as never }) }).me()
+    expect(ended).toEqual(['GET /api/oauth/v1/me', 'me'])
+  })
+})
+
+test('the calls of two copies of this package are told apart', async () => {
+  vi.mocked(Math.random).mockRestore()
+  const ids: number[] = []
+  const hooks: Hooks = { onOperationStart: ({ callId }) => void ids.push(callId) }
+  vi.resetModules()
+  const other = await import('../src/index.ts')
+  await makeClient({ fetch: scripted(json({})), hooks }).me()
+  const options = { baseUrl: 'https://api.test', accessToken: token, fetch: scripted(json({})), hooks }
+  await new other.SupportWorkspace(options).me()
+  expect(Math.abs((ids[0] ?? 0) - (ids[1] ?? 0))).toBeGreaterThan(1_000)
+})

@@ -1,4 +1,5 @@
 import { checkOptionalFunction, checkOptions } from '../check-options.ts'
+import { throwIfAborted } from '../http/call-clock.ts'
 import { notify } from '../http/hooks.ts'
 import { checkSignal } from '../http/input.ts'
 import type { WebAbortSignal } from '../web-types.ts'
@@ -75,7 +76,7 @@ export class AllConnections {
 
   async *#keys(filter: ConnectionFilter, signal?: WebAbortSignal): AsyncGenerator<string, void, undefined> {
     for await (const key of this.#entries.keys()) {
-      if (signal?.aborted) throw signal.reason
+      throwIfAborted(signal)
       if (await keyMatches(key, filter)) yield key
     }
   }

@@ -28,6 +28,7 @@ export {
   type ErrorDetails,
   InvalidArgumentError,
   isSupportWorkspaceError,
+  NotLoadedError,
   type Remedy,
   SupportWorkspaceError,
 } from './support-workspace-error.ts'

@@ -41,7 +41,7 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
     if (secret.length < shortestSecret) continue
     // Plain, in a URL, and in JSON.
     for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
-      safe = safe.replaceAll(form, placeholder)
+      safe = safe.replace(new RegExp(form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'gi'), placeholder)
     }
     safe = withoutHex(safe, secret)
     safe = withoutEscaped(safe, secret)

@@ -1,3 +1,5 @@
+import { safeCause } from './redact.ts'
+
 /**
  * A registered symbol, so that `instanceof` works between the ESM and CommonJS builds and between installed versions.
  */
@@ -92,5 +94,23 @@ export class InvalidArgumentError extends SupportWorkspaceError {
   constructor(argument: string, message: string, hint: string) {
     super(message, { hint })
     this.argument = argument
+  }
+}
+
+/** A part of this package that is loaded when it is first used could not be loaded. Nothing was sent. */
+export class NotLoadedError extends SupportWorkspaceError {
+  static override readonly kind: string = 'NotLoadedError'
+
+  /** Nothing was sent. */
+  readonly outcome: 'not-sent' = 'not-sent'
+  /** The next use loads it again. */
+  readonly remedy: 'retry' = 'retry'
+
+  /** @param part what could not be loaded, as the subject of a sentence */
+  constructor(part: string, cause: unknown) {
+    super(`${part} of this package could not be loaded.`, {
+      cause: safeCause(cause),
+      hint: 'Each is a file of its own: check that every file of your build is there, then try again.',
+    })
   }
 }

@@ -87,6 +87,7 @@ function toFailure(thrown: unknown, progress: Progress): unknown {
 
 async function run(progress: Progress): Promise<ParsedResponse> {
   const { request, settings, signal } = progress
+  signal.throwIfAborted()
   const accessToken = checkAccessToken(await settings.tokenSource.getAccessToken())
   progress.accessToken = accessToken
   const response = await send(progress, accessToken)
@@ -97,7 +98,7 @@ async function run(progress: Progress): Promise<ParsedResponse> {
   const head = new ResponseHead(response, [accessToken])
   Object.assign(progress, { head, body })
   if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
-  if (response.status < 200 || response.status > 299) throw await readError(progress, response, head, body)
+  if (response.status < 200 || response.status > 299) throw await readError(progress, head, body)
   const { data, cursors } = parseBody(await body.text(settings.maxResponseBytes), request, accessToken)
   signal.throwIfAborted()
   if (!isValidated(request.operation, settings)) return { data, cursors, response: head }
@@ -126,23 +127,17 @@ async function send(progress: Progress, accessToken: string): Promise<FetchRespo
 }
 
 /** Returns the failure for an error status, even if the body cannot be read. */
-async function readError(
-  progress: Progress,
-  response: FetchResponse,
-  head: ResponseHead,
-  body: ResponseBody,
-): Promise<AttemptFailure> {
+async function readError(progress: Progress, head: ResponseHead, body: ResponseBody): Promise<AttemptFailure> {
   const { request, settings, accessToken = '' } = progress
-  const challenge = response.headers.get('www-authenticate')
   const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
   const factsOf = (text: string): ResponseFacts => {
-    const { code, description } = readErrorBody(text, challenge)
+    const { code, description } = readErrorBody(text, head.get('www-authenticate'))
     return {
       operation: request.operation,
       response: head,
       body: { code: safe(code), description: safe(description) },
       grantedScopes: settings.scopes,
-      retryAfter: retryAfterOf(response.headers),
+      retryAfter: retryAfterOf(head),
       cause: undefined,
     }
   }

@@ -1,5 +1,12 @@
 import { longestTimer } from '../check-options.ts'
 
+/** Throws the reason of a caller's signal if it has aborted. Polyfills have no `throwIfAborted`, and some no reason. */
+export function throwIfAborted(
+  signal: { readonly aborted: boolean; readonly reason?: unknown } | null | undefined,
+): void {
+  if (signal?.aborted) throw signal.reason ?? new DOMException('This operation was aborted', 'AbortError')
+}
+
 /** Aborts a controller when a signal aborts, with the same reason. Returns a function that removes the listener. */
 export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
   if (!signal) return () => {}
@@ -89,8 +96,10 @@ export class CallClock {
     const { remaining } = this
     const limit = timeout < remaining ? new TimeLimit('attempt', timeout) : new TimeLimit('total', this.#totalTimeout)
     const delay = Math.ceil(Math.min(timeout, remaining))
+    if (delay <= 0) controller.abort(limit)
     // A limit longer than a timer supports is no limit.
-    const timer = delay > longestTimer ? undefined : setTimeout(() => controller.abort(limit), delay)
+    const isTimed = delay > 0 && delay <= longestTimer
+    const timer = isTimed ? setTimeout(() => controller.abort(limit), delay) : undefined
     return {
       signal: controller.signal,
       stop: () => {

@@ -8,7 +8,8 @@ import type { ResponseHead } from './response.ts'
 import { isIdempotent } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 
-let lastCallId = 0
+/** Starts anywhere, because two copies of this package (ESM and CommonJS) may share hooks. */
+let lastCallId = Math.floor(Math.random() * 2 ** 40)
 
 /** Records the attempts of a call, for its error and for hooks. */
 export class CallRecord {

@@ -53,7 +53,7 @@ function copyExtraBody(extraBody: unknown): JsonObject {
 }
 
 /** Copies own fields. Values that a URL cannot represent are rejected when the URL is built. */
-function copyFields(argument: string, fields: unknown = {}): JsonObject {
+export function copyFields(argument: string, fields: unknown = {}): JsonObject {
   checkPlain(argument, fields)
   return Object.fromEntries(
     Object.entries(fields as object).map(([name, value]: [string, unknown]) => [

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { checkPath, type Operation } from '../operation.ts'
 import { copyJson, isPlainObject } from './copy-json.ts'
-import type { CapturedInput } from './input.ts'
+import { type CapturedInput, copyFields } from './input.ts'
 import type { CallSettings } from './settings.ts'
 import { validateInput } from './validation.ts'
 
@@ -27,6 +27,8 @@ export function prepareRequest(
   const build = ([query, body]: [JsonObject, unknown]) =>
     buildRequest(operation, { ...input, query, body }, baseUrl, settings)
   const query = checkQuery(operation, input.query)
+  // The check of the body may throw now.
+  if (query instanceof Promise) query.catch(() => {})
   const body = checkBody(operation, input.body)
   if (query instanceof Promise || body instanceof Promise) return Promise.all([query, body]).then(build)
   return build([query, body])
@@ -62,7 +64,9 @@ function checkQuery(operation: Operation, query: JsonObject): JsonObject | Promi
       'Return the query parameters by name.',
     )
   }
-  const checked = validateInput(operation.query, isList ? parameters : query, operation, 'query')
+  // A schema may change its input, and each page needs the original.
+  const own = copyFields('query', isList ? parameters : query)
+  const checked = validateInput(operation.query, own, operation, 'query')
   return checked instanceof Promise ? checked.then(conclude) : conclude(checked)
 }
 
@@ -71,7 +75,7 @@ function checkBody(operation: Operation, body: unknown): unknown {
   if (operation.body === undefined) return body
   const conclude = (checked: unknown): unknown =>
     operation.evidence === undefined ? copyJson(checked, ['body']) : body
-  const checked = validateInput(operation.body, body, operation, 'body')
+  const checked = validateInput(operation.body, copyJson(body, ['body']), operation, 'body')
   return checked instanceof Promise ? checked.then(conclude) : conclude(checked)
 }
 

@@ -1,6 +1,7 @@
 import type { ResponseInfo, UnexpectedResponseReason } from '../errors/index.ts'
 import { withoutSecrets } from '../errors/redact.ts'
 import type { FetchResponse } from '../web-types.ts'
+import { notify } from './hooks.ts'
 
 /** Thrown when a response cannot be used. `message` is a short description of the problem. */
 export class UnusableResponse extends Error {
@@ -23,6 +24,8 @@ export function isResponse(value: unknown): value is FetchResponse {
   return typeof text === 'function' || (body !== undefined && body !== null)
 }
 
+const mostEmptyChunks = 1_000
+
 /** The body of a response, which is read once or released. */
 export class ResponseBody {
   readonly #response: FetchResponse
@@ -44,12 +47,14 @@ export class ResponseBody {
     let text = ''
     let bytes = 0
     try {
-      for (;;) {
+      for (let chunk = 1; ; chunk += 1) {
         const { done, value } = await chunks.next()
         if (done) return text + decode(decoder)
         if (typeof value?.byteLength !== 'number')
           throw new BadFetch('the body of its response does not consist of bytes')
         bytes += value.byteLength
+        // Such a body would keep timers from firing.
+        if (chunk - bytes > mostEmptyChunks) throw new BadFetch('the body of its response consists of empty chunks')
         if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
         text += decode(decoder, value)
       }
@@ -59,17 +64,26 @@ export class ResponseBody {
     }
   }
 
-  /** Releases the connection. Reading ends, if it has begun. */
+  /** Releases the connection. Reading ends, if it has begun. Never throws. */
   release(): void {
     if (this.#chunks === undefined) discard(this.#response)
     else this.#chunks.cancel()
   }
 }
 
-function discard(response: FetchResponse): void {
-  const { body } = response as { body?: Partial<ReadableStream> & { destroy?(): void } }
-  if (typeof body?.cancel === 'function') body.cancel().catch(() => {})
-  else body?.destroy?.()
+interface Stream {
+  on?(event: 'error', listener: () => void): unknown
+  cancel?(): unknown
+  destroy?(): unknown
+}
+
+/** Cancels or destroys a body. Nothing that goes wrong with it matters any more. */
+function discard(response: FetchResponse & { readonly body?: unknown }): void {
+  notify(() => (response.body as Stream | null)?.on?.('error', () => {}))
+  notify(() => {
+    const stream = response.body as Stream | null | undefined
+    return stream?.cancel === undefined ? stream?.destroy?.() : stream.cancel()
+  })
 }
 
 interface Chunks {
@@ -87,7 +101,7 @@ function chunksOf(response: FetchResponse): Chunks {
   if (typeof (body as ReadableStream | undefined)?.getReader === 'function') {
     if ((body as ReadableStream).locked) throw new BadFetch('the body of its response is locked')
     const reader = (body as ReadableStream<Uint8Array>).getReader()
-    return { next: () => reader.read(), cancel: () => void reader.cancel().catch(() => {}) }
+    return { next: () => reader.read(), cancel: () => notify(() => reader.cancel()) }
   }
   if (typeof (body as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === 'function') {
     const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
@@ -125,8 +139,7 @@ const redirects = new Set([301, 302, 303, 307, 308])
  */
 export class ResponseHead {
   readonly status: number
-  readonly requestId: string | undefined
-  readonly #headers: [name: string, value: string][] = []
+  readonly #headers = new Map<string, string>()
   readonly #secrets: readonly string[]
   #info: ResponseInfo | undefined
 
@@ -134,22 +147,38 @@ export class ResponseHead {
   constructor({ status, headers }: FetchResponse, secrets: readonly string[]) {
     this.status = status
     this.#secrets = secrets
-    headers.forEach((value, name) => {
-      if (!name.startsWith('set-cookie')) this.#headers.push([name, value])
+    // A custom fetch may return anything.
+    headers.forEach((value: unknown, name: unknown) => {
+      if (!/^set-cookie/i.test(String(name))) this.#headers.set(String(name).toLowerCase(), String(value))
     })
-    const requestId = headers.get('x-request-id') ?? headers.get('request-id')
-    this.requestId = requestId === null ? undefined : withoutSecrets(requestId, secrets)
+  }
+
+  /** Returns a header as it was received, for the client's own use. */
+  get(name: string): string | null {
+    return this.#headers.get(name) ?? null
+  }
+
+  get requestId(): string | undefined {
+    const requestId = this.get('x-request-id') ?? this.get('request-id')
+    return requestId === null ? undefined : withoutSecrets(requestId, this.#secrets)
   }
 
   /** Returns the response as callers see it, the same object each time. */
   get info(): ResponseInfo {
-    this.#info ??= {
-      status: this.status,
-      headers: new Headers(
-        this.#headers.map(([name, value]): [string, string] => [name, withoutSecrets(value, this.#secrets)]),
-      ),
-      requestId: this.requestId,
-    }
+    this.#info ??= { status: this.status, headers: this.#safeHeaders(), requestId: this.requestId }
     return this.#info
+  }
+
+  #safeHeaders(): Headers {
+    const safe = new Headers()
+    for (const [name, value] of this.#headers) {
+      if (withoutSecrets(name, this.#secrets) !== name) continue
+      try {
+        safe.append(name, withoutSecrets(value, this.#secrets))
+      } catch {
+        // No header that HTTP allows.
+      }
+    }
+    return safe
   }
 }

@@ -73,6 +73,7 @@ function parseTiming(value: string, mayBeTimestamp: boolean, now: number): numbe
   const text = value.trim()
   if (/^\d+(\.\d+)?$/.test(text)) {
     const seconds = Number(text)
+    if (!Number.isSafeInteger(Math.ceil(seconds * 1000))) return undefined
     return Math.ceil(mayBeTimestamp && seconds >= firstTimestamp ? Math.max(0, seconds * 1000 - now) : seconds * 1000)
   }
   // HTTP dates start with the name of a day. Date.parse would also accept "-1" and "2030".

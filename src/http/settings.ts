@@ -122,7 +122,8 @@ const hookNames = {
   onWait: true,
 } satisfies Record<keyof Hooks, true>
 
-function readHooks(hooks: unknown): Hooks {
+/** Checks hooks. Returns the same object, whose methods may use `this`. */
+export function readHooks(hooks: unknown): Hooks {
   if (hooks === undefined) return {}
   checkObject('hooks', hooks, 'Pass, for example, `{ onRetry(event) {} }`.')
   // An instance of a class may have properties of its own.
@@ -196,8 +197,8 @@ const appInfoNames = { name: true, version: true, url: true } satisfies Record<k
 function describeApp(appInfo: AppInfo): string {
   checkOptions('appInfo', appInfo, appInfoNames, '`appInfo`')
   const { name, version: appVersion, url } = appInfo
-  const version = (appVersion ?? undefined) === undefined ? '' : `/${appVersion}`
-  const text = `${name}${version}${(url ?? undefined) === undefined ? '' : ` (${url})`}`
+  const version = (appVersion ?? undefined) === undefined ? '' : `/${String(appVersion)}`
+  const text = `${String(name)}${version}${(url ?? undefined) === undefined ? '' : ` (${String(url)})`}`
   if (typeof name === 'string' && product.test(text)) return text
   throw new InvalidArgumentError(
     'appInfo',

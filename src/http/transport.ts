@@ -3,7 +3,7 @@
 
 import type { Method, Operation } from '../operation.ts'
 import { attempt, type ParsedResponse } from './attempt.ts'
-import { CallClock, TimeLimit } from './call-clock.ts'
+import { CallClock, TimeLimit, throwIfAborted } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
 import { actorSelfRequired } from './error-from-response.ts'
 import { AttemptFailure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
@@ -37,7 +37,7 @@ export class Transport {
     try {
       const limits = readCallSettings(options, this.settings)
       const signal = options.signal as AbortSignal | undefined
-      signal?.throwIfAborted()
+      throwIfAborted(signal)
       clock = new CallClock(signal, limits.totalTimeout)
       if (operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(operation)
       const prepared = prepareRequest(operation, input, this.settings.baseUrl, limits)

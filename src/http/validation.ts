@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, NotLoadedError } from '../errors/index.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
 import { notify } from './hooks.ts'
@@ -45,10 +45,14 @@ export interface Mismatch extends Omit<Drift, 'path' | 'count'> {
   readonly path: readonly (string | number)[]
 }
 
-type Checked = { readonly value: unknown } | { readonly mismatches: readonly Mismatch[] }
+/** The output of a schema, its mismatches, or why a schema of this package could not be loaded. */
+type Checked =
+  | { readonly value: unknown }
+  | { readonly mismatches: readonly Mismatch[] }
+  | { readonly notLoaded: NotLoadedError }
 
 /**
- * Returns the output of the schema, or the mismatches. Synchronous if the schema is, because a list checks each item.
+ * Checks a value. Synchronous if the schema is, because a list checks each item. Never throws or rejects.
  */
 export function validate(schema: StandardSchemaV1, value: unknown, operation: string): Checked | Promise<Checked> {
   const conclude = ({ issues, ...success }: StandardSchemaV1.Result<unknown>): Checked => {
@@ -56,11 +60,11 @@ export function validate(schema: StandardSchemaV1, value: unknown, operation: st
     const reported = issues.length > 0 ? issues : [{ message: '' }]
     return { mismatches: reported.map((issue) => toMismatch(issue, value, operation)) }
   }
-  // A custom schema may throw. A schema of this package rejects only if it could not be loaded.
-  const fail = (thrown: unknown): Checked => {
-    if (thrown instanceof SupportWorkspaceError) throw thrown
-    return { mismatches: [toMismatch({ message: '' }, value, operation)] }
-  }
+  // A custom schema may throw.
+  const fail = (thrown: unknown): Checked =>
+    thrown instanceof NotLoadedError
+      ? { notLoaded: thrown }
+      : { mismatches: [toMismatch({ message: '' }, value, operation)] }
   try {
     const result = schema['~standard'].validate(value)
     return 'then' in result ? Promise.resolve(result).then(conclude).catch(fail) : conclude(result)
@@ -81,6 +85,7 @@ export function validateInput(
 ): unknown {
   const conclude = (result: Checked): unknown => {
     if ('value' in result) return result.value
+    if ('notLoaded' in result) throw result.notLoaded
     const [mismatch] = result.mismatches
     const field = [argument, ...(mismatch?.path ?? [])].join('.')
     throw new InvalidArgumentError(
@@ -149,17 +154,17 @@ export async function validateResponse(
   const values = operation.envelope === 'list' ? (data as unknown[]) : [data]
   const results = values.map((value) => validate(schema, value, operation.id))
   const isSynchronous = results.every((result): result is Checked => !(result instanceof Promise))
-  const checked = isSynchronous
-    ? results
-    : await Promise.all(results).catch((error: Error) => {
-        // Only the schemas of this package reject, if they could not be loaded.
-        if (settings.validation === 'strict') throw new UnusableResponse('schema', error.message)
-        return []
-      })
+  const checked = isSynchronous ? results : await Promise.all(results)
+  // The result type of a custom operation is the output of its schema, in every mode.
+  const isFinal = settings.validation === 'strict' || isOwn(operation)
+  const failed = checked.find((result) => 'notLoaded' in result)
+  if (failed !== undefined) {
+    if (isFinal) throw new UnusableResponse('schema', failed.notLoaded.message)
+    return data
+  }
   const mismatches = checked.flatMap((result) => ('mismatches' in result ? result.mismatches : []))
   const [first] = mismatches
-  // The result type of a custom operation is the output of its schema, in every mode.
-  if (first !== undefined && (settings.validation === 'strict' || isOwn(operation))) {
+  if (first !== undefined && isFinal) {
     const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
     throw new UnusableResponse('schema', `expected ${first.expected} in ${where}, received ${first.received}`)
   }

@@ -12,6 +12,7 @@ import {
 } from '../check-options.ts'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
+import { throwIfAborted } from '../http/call-clock.ts'
 import { checkSignal } from '../http/input.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import { type AccessToken, printAsJson } from './access-token.ts'
@@ -122,7 +123,7 @@ export class OAuthApp {
     options: ExchangeOptions = {},
   ): Promise<AccessToken> {
     const signal = signalOf(options)
-    if (signal?.aborted) throw signal.reason
+    throwIfAborted(signal)
     const requestedScope = transaction?.scope
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
     const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])

@@ -1,5 +1,5 @@
 import { toHex } from '../bytes.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
+import { InvalidArgumentError, NotLoadedError } from '../errors/index.ts'
 
 /** One secret, or several for rotation: the first seals, and each of them opens. At least 32 characters each. */
 export type SealSecret = string | readonly string[]
@@ -48,12 +48,12 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
     async seal(value, expiresAt) {
       // Before the first await, so that later changes by the caller don't affect it.
       const plaintext = new TextEncoder().encode(JSON.stringify({ value, expiresAt }))
-      const { encrypt } = await import('./jwe.ts')
+      const { encrypt } = await loadJwe()
       const [first] = (await keys()) as readonly [SealKey]
       return encrypt(plaintext, first.id, first.key)
     },
     async open(sealed) {
-      const { decrypt, keyIdOf } = await import('./jwe.ts')
+      const { decrypt, keyIdOf } = await loadJwe()
       const id = keyIdOf(sealed)
       if (id === undefined) return { ok: false, failure: 'malformed' }
       const index = (await keys()).findIndex((candidate) => candidate.id === id)
@@ -68,6 +68,14 @@ export function createSealer(secret: SealSecret, purpose: string): Sealer {
         return { ok: false, failure: 'tampered' }
       }
     },
+  }
+}
+
+async function loadJwe(): Promise<typeof import('./jwe.ts')> {
+  try {
+    return await import('./jwe.ts')
+  } catch (cause) {
+    throw new NotLoadedError('The encryption', cause)
   }
 }
 

@@ -7,7 +7,7 @@ import {
 } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
 import { innermost, safeCause } from '../errors/redact.ts'
-import { CallClock, TimeLimit, untilAborted } from '../http/call-clock.ts'
+import { CallClock, TimeLimit, throwIfAborted, untilAborted } from '../http/call-clock.ts'
 import { globalFetch, isConnectError, isPlatformFetch } from '../http/connect-error.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
@@ -77,7 +77,7 @@ export async function requestToken(
   grant: CodeGrant,
   signal: AbortSignal | undefined,
 ): Promise<TokenResponse> {
-  if (signal?.aborted) throw signal.reason
+  throwIfAborted(signal)
   const step = new CallClock(signal, settings.timeout).start()
   const startedAt = Date.now()
   const start = performance.now()

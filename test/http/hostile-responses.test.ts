@@ -1,0 +1,146 @@
+import { Readable } from 'node:stream'
+import { type Call, type FetchResponse, UnprocessableError, type WebFetch } from 'support-workspace-sdk'
+import { describe, expect, test, vi } from 'vitest'
+import { json, makeClient, page, rejection } from '../helpers/client.ts'
+import { unhandledDuring } from '../helpers/unhandled.ts'
+
+// Responses that a custom `fetch` should not return, and returns all the same.
+
+const fail = () => {
+  throw new Error('from the body')
+}
+const never = () => new Promise<never>(() => {})
+const headers = new Headers({ 'content-type': 'application/json' })
+
+/** Bodies that never end and cannot be released in an orderly way. */
+const bodies: Readonly<Record<string, () => unknown>> = {
+  'a stream whose cancel() throws': () => ({ cancel: fail, getReader: () => ({ read: never, cancel: fail }) }),
+  'a stream whose cancel() returns nothing': () => ({ cancel() {}, getReader: () => ({ read: never, cancel() {} }) }),
+  'a stream whose cancel() rejects': () => ({
+    cancel: async () => fail(),
+    getReader: () => ({ read: never, cancel: async () => fail() }),
+  }),
+  'an iterable whose destroy() throws': () => ({ destroy: fail, [Symbol.asyncIterator]: () => ({ next: never }) }),
+  'an iterable whose destroy() rejects': () => ({
+    destroy: async () => fail(),
+    [Symbol.asyncIterator]: () => ({ next: never }),
+  }),
+  'a Node stream that emits an error once it is destroyed': () =>
+    new Readable({ read() {}, destroy: (_, done) => done(new Error('aborted')) }),
+}
+
+const responding = (status: number, body: unknown): WebFetch => {
+  return async () => ({ status, headers, body, text: never }) as FetchResponse
+}
+
+describe.each(Object.entries(bodies))('%s', (_, makeBody) => {
+  test('keeps the error of a status, and its outcome, when the body never ends', async () => {
+    const unhandled = await unhandledDuring(async () => {
+      const client = makeClient({ fetch: responding(422, makeBody()), timeout: 5 })
+      const error = await rejection(client.contacts.create({ email: 'ada@example.com' }))
+      expect(error).toBeInstanceOf(UnprocessableError)
+      expect(error).toMatchObject({ outcome: 'refused' })
+    })
+    expect(unhandled).toEqual([])
+  })
+
+  test("keeps the caller's reason when the call is aborted", async () => {
+    const unhandled = await unhandledDuring(async () => {
+      const controller = new AbortController()
+      const call = makeClient({ fetch: responding(200, makeBody()) }).me({ signal: controller.signal })
+      setTimeout(() => controller.abort('enough'), 5)
+      expect(await rejection(call)).toBe('enough')
+    })
+    expect(unhandled).toEqual([])
+  })
+
+  test('keeps the reason when the response is a redirect', async () => {
+    const unhandled = await unhandledDuring(async () => {
+      const client = makeClient({ fetch: responding(302, makeBody()) })
+      expect(await rejection(client.me())).toMatchObject({ name: 'UnexpectedResponseError', reason: 'redirect' })
+    })
+    expect(unhandled).toEqual([])
+  })
+})
+
+describe('headers that HTTP does not allow', () => {
+  const odd = [
+    ['x-name', '日本語'],
+    ['x-number', 7],
+    ['x-list', ['a', 'b']],
+    ['not a name', 'x'],
+    ['x-good', 'yes'],
+  ] as const
+  const oddHeaders = {
+    get: () => undefined,
+    forEach: (each: (value: unknown, name: string) => void) => {
+      for (const [name, value] of odd) each(value, name)
+    },
+  }
+  const respond = (status: number, body: unknown): WebFetch => {
+    const { body: stream } = json(body)
+    return async () => ({ status, headers: oddHeaders, body: stream, text: never }) as unknown as FetchResponse
+  }
+
+  test('are left out of the response of a write that succeeded', async () => {
+    const client = makeClient({ fetch: respond(200, { data: { id: 'c' } }) })
+    const { data, response } = await client.contacts.create({ email: 'ada@example.com' }).withResponse()
+    expect(data).toEqual({ id: 'c' })
+    expect([...response.headers].map(([name]) => name)).toEqual(['x-good', 'x-list', 'x-number'])
+  })
+
+  test('do not hide the error of a status', async () => {
+    const client = makeClient({ fetch: respond(422, { error: 'invalid_request' }) })
+    expect(await rejection(client.me())).toMatchObject({ name: 'UnprocessableError', outcome: 'refused' })
+  })
+
+  test('a Map in place of headers is read', async () => {
+    const { body } = json({ actor: 'self' })
+    const map = new Map([['X-Request-Id', 'r1']])
+    const fetch = async () => ({ status: 200, headers: map, body, text: never }) as unknown as FetchResponse
+    const { response } = await makeClient({ fetch }).me().withResponse()
+    expect(response.requestId).toBe('r1')
+  })
+})
+
+test('a header whose name contains the token is left out, and its value is redacted in any case', async () => {
+  const secret = 'Opaque-Token-9rT4vB2nK6'
+  const echo = { [`x-${secret}`]: '1', 'x-lower': secret.toLowerCase(), 'x-request-id': secret.toUpperCase() }
+  const fetch = async () => json({ actor: 'self' }, 200, echo)
+  const { response } = await makeClient({ accessToken: secret, fetch }).me().withResponse()
+  expect([...response.headers.keys()]).toEqual(['content-type', 'x-lower', 'x-request-id'])
+  expect(JSON.stringify([...response.headers])).not.toMatch(new RegExp(secret, 'i'))
+  expect(response.requestId).toBe('[redacted]')
+})
+
+test('a body of endless empty chunks is refused instead of keeping timers from firing', async () => {
+  const next = vi.fn(async () => ({ done: false, value: new Uint8Array() }))
+  const body = { [Symbol.asyncIterator]: () => ({ next }) }
+  const error = await rejection(makeClient({ fetch: responding(200, body), maxRetries: 0 }).me())
+  expect(error).toMatchObject({ name: 'NetworkError', message: expect.stringContaining('empty chunks') })
+  expect(next.mock.calls.length).toBeLessThan(2_000)
+})
+
+test('a Retry-After that no clock can count is ignored', async () => {
+  const fetch = vi.fn<WebFetch>(async () => json({ error: 'x' }, 429, { 'retry-after': '9'.repeat(400) }))
+  const client = makeClient({ fetch, maxRetryAfter: Number.POSITIVE_INFINITY, maxRetries: 0 })
+  expect(await rejection(client.me())).toMatchObject({ name: 'RateLimitError', retryAfter: undefined })
+})
+
+describe('a signal of a polyfill, without throwIfAborted and without a reason', () => {
+  const polyfill = (aborted: boolean) => ({ aborted, addEventListener() {}, removeEventListener() {} }) as never
+
+  test('is accepted', async () => {
+    const fetch = async () => json({ actor: 'self' })
+    expect(await makeClient({ fetch }).me({ signal: polyfill(false) })).toEqual({ actor: 'self' })
+  })
+
+  test.each<[string, (client: ReturnType<typeof makeClient>) => PromiseLike<unknown>]>([
+    ['a call', (client): Call<unknown> => client.me({ signal: polyfill(true) })],
+    ['a list', (client) => client.contacts.list({}, { signal: polyfill(true) }).toArray()],
+  ])('rejects %s with an AbortError once it has aborted', async (_, call) => {
+    const fetch = vi.fn<WebFetch>(async () => json(page([])))
+    expect(await rejection(call(makeClient({ fetch })))).toMatchObject({ name: 'AbortError' })
+    expect(fetch).not.toHaveBeenCalled()
+  })
+})

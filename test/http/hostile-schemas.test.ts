@@ -1,0 +1,107 @@
+import {
+  defineOperation,
+  NotFoundError,
+  type StandardSchemaV1,
+  SupportWorkspaceError,
+  type WebFetch,
+} from 'support-workspace-sdk'
+import { expect, test, vi } from 'vitest'
+import { json, makeClient, page, rejection } from '../helpers/client.ts'
+import { unhandledDuring } from '../helpers/unhandled.ts'
+
+/** Makes a schema of a function, as another library would. */
+const schemaOf = (validate: (value: unknown) => unknown) =>
+  ({ '~standard': { version: 1, vendor: 'test', validate } }) as StandardSchemaV1<object, object>
+
+const sdkError = () => new SupportWorkspaceError('A refinement called the service.', { hint: 'It failed.' })
+
+const throwing = {
+  'throws an error of this package': () => {
+    throw sdkError()
+  },
+  'rejects with an error of this package': async () => {
+    throw sdkError()
+  },
+}
+
+const tags = { id: 'tags.list', method: 'GET', path: '/tags', envelope: 'list' } as const
+
+test.each(Object.entries(throwing))(
+  'a response schema that %s rejects the call, after one request',
+  async (_, check) => {
+    const fetch = vi.fn<WebFetch>(async (url) => json(url.includes('/tags/') ? { data: {} } : page([{ id: 't' }])))
+    const client = makeClient({ fetch, validation: 'off' })
+    const response = schemaOf(check)
+    const list = defineOperation({ ...tags, response })
+    const get = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/1', response })
+    expect(await rejection(client.call(get))).toMatchObject({ name: 'UnexpectedResponseError', reason: 'schema' })
+    expect(await rejection(client.call(list).toArray())).toMatchObject({ reason: 'schema' })
+    expect(fetch).toHaveBeenCalledTimes(2)
+  },
+)
+
+test('a list whose schema fails in different ways for its items leaves no rejection unhandled', async () => {
+  let item = 0
+  const check = () => {
+    item += 1
+    if (item % 2 === 0) throw new NotFoundError('x', {} as never)
+    return Promise.reject(sdkError())
+  }
+  const fetch = async () => json(page([{ id: 1 }, { id: 2 }, { id: 3 }]))
+  const unhandled = await unhandledDuring(async () => {
+    const list = makeClient({ fetch }).call(defineOperation({ ...tags, response: schemaOf(check) }))
+    expect(await rejection(list.toArray())).toMatchObject({ reason: 'schema' })
+  })
+  expect(unhandled).toEqual([])
+})
+
+test('an asynchronous query schema and a synchronous body schema that both fail leave no rejection unhandled', async () => {
+  const issues = { issues: [{ message: 'no' }] }
+  const create = defineOperation({
+    id: 'tags.create',
+    method: 'POST',
+    path: '/tags',
+    query: schemaOf(async () => issues),
+    body: schemaOf(() => issues),
+  })
+  const fetch = vi.fn<WebFetch>()
+  const unhandled = await unhandledDuring(async () => {
+    const error = await rejection(makeClient({ fetch }).call(create, { query: {}, body: {} }))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'body' })
+  })
+  expect(unhandled).toEqual([])
+  expect(fetch).not.toHaveBeenCalled()
+})
+
+test('a write is not sent once its schema has used up the total timeout', async () => {
+  const create = defineOperation({
+    id: 'tags.create',
+    method: 'POST',
+    path: '/tags',
+    body: schemaOf((value) => {
+      const end = performance.now() + 15
+      while (performance.now() < end);
+      return { value }
+    }),
+  })
+  const fetch = vi.fn<WebFetch>(async () => json({ data: {} }))
+  const error = await rejection(makeClient({ fetch, totalTimeout: 5 }).call(create, { body: {} }))
+  expect(error).toMatchObject({ name: 'TimeoutError', limit: 'total', outcome: 'not-sent' })
+  expect(fetch).not.toHaveBeenCalled()
+})
+
+test('a query schema that changes its input in place gets the original for each page', async () => {
+  const query = schemaOf((value) => {
+    ;(value as { tags: string[] }).tags.push('x')
+    return { value }
+  })
+  const urls: string[] = []
+  const fetch = async (url: string) => {
+    urls.push(url)
+    return json(page([{ id: urls.length }], urls.length < 3 ? `c${urls.length}` : null))
+  }
+  await makeClient({ fetch })
+    .call(defineOperation({ ...tags, query }), { query: { tags: ['a'] } })
+    .toArray()
+  expect(urls.map((url) => new URL(url).searchParams.getAll('tags'))).toEqual(Array(3).fill(['a', 'x']))
+})
