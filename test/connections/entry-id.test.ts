@@ -46,6 +46,7 @@ test('ids are sorted by age: those without a time first, and equal times by text
   const sorted = [ofVersion01, `00000000000a-${random}`, `0000000000ff-${random}`, `0000000000ff-1${random.slice(1)}`]
   expect(sorted.toReversed().sort(byAge)).toEqual(sorted)
   expect(byAge(ofVersion01, ofVersion01)).toBe(0)
+  expect(byAge('b'.repeat(32), 'a'.repeat(32))).toBe(1)
 })
 
 test('the times of logins increase, even if the clock stands still or goes back', () => {

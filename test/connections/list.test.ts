@@ -31,6 +31,8 @@ describe('list', () => {
     const keys = (connections: readonly { key: string }[]) => connections.map(({ key }) => key).sort()
     expect(keys(await collect(store.list()))).toEqual(keys((await store.list()).connections))
     expect(keys(await collect(store.list({ organization: 'o7' })))).toEqual(['app.a.o7'])
+    expect(keys(await collect(store.list({ organization: 'o7', actor: 'app' })))).toEqual(['app.a.o7'])
+    expect(await collect(store.list({ organization: 'o7', actor: 'self' }))).toEqual([])
   })
 
   test('reads nothing until it is awaited or iterated, and stops when the loop ends', async () => {
