@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { ConnectionStore, type ConnectionStoreError } from '../../src/oauth.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
+import { unhandledDuring } from '../helpers/unhandled.ts'
 import { itemsOfMany } from './helpers/many-connections.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { storeError } from './helpers/store.ts'
-import { failingCallbacks, unhandledDuring } from './helpers/unhandled.ts'
 
 const baseUrl = 'https://service.example'
 
@@ -104,7 +105,7 @@ describe('list', () => {
     expect((await store.list()).unreadable).toHaveLength(1)
   })
 
-  test.each(failingCallbacks)('continues if onUnreadable %s', async (_title, onUnreadable) => {
+  test.each(failingCallbacks(new Error('no log')))('continues if onUnreadable %s', async (_title, onUnreadable) => {
     const { store, watch } = await storeOf(3)
     await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
     const unhandled = await unhandledDuring(async () => {
