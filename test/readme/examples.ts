@@ -33,7 +33,7 @@ export function readmeExamples(): Example[] {
 export function examplesOf(guide: string): Example[] {
   const files = new Map<string, string>()
   for (const { code } of blocksOf(readFileSync(`${root}docs/${guide}`, 'utf8'))) {
-    const [, name = 'main.ts'] = /^\/\/ ([\w./-]+\.ts)\n/.exec(code) ?? []
+    const [, name = 'main.ts'] = /^\/\/ ([\w./-]+\.m?ts)\n/.exec(code) ?? []
     files.set(name, (files.get(name) ?? '') + code)
   }
   const folder = guide.replace('.md', '')

@@ -4,21 +4,22 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { trace } from '@opentelemetry/api'
+import { context, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Express } from 'express'
-import type { Hono } from 'hono'
+import { type Context, type Hono, Hono as HonoApp, type MiddlewareHandler } from 'hono'
 import {
   type Conversation,
   type CreateContactBody,
   type Message,
-  type SupportWorkspace,
+  SupportWorkspace,
   textToHtml,
 } from 'support-workspace-sdk'
 import { type ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { readClientSettings } from '../../src/http/settings.ts'
 import { commandLineOptions } from '../../src/sandbox/command-line.ts'
 import { startProxy } from '../helpers/proxy.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
@@ -119,6 +120,19 @@ function browserAt(site: (request: Request) => Response | Promise<Response>): Br
   return new Browser({ [siteUrl]: site })
 }
 
+function workspaceOf({ url, issueToken }: Sandbox) {
+  return new SupportWorkspace({ baseUrl: url, accessToken: issueToken({ actor: 'self' }), actor: 'self' })
+}
+
+/** Returns the names in the first column of the table whose first heading is given. */
+async function firstColumn(guide: string, heading: string): Promise<string[]> {
+  const text = await readFile(`${root}docs/${guide}`, 'utf8')
+  const [, rows = ''] = new RegExp(`^\\| \`?${heading}\`? \\| .+\\n\\| ---.+\\n((?:\\|.+\\n)+)`, 'm').exec(text) ?? []
+  return rows
+    .split('\n')
+    .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+}
+
 async function logInAndSeeInbox(site: (request: Request) => Response | Promise<Response>): Promise<void> {
   const { response } = await browserAt(site).go(`${siteUrl}/login`)
   expect(response.status).toBe(200)
@@ -127,13 +141,45 @@ async function logInAndSeeInbox(site: (request: Request) => Response | Promise<R
   expect(saved.key).toMatch(/^self\./)
 }
 
-test('first-call.md starts a sandbox, lists conversations, and sends and edits a message', async () => {
-  await run('first-call.md')
-  expect(printed).toHaveLength(122)
+async function replyInForm(send: (path: string, body: URLSearchParams) => Promise<Response>): Promise<void> {
+  const [{ id } = { id: '' }] = sandbox.state.conversations
+  const response = await send(`/conversations/${id}/reply`, new URLSearchParams({ text: 'On it & more' }))
+  expect([response.status, response.headers.get('location')]).toEqual([303, '/inbox'])
+  expect(sandbox.state.messages(id)[0]).toMatchObject({ body_html: '<p>On it &#38; more</p>' })
+}
+
+test('first-call.md lists the conversations of a sandbox, and sends and edits a message', async () => {
+  await run('first-call.md', 'first.mts')
+  expect(printed).toHaveLength(121)
   expect(printed[0]).toMatch(/^.+ of .+$/)
-  expect(printed.at(-1)).toMatch(/ 200 /)
+  await run('first-call.md')
+  expect(printed[121]).toMatch(/ 200 /)
+  expect(sandbox.state.writes).toHaveLength(3)
   const guide = await readFile(`${root}docs/first-call.md`, 'utf8')
   expect(guide).toContain(`'${textToHtml('Hi Ada,\n\nThe total is < 100.\nBye')}'`)
+})
+
+test('client-options.md lists every option of a client, with its default', async () => {
+  const source = await readFile(`${root}src/http/settings.ts`, 'utf8')
+  const [, record = ''] = /const clientOptionNames.* = \{([^}]+)\}/.exec(source) ?? []
+  const names = [...record.matchAll(/(\w+): true/g)].map(([, name]) => name)
+  expect(names.length).toBeGreaterThan(10)
+  expect((await firstColumn('client-options.md', 'Option')).sort()).toEqual(names.sort())
+  const guide = await readFile(`${root}docs/client-options.md`, 'utf8')
+  const defaults = Object.entries(readClientSettings({ baseUrl: sandbox.url, accessToken: 'token' }))
+  const given = defaults.filter(([, value]) => typeof value === 'number' || typeof value === 'string')
+  expect(given.map(([name]) => name).sort()).toEqual([
+    'maxResponseBytes',
+    'maxRetries',
+    'maxRetryAfter',
+    'timeout',
+    'totalTimeout',
+    'validation',
+  ])
+  for (const [name, value] of given) {
+    const written = typeof value === 'number' ? value.toLocaleString('en') : `\`${value}\``
+    expect(guide).toMatch(new RegExp(`^\\| \`${name}\` \\| .+ \\| ${written} \\|$`, 'm'))
+  }
 })
 
 describe('paging.md', () => {
@@ -197,7 +243,8 @@ describe('many-writes.md', () => {
 describe('errors.md', () => {
   interface Guide {
     addContact(email: string): Promise<string>
-    runJob(email: string): Promise<string>
+    runJob(job: () => Promise<unknown>): Promise<string>
+    store: ConnectionStore
     reply(conversationId: string, body_html: string): Promise<Message>
   }
 
@@ -217,16 +264,44 @@ describe('errors.md', () => {
   })
 
   test('plans the next run of a job', async () => {
-    const { runJob } = await run<Guide>('errors.md')
-    expect(await runJob('first@example.com')).toBe('done')
+    const { runJob, store } = await run<Guide>('errors.md')
+    const workspace = workspaceOf(sandbox)
+    const create = () => workspace.contacts.create({ email: 'ada@example.com' })
+    expect(await runJob(create)).toBe('done')
     sandbox.failNext({ status: 429, retryAfter: 90 })
-    expect(await runJob('a@example.com')).toBe('again in 90 s')
+    expect(await runJob(create)).toBe('again in 90 s')
     sandbox.failNext({ drop: 'after-effect' })
-    expect(await runJob('b@example.com')).toBe('ask a person')
+    expect(await runJob(create)).toBe('ask a person')
     sandbox.failNext({ status: 401, body: { error: 'invalid_token' } })
-    expect(await runJob('a@example.com')).toBe('after a login')
+    expect(await runJob(create)).toBe('after a login')
     sandbox.failNext({ status: 400 })
-    expect(await runJob('a@example.com')).toBe('never')
+    expect(await runJob(create)).toBe('never')
+    expect(await runJob(() => workspace.contacts.get(''))).toBe('never')
+    const { key } = await store.save(sandbox.issueToken())
+    await store.remove(key)
+    expect(await runJob(() => store.workspace(key))).toBe('after a login')
+    await expect(runJob(() => Promise.reject(new Error('a bug in the job')))).rejects.toThrow('a bug in the job')
+  })
+
+  test('a read that failed is run again, after the wait of a 503 if it names one', async () => {
+    const { runJob } = await run<Guide>('errors.md')
+    const list = () => workspaceOf(sandbox).contacts.list()
+    sandbox.failNext({ status: 503, retryAfter: 90 })
+    expect(await runJob(list)).toBe('again in 90 s')
+    sandbox.faults.add({ status: 200, body: '<h1>Maintenance</h1>' })
+    expect(await runJob(list)).toBe('again in 60 s')
+  })
+
+  test('the clients of its store do not wait for a rate limit, nor for that of another client', async () => {
+    const { store } = await run<Guide>('errors.md')
+    const { key } = await store.save(sandbox.issueToken())
+    const [limited, other] = [await store.workspace(key), await store.workspace(key)]
+    sandbox.clearRequests()
+    sandbox.failNext({ status: 429, retryAfter: 30 })
+    await expect(limited.contacts.list()).rejects.toMatchObject({ name: 'RateLimitError', retryAfter: 30 })
+    await expect(limited.contacts.list()).rejects.toMatchObject({ name: 'RateLimitError', outcome: 'not-sent' })
+    expect((await other.contacts.list()).data).not.toEqual([])
+    expect(sandbox.requests.map(({ status }) => status)).toEqual([429, 200])
   })
 
   test('returns a message whose response was lost, and rejects if it was not sent', async () => {
@@ -244,6 +319,19 @@ describe('errors.md', () => {
     const names = Object.keys({ ...main, ...oauth }).filter((name) => /^[A-Z].*Error$/.test(name))
     const guide = await readFile(`${root}docs/errors.md`, 'utf8')
     expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
+  })
+
+  test.each([
+    ['LoginError', 'errors/login-error.ts'],
+    ['UnexpectedResponseError', 'errors/request-error.ts'],
+    ['ConnectionStoreError', 'connections/connection-store-error.ts'],
+  ])('its table of the reasons of %s has each of them', async (name, file) => {
+    const source = await readFile(`${root}src/${file}`, 'utf8')
+    const [, type = ''] =
+      new RegExp(`export type ${name.replace('Error', '(?:Error)?')}Reason =([^;]*?)\\n\\n`).exec(source) ?? []
+    const reasons = [...type.matchAll(/'([^']+)'/g)].map(([, reason]) => reason)
+    expect(reasons.length).toBeGreaterThan(4)
+    expect((await firstColumn('errors.md', name)).sort()).toEqual(reasons.sort())
   })
 })
 
@@ -269,7 +357,7 @@ test('login.md logs in, prints the scopes, and stores the token', async () => {
   expect(saved.tokens).toEqual([expect.stringMatching(/^swot_/)])
 })
 
-test('login-express.md logs in and shows the inbox', async () => {
+test('login-express.md logs in, shows the inbox, and replies', async () => {
   const { site } = await run<{ site: Express }>('login-express.md')
   const server = createServer(site)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -279,11 +367,43 @@ test('login-express.md logs in and shows the inbox', async () => {
     const { pathname, search } = new URL(url)
     return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, redirect: 'manual' })
   })
+  const send = (path: string, body: URLSearchParams) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body, redirect: 'manual' })
+  await replyInForm(send)
 })
 
-test('login-hono.md logs in and shows the inbox', async () => {
+test('login-hono.md logs in, shows the inbox, and replies', async () => {
   const { site } = await run<{ site: Hono }>('login-hono.md')
   await logInAndSeeInbox((request) => site.fetch(request))
+  await replyInForm(async (path, body) => site.request(path, { method: 'POST', body }))
+})
+
+test('login-hono.md says where a middleware can set a cookie without losing it or that of the login', async () => {
+  const { site } = await run<{ site: Hono }>('login-hono.md')
+  const cookiesOf = async (middleware: MiddlewareHandler) => {
+    const response = await new HonoApp().use(middleware).route('/', site).request('/login')
+    return response.headers.getSetCookie().map((cookie) => /^(own|.*support_login)/.exec(cookie)?.[1])
+  }
+  const setOwn = (context: Context) => context.header('set-cookie', 'own=1', { append: true })
+  expect(
+    await cookiesOf(async (context, next) => {
+      await next()
+      setOwn(context)
+    }),
+  ).toEqual(['__Host-support_login', 'own'])
+  expect(
+    await cookiesOf((context, next) => {
+      setOwn(context)
+      return next()
+    }),
+  ).toEqual(['__Host-support_login'])
+  expect(
+    await cookiesOf((context, next) => {
+      context.res.headers.set('x-read', '1')
+      setOwn(context)
+      return next()
+    }),
+  ).toEqual(['own'])
 })
 
 test('login-next.md logs in and shows the inbox', async () => {
@@ -330,8 +450,19 @@ describe('sessions.md', () => {
     expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
     expect(sandbox.requests).toEqual([])
     await browser.go(`${siteUrl}/login`)
-    expect(await (await browser.go(`${siteUrl}/disconnect`)).response.text()).toMatch(/^Disconnected/)
+    expect((await browser.go(`${siteUrl}/disconnect`)).response.status).toBe(405)
+    expect((await browser.go(`${siteUrl}/`)).response.status).toBe(200)
+    const disconnected = await browser.request(`${siteUrl}/disconnect`, { method: 'POST' })
+    expect(await disconnected.text()).toMatch(/^Disconnected/)
     expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
+  })
+
+  test('does not let a page wait for a rate limit', async () => {
+    const { handle } = await run<Guide>('sessions.md')
+    const browser = browserAt(handle)
+    await browser.go(`${siteUrl}/login`)
+    sandbox.failNext({ status: 429, retryAfter: 1 })
+    await expect(browser.go(`${siteUrl}/`)).rejects.toMatchObject({ name: 'RateLimitError', retryAfter: 1 })
   })
 
   test('refuses a login that another user started', async () => {
@@ -376,15 +507,15 @@ describe('connections.md', () => {
   })
 })
 
-test('more-scopes.md asks for the scope that a page needs', async () => {
+test('more-scopes.md asks for the scope that a page needs, and comes back to the page', async () => {
   const { handle } = await run<{ handle(request: Request): Promise<Response> }>('more-scopes.md')
   const browser = browserAt((request) => {
     const { pathname } = new URL(request.url)
     return pathname === '/' ? new Response('home') : handle(request)
   })
   expect(await (await browser.go(`${siteUrl}/login`)).response.text()).toBe('home')
-  expect(await (await browser.go(`${siteUrl}/contacts`)).response.text()).toBe('home')
-  const { response } = await browser.go(`${siteUrl}/contacts`)
+  const { at, response } = await browser.go(`${siteUrl}/contacts`)
+  expect(at).toBe(`${siteUrl}/contacts`)
   expect(await response.json()).toHaveLength(20)
   const logins = sandbox.requests.filter(({ path }) => path === '/api/oauth/authorize')
   expect(logins.map(({ query }) => query.scope)).toEqual(['conversations:read', 'conversations:read contacts:read'])
@@ -485,7 +616,21 @@ test('observability.md prints calls as JSON, counts them, prints errors without 
   expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({ operation: 'organization.get' })
   const error = JSON.parse(printed.at(-2) ?? '')
   expect(error).toMatchObject({ name: 'NotFoundError', operation: 'contacts.get', outcome: 'refused' })
-  expect(Object.keys(error)).toEqual(expect.arrayContaining(['message', 'hint', 'attempts']))
+  const guide = await readFile(`${root}docs/observability.md`, 'utf8')
+  const [, sentence = ''] = /^Errors serialize to plain objects: ([^.]+)\./m.exec(guide) ?? []
+  expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(Object.keys(error).sort())
+})
+
+test('observability.md has a program that prints its spans, in the trace of the app', async () => {
+  cleanUps.push(
+    () => trace.disable(),
+    () => context.disable(),
+  )
+  const spans: { name: string; traceId: string }[] = []
+  vi.spyOn(console, 'dir').mockImplementation((span) => void spans.push(span))
+  await run('observability.md', 'tracing.ts')
+  expect(spans.map(({ name }) => name)).toEqual(['GET /api/oauth/v1/organization', 'organization.get', 'nightly sync'])
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
 })
 
 test('proxies.md sends its call through the proxy', async () => {
