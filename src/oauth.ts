@@ -19,7 +19,7 @@ export type {
   ConnectionListing,
   ListConnectionsOptions,
 } from './connections/connection-list.ts'
-export { ConnectionStore, type SaveOptions } from './connections/connection-store.ts'
+export { ConnectionStore, type SaveOptions, type WorkspaceOptions } from './connections/connection-store.ts'
 export {
   ConnectionNotSavedError,
   ConnectionStoreError,

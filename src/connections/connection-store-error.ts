@@ -1,10 +1,4 @@
-import {
-  type ErrorDetails,
-  isSupportWorkspaceError,
-  type Remedy,
-  type RequestError,
-  SupportWorkspaceError,
-} from '../errors/index.ts'
+import { type ErrorDetails, isSupportWorkspaceError, type Remedy, SupportWorkspaceError } from '../errors/index.ts'
 import type { Connection } from './connection.ts'
 
 /**
@@ -46,15 +40,11 @@ export class ConnectionStoreError extends SupportWorkspaceError {
   readonly key: string | undefined
   /** The operation was not sent to the service, so it can be called again. (`save` calls `/me`, which changes nothing.) */
   readonly outcome: 'not-sent' = 'not-sent'
-  /** What to do about it. */
-  readonly remedy: Remedy
 
   constructor(message: string, details: ConnectionStoreErrorDetails) {
-    super(message, details)
-    this.reason = details.reason
-    const { cause } = details
-    const remedy = isSupportWorkspaceError(cause) ? (cause as Partial<RequestError>).remedy : undefined
-    this.remedy = remedy ?? remedies[details.reason]
+    const { cause, reason } = details
+    super(message, { ...details, remedy: isSupportWorkspaceError(cause) ? cause.remedy : remedies[reason] })
+    this.reason = reason
     this.key = details.key
   }
 }

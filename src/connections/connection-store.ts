@@ -1,9 +1,10 @@
 // src/connections is the connection store: it keeps the tokens of logins and creates clients from them. It imports
 // src/client.ts, src/oauth, src/http and src/errors; it must not import src/sandbox, and none of them may import it.
 
+import type { Actor } from '../actor.ts'
 import { checkOptions } from '../check-options.ts'
 import { SupportWorkspace } from '../client.ts'
-import { isSupportWorkspaceError } from '../errors/index.ts'
+import { InvalidArgumentError, isSupportWorkspaceError } from '../errors/index.ts'
 import { checkAccessToken } from '../http/authorization.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
 import { AllConnections, type ResealOptions, type ResealResult } from './all-connections.ts'
@@ -31,6 +32,17 @@ export interface SaveOptions {
    */
   readonly metadata?: ConnectionMetadata | undefined
 }
+
+/** The options of `ConnectionStore.workspace`. */
+export interface WorkspaceOptions<A extends Actor = Actor> {
+  /** The actor that the connection must have. The client then has the calls of that actor. */
+  readonly actor?: A | undefined
+}
+
+const workspaceOptionNames = { actor: true } satisfies Record<keyof WorkspaceOptions, true>
+
+/** A client of the actor, or of either one. */
+type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A> : never
 
 const saveOptionNames = { metadata: true } satisfies Record<keyof SaveOptions, true>
 
@@ -193,12 +205,19 @@ export class ConnectionStore {
    * uses a new login immediately, including one in another process. After a revocation its calls reject with a
    * `ConnectionStoreError` (`not_connected`) before any request is sent, until there is a new login.
    *
+   * @example
+   * const workspace = await store.workspace(key, { actor: 'self' })
+   * await workspace.messages.create(conversationId, { body_html: textToHtml('On it.') })
+   *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
-   * @throws InvalidArgumentError when `key` is not the key of a connection
+   * @throws InvalidArgumentError when `key` is not the key of a connection, or of one with another actor than `actor`
    */
-  async workspace(key: string): Promise<SupportWorkspace<'app'> | SupportWorkspace<'self'>> {
+  async workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
     checkConnectionKey(key)
-    return this.#workspaceOf(key, await this.#live.requireToken(key))
+    checkOptions('options', options, workspaceOptionNames, '`workspace`')
+    const { actor } = options
+    if (actor !== undefined && !key.startsWith(`${actor}.`)) throw otherActor(actor)
+    return this.#workspaceOf(key, await this.#live.requireToken(key)) as WorkspaceOf<A>
   }
 
   #workspaceOf(
@@ -248,4 +267,14 @@ export class ConnectionStore {
 /** Returns a copy of the granted scopes. An empty list means that they are not known. */
 function scopesOf({ scopes }: AccessToken): readonly string[] | undefined {
   return Array.isArray(scopes) && scopes.length > 0 ? [...scopes] : undefined
+}
+
+function otherActor(actor: unknown): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'actor',
+    actor === 'app' || actor === 'self'
+      ? `The connection is not one with \`actor=${actor}\`.`
+      : '`actor` must be "app" or "self".',
+    'Pass the actor of the login that created the connection, or leave it out.',
+  )
 }

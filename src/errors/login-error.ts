@@ -63,10 +63,17 @@ export class LoginError extends SupportWorkspaceError {
   readonly status: number | undefined
 
   constructor(message: string, details: LoginErrorDetails) {
-    super(message, details)
+    super(message, { ...details, remedy: misconfigured.has(details.reason) ? 'fix' : 'reconnect' })
     this.reason = details.reason
     this.code = details.code
     this.description = details.description
     this.status = details.status
   }
 }
+
+/** The reasons that another login would meet again. */
+const misconfigured: ReadonlySet<LoginErrorReason> = new Set([
+  'invalid_client',
+  'issuer_mismatch',
+  'redirect_uri_mismatch',
+])

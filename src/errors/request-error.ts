@@ -62,8 +62,6 @@ export class RequestError extends SupportWorkspaceError {
   readonly operation: string
   /** Whether the request may have had an effect. */
   readonly outcome: Outcome
-  /** What to do about it. */
-  readonly remedy: Remedy
   /** The attempts, in order. Empty if nothing was sent. */
   readonly attempts: readonly Attempt[]
 
@@ -71,7 +69,6 @@ export class RequestError extends SupportWorkspaceError {
     super(message, details)
     this.operation = details.operation
     this.outcome = details.outcome
-    this.remedy = details.remedy
     this.attempts = details.attempts ?? []
   }
 }

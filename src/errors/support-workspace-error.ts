@@ -6,9 +6,25 @@ import { safeCause } from './redact.ts'
 const brand: unique symbol = Symbol.for('support-workspace-sdk.error') as never
 
 /** What every error of this package is created with. */
+/**
+ * What to do about a failure, in one word that a job engine can act on:
+ *
+ * - `retry`: send it again; nothing is done twice. Wait `retryAfter` seconds if the error has it.
+ * - `verify`: the service may have applied the write. Look before you send it again.
+ * - `reconnect`: log in again. No request with this token will succeed.
+ * - `fix`: the request, the code or the configuration is wrong. Sending it again fails again.
+ */
+export type Remedy = 'retry' | 'verify' | 'reconnect' | 'fix'
+
 export interface ErrorDetails {
   /** The next step, in one sentence. Appended to `message`. */
   readonly hint: string
+  /**
+   * What to do about it.
+   *
+   * @default 'fix'
+   */
+  readonly remedy?: Remedy
   /** The underlying error, redacted with `safeCause`. */
   readonly cause?: unknown
 }
@@ -27,12 +43,15 @@ export class SupportWorkspaceError extends Error {
 
   /** The next step, in one sentence. `message` ends with it. */
   declare readonly hint: string
+  /** What to do about it, in one word. */
+  readonly remedy: Remedy
 
   declare private readonly [brand]: readonly string[]
 
   constructor(message: string, details: ErrorDetails) {
     super(`${message} ${details.hint}`, details.cause === undefined ? undefined : { cause: details.cause })
     Object.defineProperty(this, 'hint', { value: details.hint })
+    this.remedy = details.remedy ?? 'fix'
     Object.defineProperty(this, 'name', { value: new.target.kind, configurable: true, writable: true })
     Object.defineProperty(this, brand, { value: kindsOf(new.target) })
   }
@@ -70,16 +89,6 @@ export function isSupportWorkspaceError(value: unknown): value is SupportWorkspa
   return value instanceof SupportWorkspaceError
 }
 
-/**
- * What to do about a failure, in one word that a job engine can act on:
- *
- * - `retry`: send it again; nothing is done twice. Wait `retryAfter` seconds if the error has it.
- * - `verify`: the service may have applied the write. Look before you send it again.
- * - `reconnect`: log in again. No request with this token will succeed.
- * - `fix`: the request, the code or the configuration is wrong. Sending it again fails again.
- */
-export type Remedy = 'retry' | 'verify' | 'reconnect' | 'fix'
-
 /** An option or argument is invalid. Thrown before anything is sent. */
 export class InvalidArgumentError extends SupportWorkspaceError {
   static override readonly kind: string = 'InvalidArgumentError'
@@ -88,8 +97,6 @@ export class InvalidArgumentError extends SupportWorkspaceError {
   readonly argument: string
   /** Nothing was sent. */
   readonly outcome: 'not-sent' = 'not-sent'
-  /** The call has to be changed. */
-  readonly remedy: 'fix' = 'fix'
 
   constructor(argument: string, message: string, hint: string) {
     super(message, { hint })
@@ -103,13 +110,12 @@ export class NotLoadedError extends SupportWorkspaceError {
 
   /** Nothing was sent. */
   readonly outcome: 'not-sent' = 'not-sent'
-  /** The next use loads it again. */
-  readonly remedy: 'retry' = 'retry'
 
   /** @param part what could not be loaded, as the subject of a sentence */
   constructor(part: string, cause: unknown) {
     super(`${part} of this package could not be loaded.`, {
       cause: safeCause(cause),
+      remedy: 'retry',
       hint: 'Each is a file of its own: check that every file of your build is there, then try again.',
     })
   }

@@ -74,7 +74,9 @@ export class CallRecord {
       error: failure?.name,
     }))
     if (wait === undefined) return
-    this.#emit('onRetry', (event) => ({ ...event, attempt, wait, reason: status ?? failure?.name ?? '' }))
+    // A body that is cut off comes with the status of a success.
+    const isRefusal = status !== undefined && status >= 400
+    this.#emit('onRetry', (event) => ({ ...event, attempt, wait, reason: isRefusal ? status : (failure?.name ?? '') }))
   }
 
   /** Ends an attempt that was aborted. */

@@ -199,7 +199,8 @@ export function unexpectedFailure(
   return new AttemptFailure({
     name: UnexpectedResponseError.kind,
     outcome: 'unknown',
-    remedy: 'fix',
+    // A gateway may have replaced or cut off the body once.
+    remedy: reason === 'not-json' ? 'retry' : 'fix',
     status: response.status,
     response,
     networkFault: false,

@@ -58,7 +58,7 @@ export interface AttemptEndEvent extends AttemptStartEvent {
 export interface RetryEvent extends AttemptStartEvent {
   /** Delay before the retry, in milliseconds. */
   readonly wait: number
-  /** The HTTP status, or the name of the error. */
+  /** The HTTP status if it is an error, otherwise the name of the error: a response can be cut off after status 200. */
   readonly reason: number | string
 }
 

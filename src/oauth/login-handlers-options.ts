@@ -84,9 +84,14 @@ export interface LoginStartOptions<Data = unknown> {
    * the login's cookie and passed to `onConnected` and `onError`.
    */
   readonly data?: Data | undefined
+  /** The path that the browser is redirected to after the login. Overrides `return_to` in the start URL. */
+  readonly returnTo?: string | undefined
 }
 
-const startOptionNames = { ...loginRequestNames, data: true } satisfies Record<keyof LoginStartOptions, true>
+const startOptionNames = { ...loginRequestNames, data: true, returnTo: true } satisfies Record<
+  keyof LoginStartOptions,
+  true
+>
 
 /** Copies and checks the options of the handlers, and fills in the defaults. */
 export function readHandlersOptions<Data>(options: LoginHandlersOptions<Data>) {
@@ -100,7 +105,8 @@ export function readHandlersOptions<Data>(options: LoginHandlersOptions<Data>) {
   return { defaults, secret, onConnected, onError, defaultReturnTo, cookieName }
 }
 
-function checkReturnTo(returnTo: unknown): string {
+/** @throws InvalidArgumentError unless it is a path on the site */
+export function checkReturnTo(returnTo: unknown): string {
   const safe = safeReturnTo(returnTo)
   if (safe !== undefined) return safe
   throw new InvalidArgumentError(

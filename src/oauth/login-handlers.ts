@@ -5,6 +5,7 @@ import type { AccessToken } from './access-token.ts'
 import { loginCookies } from './login-cookies.ts'
 import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
+  checkReturnTo,
   checkStartOptions,
   copyAppData,
   type LoginContext,
@@ -78,12 +79,11 @@ export function createLoginHandlers<Data = unknown>(
     if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
     if (isSpeculative(request))
       return withSecurityHeaders(new Response(null, { status: 503, headers: { vary: 'sec-purpose' } }), [])
-    const { data: givenData, ...login } = checkStartOptions(given)
+    const { data: givenData, returnTo: givenReturnTo, ...login } = checkStartOptions(given)
     const { scope = defaults.scope, actor = defaults.actor, parameters = defaults.parameters } = login
     // Everything is read before the first await, because the caller can change or reuse the options.
     const data = copyAppData(givenData)
-    const requested = new URL(request.url).searchParams.getAll('return_to')
-    const returnTo = (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
+    const returnTo = givenReturnTo === undefined ? requestedReturnTo(request.url) : checkReturnTo(givenReturnTo)
     const startPath = startPathOf(request.url)
     const header = request.headers.get('cookie')
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
@@ -92,6 +92,12 @@ export function createLoginHandlers<Data = unknown>(
     const { value, removed } = await seal(name, { transaction: record, returnTo, startPath, data }, header)
     const lifetime = transaction.expiresAt - transaction.createdAt
     return withSecurityHeaders(seeOther(url), [...removed, cookies.set(name, value, lifetime)])
+  }
+
+  /** Returns the path that the start URL asks for, if it is safe. */
+  function requestedReturnTo(url: string): string {
+    const requested = new URL(url).searchParams.getAll('return_to')
+    return (requested.length === 1 ? safeReturnTo(requested[0]) : undefined) ?? defaultReturnTo
   }
 
   /**

@@ -320,3 +320,32 @@ describe('a storage that parses JSON, as unstorage does', () => {
     expect((await makeStore(sandbox, { storage }).get(key))?.key).toBe(key)
   })
 })
+
+describe('workspace with an actor', () => {
+  test('returns a client with the calls of that actor', async () => {
+    const sandbox = await newSandbox()
+    const store = makeStore(sandbox)
+    const { key } = await store.save(sandbox.issueToken({ actor: 'self' }))
+    const workspace = await store.workspace(key, { actor: 'self' })
+    const [conversation] = (await workspace.conversations.list()).data
+    const message = await workspace.messages.create(conversation?.id ?? '', { body_html: '<p>On it.</p>' })
+    expect(message.body_html).toBe('<p>On it.</p>')
+  })
+
+  test.each<[string, unknown]>([
+    ['another actor', 'app'],
+    ['no actor', 'admin'],
+  ])('refuses the key of a connection with %s', async (_, actor) => {
+    const sandbox = await newSandbox()
+    const store = makeStore(sandbox)
+    const { key } = await store.save(sandbox.issueToken({ actor: 'self' }))
+    const error = await rejection(store.workspace(key, { actor: actor as 'app' }))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'actor' })
+  })
+
+  test('refuses a misspelled option', async () => {
+    const store = makeStore({ url: 'https://api.test' })
+    const error = await rejection(store.workspace('app.a.o', { actr: 'app' } as never))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'actr' })
+  })
+})

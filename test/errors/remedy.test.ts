@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type RequestError, type SupportWorkspace } from 'support-workspace-sdk'
-import { ConnectionStore, ConnectionStoreError } from 'support-workspace-sdk/oauth'
+import { ConnectionStore, ConnectionStoreError, OAuthApp } from 'support-workspace-sdk/oauth'
 import { expect, test } from 'vitest'
 import {
   brokenConnection,
@@ -30,7 +30,7 @@ test.each<[string, Step, [read: string, write: string, remove: string]]>([
   ['a missing permission', refusal(403, 'forbidden'), ['fix', 'fix', 'fix']],
   ['a 404', refusal(404, 'x'), ['fix', 'fix', 'fix']],
   ['a 422', refusal(422, 'actor_self_required'), ['fix', 'fix', 'fix']],
-  ['a page of HTML', new Response('<p>Hi</p>'), ['fix', 'verify', 'fix']],
+  ['a page of HTML', new Response('<p>Hi</p>'), ['retry', 'verify', 'retry']],
 ])('after %s, the remedy fits a read, a write and a DELETE', async (_, step, expected) => {
   const remedies = []
   for (const call of [read, write, remove]) {
@@ -38,6 +38,12 @@ test.each<[string, Step, [read: string, write: string, remove: string]]>([
     remedies.push(((await rejection(call(makeClient({ maxRetries: 0 })))) as RequestError).remedy)
   }
   expect(remedies).toEqual(expected)
+})
+
+test('a response in another shape is to be fixed, unless a write may have been applied', async () => {
+  const client = makeClient({ fetch: scripted(json({ items: [] })) })
+  expect(await rejection(read(client))).toMatchObject({ reason: 'envelope', remedy: 'fix' })
+  expect(await rejection(write(client))).toMatchObject({ reason: 'envelope', remedy: 'verify' })
 })
 
 test('a timeout is retried, unless a write may have been applied', async () => {
@@ -93,4 +99,18 @@ test('a token that was not saved has the remedy of the call that failed', async 
 test('the remedy is in the JSON of an error', async () => {
   const error = (await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).me())) as RequestError
   expect(error.toJSON()).toMatchObject({ remedy: 'fix' })
+})
+
+test('a login is started again, unless the app is set up wrongly', async () => {
+  const app = new OAuthApp({
+    baseUrl: 'https://api.test',
+    clientId: 'app',
+    clientSecret: 'a secret of the app',
+    redirectUri: 'https://app.test/callback',
+  })
+  const { transaction } = await app.startLogin({ scope: ['contacts:read'], actor: 'app' })
+  const denied = await rejection(app.finishLogin('https://app.test/callback?error=access_denied&state=x', transaction))
+  expect(denied).toMatchObject({ name: 'LoginError', remedy: 'reconnect' })
+  const elsewhere = await rejection(app.finishLogin('https://other.test/callback?code=c&state=x', transaction))
+  expect(elsewhere).toMatchObject({ reason: 'redirect_uri_mismatch', remedy: 'fix' })
 })

@@ -1,5 +1,5 @@
 import type { Hooks, OperationEvent } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   brokenConnection,
   json,
@@ -228,4 +228,16 @@ describe('hooks', () => {
     await makeClient({ fetch: scripted(json({})), hooks }).me()
     expect(hooks.count).toBe(1)
   })
+})
+
+test('onRetry names a response that was cut off by its error, not by its status', async () => {
+  const onRetry = vi.fn()
+  const cutOff = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) })
+  const fetch = scripted(() => new Response(cutOff), json({}))
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const call = makeClient({ fetch, hooks: { onRetry } }).me()
+  await vi.advanceTimersByTimeAsync(10_000)
+  await call
+  expect(onRetry).toHaveBeenCalledWith(expect.objectContaining({ reason: 'NetworkError' }))
 })

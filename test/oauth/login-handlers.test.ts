@@ -74,6 +74,26 @@ describe('a login through the handlers', () => {
     expect(tokens[0]?.accessToken).toMatch(/^swot_/)
   })
 
+  test('returns to the path that the app chose for this login, over the one in the start URL', async () => {
+    const { login, serve, tokens } = makeSite({ handlers: { returnTo: '/home' } })
+    const withReturnTo = (request: Request) =>
+      new URL(request.url).pathname === '/contacts'
+        ? login.start(request, { returnTo: '/contacts?page=2', scope: ['contacts:read'] })
+        : serve(request)
+    const visitor = new Browser({ [site]: (request) => (tokens.length === 0 ? withReturnTo(request) : serve(request)) })
+    const { at } = await visitor.go(`${site}/contacts?return_to=/elsewhere`)
+    expect(at).toBe(`${site}/contacts?page=2`)
+    expect(tokens.map((token) => token.scope)).toEqual(['contacts:read'])
+  })
+
+  test.each([['https://evil.example'], ['//evil.example'], ['inbox'], [`/${'x'.repeat(1_024)}`], [7], [null]])(
+    'refuses to start with %j as the path to return to',
+    async (returnTo) => {
+      const start = makeSite().login.start(new Request(`${site}/login`), { returnTo: returnTo as string })
+      expect(await rejection(start)).toMatchObject({ name: 'InvalidArgumentError', argument: 'returnTo' })
+    },
+  )
+
   test('also starts with POST', async () => {
     const { browser } = makeSite()
     const response = await browser().request(`${site}/login`, { method: 'POST' })
