@@ -23,6 +23,9 @@ beforeAll(async () => {
   const { url: baseUrl, app: credentials } = sandbox
   const accessToken = sandbox.issueToken({ actor: 'self' })
   const app = new OAuthApp({ baseUrl, redirectUri, ...credentials })
+  const token = await logIn(app)
+  const store = new ConnectionStore({ baseUrl })
+  const id = sandbox.state.conversations[0]?.id
   const given = {
     baseUrl,
     accessToken,
@@ -33,10 +36,12 @@ beforeAll(async () => {
     storage: createStorage(),
     workspace: new SupportWorkspace({ baseUrl, accessToken, actor: 'self' }),
     app,
-    token: await logIn(app),
+    token,
     login: createLoginHandlers(app, { secret, scope: ['conversations:read'], onConnected: () => {} }),
-    store: new ConnectionStore({ baseUrl }),
-    id: sandbox.state.conversations[0]?.id,
+    store,
+    key: (await store.save(token)).key,
+    id,
+    conversationId: id,
     request: new Request('http://localhost:3000/login'),
     site: express(),
     test: (...registration: (typeof registered)[number]) => void registered.push(registration),
