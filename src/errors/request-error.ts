@@ -51,7 +51,7 @@ export interface RequestErrorDetails extends ErrorDetails {
  *
  * @example
  * await workspace.contacts.create({ email: 'ada@example.com' }).catch((error: unknown) => {
- *   if (!(error instanceof RequestError) || error.outcome !== 'unknown') throw error
+ *   if (!(error instanceof RequestError) || error.remedy !== 'verify') throw error
  *   console.log('Check whether the contact exists before you create it again.')
  * })
  */

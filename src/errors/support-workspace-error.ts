@@ -5,7 +5,6 @@ import { safeCause } from './redact.ts'
  */
 const brand: unique symbol = Symbol.for('support-workspace-sdk.error') as never
 
-/** What every error of this package is created with. */
 /**
  * What to do about a failure, in one word that a job engine can act on:
  *
@@ -16,6 +15,7 @@ const brand: unique symbol = Symbol.for('support-workspace-sdk.error') as never
  */
 export type Remedy = 'retry' | 'verify' | 'reconnect' | 'fix'
 
+/** What every error of this package is created with. */
 export interface ErrorDetails {
   /** The next step, in one sentence. Appended to `message`. */
   readonly hint: string
