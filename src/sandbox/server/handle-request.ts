@@ -7,7 +7,7 @@ import type { Fault } from '../faults/fault.ts'
 import type { FaultList } from '../faults/fault-list.ts'
 import { describeFault } from '../faults/fault-text.ts'
 import { HttpError } from '../http-error.ts'
-import { type IncomingRequest, readIncomingRequest } from '../incoming-request.ts'
+import { contentTooLarge, type IncomingRequest, readIncomingRequest } from '../incoming-request.ts'
 import type { RequestLog } from '../request-log.ts'
 import type { Service } from '../service.ts'
 import { createRouter } from './router.ts'
@@ -37,6 +37,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
   const handle = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
     const { method, headers, url, record } = incoming
+    if (incoming.isTooLarge) return { kind: 'response', response: contentTooLarge().toResponse() }
     const isLimited = method !== 'OPTIONS' && url.pathname.startsWith('/api/oauth/v1/')
     const wait = (isLimited && bucket?.take(settings.now())) || 0
     if (wait > 0) {
@@ -57,7 +58,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
   return async (request) => {
     const incoming = await readIncomingRequest(request, settings.now())
-    log.add(incoming.record)
+    log.add(incoming)
     await router.identify(incoming)
     const result = await handle(incoming)
     if ('response' in result) {
