@@ -49,7 +49,10 @@ export interface Sandbox extends AsyncDisposal {
    * knowing the token.
    */
   revokeAll(): number
-  /** Registers another redirect URI. Throws a `TypeError` unless it is absolute and has no fragment (RFC 6749, 3.1.2). */
+  /**
+   * Registers another redirect URI. Throws a `TypeError` unless it is an absolute URL of printable ASCII characters without
+   * a fragment (RFC 6749, 3.1.2).
+   */
   registerRedirectUri(uri: string): void
   /**
    * Injects a fault into the next request below `/api`. Short for `faults.add` with that path. Throws a `TypeError` for

@@ -9,6 +9,7 @@ import { describeFault } from '../faults/fault-text.ts'
 import { HttpError } from '../http-error.ts'
 import { contentTooLarge, type IncomingRequest, readIncomingRequest } from '../incoming-request.ts'
 import type { RequestLog } from '../request-log.ts'
+import { allowsOrigin, type SandboxSettings } from '../sandbox-settings.ts'
 import type { Service } from '../service.ts'
 import { createRouter } from './router.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -104,13 +105,13 @@ export class Delays {
 }
 
 // The service's documents do not mention CORS. The sandbox supports it so that browser code can be tested.
-function corsHeaders(allowed: boolean | readonly string[], origin: string | null): Record<string, string> {
-  if (origin === null || allowed === false) return {}
-  if (allowed !== true && !allowed.includes(origin)) return { vary: 'Origin' }
+function corsHeaders(cors: SandboxSettings['cors'], origin: string | null): Record<string, string> {
+  if (origin === null || cors === false) return {}
+  if (!allowsOrigin(cors, origin)) return { vary: 'Origin' }
   return {
-    'access-control-allow-origin': allowed === true ? '*' : origin,
+    'access-control-allow-origin': cors === true ? '*' : origin,
     'access-control-expose-headers': 'retry-after, x-request-id',
-    ...(allowed !== true && { vary: 'Origin' }),
+    ...(cors !== true && { vary: 'Origin' }),
   }
 }
 
