@@ -67,6 +67,16 @@ describe('a request body', () => {
     sent.destroy()
   })
 
+  test('over 1 MiB gets a 413 before any of it was sent', async () => {
+    const sandbox = await start()
+    const sent = httpRequest(`${sandbox.url}/nothing`, { method: 'POST', headers: { 'content-length': mebibyte + 1 } })
+    sent.on('error', () => {})
+    sent.flushHeaders()
+    const [response] = await once(sent, 'response')
+    expect(response.statusCode).toBe(413)
+    sent.destroy()
+  })
+
   test('over 1 MiB is not read to its end', async () => {
     const { body, read } = chunks(1_000, mebibyte / 4)
     expect((await post(createSandbox(), '/nothing', body)).status).toBe(413)
@@ -123,8 +133,12 @@ describe('a large request is handled in linear time', () => {
   })
 
   test('a consent with 80,000 names in JSON', async () => {
+    // `set` searches every earlier name.
+    const set = vi.spyOn(URLSearchParams.prototype, 'set')
     const body = JSON.stringify(Object.fromEntries(names.slice(0, 80_000).map((name) => [`n${name}`, ''])))
     expect((await post(createSandbox(), '/api/oauth/authorize/consent', body, json)).status).toBe(400)
+    expect(set).not.toHaveBeenCalled()
+    set.mockRestore()
   })
 
   test('a message with a million unclosed tags', async () => {
