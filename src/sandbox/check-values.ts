@@ -30,6 +30,11 @@ export function mustBe(expected: string, accepts: (value: unknown) => boolean): 
   return (value) => (accepts(value) ? undefined : `must be ${expected}, not ${describe(value)}.`)
 }
 
+/** Returns a check for a secret, whose message does not contain the value. */
+export function mustBeSecret(expected: string, accepts: (value: unknown) => boolean): Check {
+  return (value) => (accepts(value) ? undefined : `must be ${expected}.`)
+}
+
 export function oneOf(...choices: readonly string[]): Check {
   const quoted = choices.map((choice) => JSON.stringify(choice))
   const expected = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].join(' or ')

@@ -6,6 +6,10 @@ import { newToken } from './data/grants.ts'
 import type { RecordedRequest } from './incoming-request.ts'
 import { type Sandbox, startSandbox } from './start-sandbox.ts'
 
+// The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's stack.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? process.exitCode : 1))
+}
 await main()
 
 async function main(): Promise<void> {
@@ -16,7 +20,7 @@ async function main(): Promise<void> {
   } catch (error) {
     // A `TypeError` reports an invalid option. Any other error means that the server could not listen.
     const usage = error instanceof UsageError || error instanceof TypeError
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+    process.stderr.write(`${printable(error instanceof Error ? error.message : String(error))}\n`)
     process.exitCode = usage ? 2 : 1
   }
 }
@@ -37,7 +41,14 @@ async function serve({ options, faults, log }: SandboxCommand): Promise<void> {
 function logLine({ at, method, path, status, actor, scope, fault }: RecordedRequest): string {
   const time = new Date(at).toTimeString().slice(0, 8)
   const columns = [time, status ?? '---', method.padEnd(6), path, actor, scope, fault && `[${fault}]`]
-  return `${columns.filter((column) => column !== undefined).join('  ')}\n`
+  return `${printable(columns.filter((column) => column !== undefined).join('  '))}\n`
+}
+
+/** Escapes control and formatting characters, which could change what the terminal shows. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+    return `\\u{${character.codePointAt(0)?.toString(16)}}`
+  })
 }
 
 function print(text: string): void {

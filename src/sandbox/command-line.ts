@@ -16,10 +16,11 @@ Options:
   --app-token <token>        Token that acts as the app, such as swot_app (default: random)
   --redirect-uri <uri>       Register another redirect URI; can be repeated
   --auto-consent <decision>  Skip the consent page: allow or deny access
-  --conversations <number>   Number of conversations in each organization (default: 120)
+  --conversations <number>   Number of conversations in each organization, up to 100000 (default: 120)
   --seed <number>            Select the sample data; the same seed produces the same data (default: 24301)
   --rate-limit <limit>       Respond with 429 above this rate: 100/min, 5/s or 1000/h (default: no limit)
   --fault <fault>            Inject a fault, see below; can be repeated
+  --cors                     Let pages of every origin read responses (default: only pages on this machine)
   --no-cors                  Send no CORS headers
   --log                      Print a line for each request
   --version                  Print the version
@@ -65,8 +66,12 @@ export function readArguments(args: readonly string[]): SandboxCommand | { kind:
         : `Unknown command \`${command}\`. Run \`support-workspace-sdk sandbox\`.`,
     )
   }
-  if (surplus !== undefined) throw new UsageError(`Unexpected argument \`${surplus}\`. Pass options only.`)
+  // The argument could be a token after a mistyped option, so the message does not contain it.
+  if (surplus !== undefined) throw new UsageError('Unexpected argument after `sandbox`. Pass options only.')
 
+  if (values.cors && values['no-cors']) {
+    throw new UsageError('--cors and --no-cors exclude each other. Remove one of them.')
+  }
   const redirectUris = values['redirect-uri']?.map((uri) => checked('redirect-uri', uri, redirectUriCheck))
   const options: SandboxOptions = {
     ...option('port', values.port ?? '4010', toNumber),
@@ -77,7 +82,8 @@ export function readArguments(args: readonly string[]): SandboxCommand | { kind:
     ...option('rateLimit', values['rate-limit']),
     ...readTokens(values['self-token'], values['app-token']),
     app: { redirectUris: [...defaultRedirectUris, ...(redirectUris ?? [])] },
-    cors: !values['no-cors'],
+    ...(values.cors && { cors: true }),
+    ...(values['no-cors'] && { cors: false }),
   }
   return { kind: 'sandbox', options, faults: (values.fault ?? []).map(readFault), log: values.log ?? false }
 }
@@ -93,6 +99,7 @@ export const commandLineOptions = {
   seed: { type: 'string' },
   'rate-limit': { type: 'string' },
   fault: { type: 'string', multiple: true },
+  cors: { type: 'boolean' },
   'no-cors': { type: 'boolean' },
   log: { type: 'boolean' },
   version: { type: 'boolean' },

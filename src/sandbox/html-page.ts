@@ -33,7 +33,8 @@ ${markup}
       // browser to any origin.
       'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`,
       'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
+      // With `no-referrer` the consent form would be sent with `Origin: null`, as a form of another site can be.
+      'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
     },

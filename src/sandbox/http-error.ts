@@ -1,7 +1,7 @@
 /**
  * An error response. Its body is always `{ error, error_description }` (docs/service.md#errors). The documents define
- * no codes for some cases, so the sandbox chose `not_found`, `rate_limited`, `validation_failed`, `method_not_allowed`
- * and `server_error`.
+ * no codes for some cases, so the sandbox chose `not_found`, `rate_limited`, `validation_failed`, `method_not_allowed`,
+ * `content_too_large` and `server_error`.
  */
 export class HttpError extends Error {
   readonly status: number

@@ -1,4 +1,4 @@
-import { badRequest } from './http-error.ts'
+import { badRequest, HttpError } from './http-error.ts'
 
 /** A request whose body was read, and its record for `sandbox.requests`. */
 export interface IncomingRequest {
@@ -6,6 +6,8 @@ export interface IncomingRequest {
   readonly url: URL
   readonly headers: Headers
   readonly bodyText: string
+  /** Whether the body is over the limit. Then `bodyText` is empty. */
+  readonly isTooLarge: boolean
   readonly record: OpenRecord
 }
 
@@ -18,7 +20,10 @@ export interface RecordedRequest {
   readonly query: Record<string, string | string[]>
   /** Headers with lower-case names. Secrets are not redacted. */
   readonly headers: Record<string, string>
-  /** Parsed JSON, a form as an object, or other content as text; `undefined` for an empty body. */
+  /**
+   * Parsed JSON, a form as an object, or other content as text; `undefined` for an empty body and for one over 1 MiB, which
+   * gets a 413.
+   */
   readonly body: unknown
   /** Status of the response; `undefined` while in flight, or if the connection was dropped before the headers. */
   readonly status: number | undefined
@@ -55,7 +60,8 @@ export interface Route {
 /** Reads a request's body and starts its record. `at` is the time of arrival in milliseconds since the epoch. */
 export async function readIncomingRequest(request: Request, at: number): Promise<IncomingRequest> {
   const url = new URL(request.url)
-  const bodyText = await request.text()
+  const text = await readBodyText(request)
+  const bodyText = text ?? ''
   const record: OpenRecord = {
     method: request.method,
     path: url.pathname,
@@ -69,8 +75,34 @@ export async function readIncomingRequest(request: Request, at: number): Promise
     actor: undefined,
     fault: undefined,
   }
-  return { method: request.method, url, headers: request.headers, bodyText, record }
+  return { method: request.method, url, headers: request.headers, bodyText, isTooLarge: text === undefined, record }
 }
+
+/**
+ * Reads a body as text. Returns `undefined` for a body over 1 MiB and stops reading it, so that no request can fill the
+ * memory.
+ */
+export async function readBodyText(request: Request): Promise<string | undefined> {
+  if (Number(request.headers.get('content-length')) > maxBodyBytes) return undefined
+  const reader = request.body?.getReader()
+  if (reader === undefined) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    bytes += chunk.value.length
+    // Canceling the body would close the connection before the response.
+    if (bytes > maxBodyBytes) return undefined
+    text += decoder.decode(chunk.value, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+export function contentTooLarge(): HttpError {
+  return new HttpError(413, 'content_too_large', 'The body is larger than 1 MiB.', { connection: 'close' })
+}
+
+const maxBodyBytes = 1024 * 1024
 
 /** Returns the token of `Authorization: Bearer` (RFC 6750, 2.1). */
 export function bearerToken(headers: Headers): string | undefined {
@@ -111,11 +143,12 @@ function readBody(contentType: string | null, text: string): unknown {
 }
 
 function parametersToObject(parameters: URLSearchParams): Record<string, string | string[]> {
-  const names = [...new Set(parameters.keys())]
-  return Object.fromEntries(
-    names.map((name) => {
-      const values = parameters.getAll(name)
-      return [name, values.length === 1 && values[0] !== undefined ? values[0] : values]
-    }),
-  )
+  const values = new Map<string, string | string[]>()
+  for (const [name, value] of parameters) {
+    const earlier = values.get(name)
+    // Appends in place: a copy for each value would take quadratic time.
+    if (Array.isArray(earlier)) earlier.push(value)
+    else values.set(name, earlier === undefined ? value : [earlier, value])
+  }
+  return Object.fromEntries(values)
 }

@@ -14,7 +14,8 @@ export interface SandboxOptions {
    */
   host?: string
   /**
-   * Number of organizations that a person can choose from on the consent page. Each has the counts below.
+   * Number of organizations that a person can choose from on the consent page. Each has the counts below. Each count can be
+   * up to 100,000, and all organizations together can have up to 1,000,000 records.
    * @default 2
    */
   organizations?: number
@@ -79,9 +80,11 @@ export interface SandboxOptions {
    */
   autoConsent?: 'allow' | 'deny'
   /**
-   * Browser origins that may read responses: all (`true`), only those listed, or none (`false`). The service's
-   * documents do not mention CORS, so a page that works with the sandbox may not work with the service.
-   * @default true
+   * Browser origins that may read responses: all (`true`), only those listed, or none (`false`). By default pages on this
+   * machine may: `localhost`, its subdomains, `127.*` and `[::1]`, on any port. With `true` any page that you open can log
+   * in to the sandbox. The service's documents do not mention CORS, so a page that works with the sandbox may not work
+   * with the service.
+   * @default loopback origins
    */
   cors?: boolean | readonly string[]
   /**
@@ -120,8 +123,8 @@ export interface SandboxApp {
   /** @default 'secret_sandbox' */
   clientSecret: string
   /**
-   * Registered redirect URIs. A request must send exactly one of these, character for character
-   * ([reference](docs/service.md#login)).
+   * Registered redirect URIs: absolute URLs of printable ASCII characters, without a fragment. A request must send exactly
+   * one of these, character for character ([reference](docs/service.md#login)).
    * @default ['http://localhost:3000/callback', 'http://127.0.0.1:3000/callback']
    */
   redirectUris: readonly string[]

@@ -5,6 +5,7 @@ import {
   checkOptions,
   integer,
   mustBe,
+  mustBeSecret,
   nonEmptyText,
   object,
   oneOf,
@@ -26,7 +27,7 @@ export interface SandboxSettings {
   codeLifetime: number
   now: () => number
   autoConsent: 'allow' | 'deny' | undefined
-  cors: boolean | readonly string[]
+  cors: boolean | 'loopback' | readonly string[]
   pagination: 'all' | 'conversations-only'
   defaultLimit: number
   maxLimit: number
@@ -50,15 +51,7 @@ export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
   return {
     port: options.port ?? 0,
     host: options.host ?? '127.0.0.1',
-    counts: {
-      organizations: options.organizations ?? 2,
-      conversations: options.conversations ?? 120,
-      messagesPerConversation: options.messagesPerConversation ?? 3,
-      contacts: options.contacts ?? 40,
-      members: options.members ?? 6,
-      tasks: options.tasks ?? 5,
-      segments: options.segments ?? 3,
-    },
+    counts: readCounts(options),
     seed: options.seed ?? 0x5eed,
     tokens: readTokens(options.tokens ?? {}),
     app: readApp(options.app ?? {}),
@@ -66,7 +59,7 @@ export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
     // Reads `Date.now` at each call, so that a test can fake the clock after the sandbox was started.
     now: options.now ?? (() => Date.now()),
     autoConsent: options.autoConsent,
-    cors: options.cors ?? true,
+    cors: options.cors ?? 'loopback',
     pagination: options.pagination ?? 'all',
     defaultLimit: options.defaultLimit ?? 20,
     maxLimit: options.maxLimit ?? 100,
@@ -74,6 +67,31 @@ export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
     onRequest: options.onRequest,
   }
 }
+
+function readCounts(options: SandboxOptions): SeedCounts {
+  const counts = {
+    organizations: options.organizations ?? 2,
+    conversations: options.conversations ?? 120,
+    messagesPerConversation: options.messagesPerConversation ?? 3,
+    contacts: options.contacts ?? 40,
+    members: options.members ?? 6,
+    tasks: options.tasks ?? 5,
+    segments: options.segments ?? 3,
+  }
+  const { organizations, conversations, messagesPerConversation, contacts, members, tasks, segments } = counts
+  const perOrganization = conversations * (1 + messagesPerConversation) + contacts + members + tasks + segments
+  const total = organizations * (1 + perOrganization)
+  if (total > maxRecords) {
+    throw new TypeError(
+      `The sandbox can hold up to ${maxRecords} records, not ${total}. Reduce the counts in the options.`,
+    )
+  }
+  return counts
+}
+
+// More would not fit into the memory that Node uses by default.
+const maxRecords = 1_000_000
+const maxCount = 100_000
 
 function readApp(app: Partial<SandboxApp>): SandboxSettings['app'] {
   checkOptions('`app` field', app, appChecks)
@@ -103,10 +121,10 @@ function readRateLimit(text: string | undefined): RateLimit | undefined {
   return { requests: Number(requests), interval: unit === 's' ? 1_000 : unit === 'min' ? 60_000 : 3_600_000 }
 }
 
-/** An absolute URI without a fragment (RFC 6749, 3.1.2). */
+/** An absolute URI without a fragment (RFC 6749, 3.1.2). Other characters could not be in a `Location` header. */
 export const redirectUriCheck: Check = mustBe(
-  `an absolute URL without a fragment, such as ${defaultRedirectUris[0]}`,
-  (uri) => typeof uri === 'string' && URL.canParse(uri) && !uri.includes('#'),
+  `an absolute URL of printable ASCII characters without a fragment, such as ${defaultRedirectUris[0]}`,
+  (uri) => typeof uri === 'string' && /^[!-~]+$/.test(uri) && URL.canParse(uri) && !uri.includes('#'),
 )
 
 export const scopesCheck: Check = arrayOf(
@@ -127,16 +145,27 @@ const originsCheck: Check = arrayOf(
 
 const corsCheck: Check = (value) => (Array.isArray(value) ? originsCheck(value) : corsKind(value))
 
+/** Returns whether pages of this origin may read responses. */
+export function allowsOrigin(cors: SandboxSettings['cors'], origin: string): boolean {
+  if (typeof cors === 'boolean') return cors
+  return cors === 'loopback' ? isLoopbackOrigin(origin) : cors.includes(origin)
+}
+
+/** Returns whether a page of this origin was served by this machine. */
+export function isLoopbackOrigin(origin: string): boolean {
+  return /^https?:\/\/(([a-z\d-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(origin)
+}
+
 export const optionChecks: Checks<SandboxOptions> = {
   port: integer(0, 65_535),
   host: nonEmptyText,
-  organizations: integer(1),
-  conversations: integer(0),
-  messagesPerConversation: integer(0),
-  contacts: integer(0),
-  members: integer(1),
-  tasks: integer(0),
-  segments: integer(0),
+  organizations: integer(1, maxCount),
+  conversations: integer(0, maxCount),
+  messagesPerConversation: integer(0, maxCount),
+  contacts: integer(0, maxCount),
+  members: integer(1, maxCount),
+  tasks: integer(0, maxCount),
+  segments: integer(0, maxCount),
   seed: integer(0, 0xffff_ffff),
   tokens: object,
   app: object,
@@ -154,7 +183,7 @@ export const optionChecks: Checks<SandboxOptions> = {
   onRequest: mustBe('a function', (value) => typeof value === 'function'),
 }
 
-export const tokenCheck: Check = mustBe(
+export const tokenCheck: Check = mustBeSecret(
   'a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local"',
   (value) => typeof value === 'string' && /^swot_[\w.-]+$/.test(value),
 )
@@ -163,7 +192,7 @@ const tokenChecks: Checks<NonNullable<SandboxOptions['tokens']>> = { self: token
 
 const appChecks: Checks<SandboxApp> = {
   clientId: nonEmptyText,
-  clientSecret: nonEmptyText,
+  clientSecret: mustBeSecret('a non-empty string', (value) => nonEmptyText(value) === undefined),
   redirectUris: arrayOf('redirect URIs', redirectUriCheck),
   name: nonEmptyText,
   description: text,

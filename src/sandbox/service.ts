@@ -18,6 +18,7 @@ export class Service {
   readonly workspaces: ReadonlyMap<string, Workspace>
   readonly firstWorkspace: Workspace
   readonly grants: Grants
+  /** The last 100,000 writes, oldest first. */
   readonly writes: EffectiveWrite[] = []
   /** The tokens that a person can copy, by actor. */
   readonly readyTokens = new Map<'app' | 'self', string>()
@@ -30,6 +31,11 @@ export class Service {
     if (firstWorkspace === undefined) throw new TypeError('The sandbox needs at least one organization.')
     this.firstWorkspace = firstWorkspace
     this.workspaces = new Map(workspaces.map((workspace) => [workspace.organization.id, workspace]))
+  }
+
+  addWrite(write: EffectiveWrite): void {
+    this.writes.push(write)
+    if (this.writes.length > 100_000) this.writes.shift()
   }
 
   /** Returns the organization with this id. Throws a `TypeError` if there is none. */

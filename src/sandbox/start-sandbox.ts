@@ -24,7 +24,10 @@ export interface Sandbox extends AsyncDisposal {
   readonly state: SandboxState
   /** Faults to inject into responses. */
   readonly faults: Faults
-  /** The last 10,000 received requests, oldest first. */
+  /**
+   * The last 10,000 received requests, oldest first. Fewer are kept if their URLs, headers and bodies exceed 32 MiB of text
+   * in total.
+   */
   readonly requests: readonly RecordedRequest[]
   /**
    * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is
@@ -46,7 +49,10 @@ export interface Sandbox extends AsyncDisposal {
    * knowing the token.
    */
   revokeAll(): number
-  /** Registers another redirect URI. Throws a `TypeError` unless it is absolute and has no fragment (RFC 6749, 3.1.2). */
+  /**
+   * Registers another redirect URI. Throws a `TypeError` unless it is an absolute URL of printable ASCII characters without
+   * a fragment (RFC 6749, 3.1.2).
+   */
   registerRedirectUri(uri: string): void
   /**
    * Injects a fault into the next request below `/api`. Short for `faults.add` with that path. Throws a `TypeError` for
@@ -108,7 +114,7 @@ function createParts(settings: SandboxSettings): SandboxParts {
   const parts: RequestHandlerParts = {
     service: new Service(settings),
     faults: new FaultList(),
-    log: new RequestLog(10_000),
+    log: new RequestLog({ requests: 10_000, characters: 32 * 1024 * 1024 }),
     delays: new Delays(),
   }
   const { onRequest } = settings
@@ -147,7 +153,7 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
       checkFault(fault)
       faults.add({ ...fault, path: /^\/api\// })
     },
-    clearRequests: () => void log.requests.splice(0),
+    clearRequests: () => log.clear(),
     handlers: (baseUrl = server.url) => createMswHandlers(fetch, baseUrl),
     close,
     [Symbol.asyncDispose]: close,

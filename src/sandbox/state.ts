@@ -28,7 +28,7 @@ export interface OrganizationState {
 /** The stored data, read without the API. Without {@link SandboxState.of} it is the first organization's. */
 export interface SandboxState extends OrganizationState {
   readonly organizations: Organization[]
-  /** Every write that took effect, oldest first, to compare with what a client reported. */
+  /** The last 100,000 writes that took effect, oldest first, to compare with what a client reported. */
   readonly writes: EffectiveWrite[]
   /** Number of valid access tokens. */
   readonly tokens: number

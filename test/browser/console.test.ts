@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { consent } from './helpers/consent.ts'
@@ -28,6 +29,14 @@ async function openConsole(options?: Parameters<typeof visit>[0]): Promise<Visit
 
 async function statusOf(token: string, target = path): Promise<number> {
   return (await fetch(sandbox.url + target, { headers: { authorization: `Bearer ${token}` } })).status
+}
+
+/** Hides or shows a page as a change of tabs does. A page that is driven by a program is otherwise always visible. */
+async function setVisibility(page: Page, state: 'hidden' | 'visible'): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  `)
 }
 
 describe('the console', () => {
@@ -158,6 +167,23 @@ describe('the console', () => {
     await page.keyboard.press('Tab')
     const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
     expect(outline).toBe('solid')
+  })
+
+  test('stays live in each of seven tabs, of which one is visible', async () => {
+    const { page, openTab } = await openConsole()
+    let tab = page
+    for (let count = 2; count <= 7; count += 1) {
+      await setVisibility(tab, 'hidden')
+      tab = await openTab()
+      await tab.goto(sandbox.url)
+      await tab.getByText('live', { exact: true }).waitFor()
+    }
+    await statusOf(tokens.self)
+    await tab.locator('#log').getByText(path).waitFor()
+    await setVisibility(tab, 'hidden')
+    expect(await page.locator('#log').getByText(path).count()).toBe(0)
+    await setVisibility(page, 'visible')
+    await page.locator('#log').getByText(path).waitFor()
   })
 
   test('reconnects after the sandbox was restarted', async () => {

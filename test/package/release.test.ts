@@ -14,6 +14,12 @@ async function temporaryFolder(): Promise<string> {
   return folder
 }
 
+/** Returns the text of each job of the release workflow by its name. */
+async function releaseJobs(): Promise<Record<string, string>> {
+  const [, jobs = ''] = (await read('.github/workflows/release.yml')).split('\njobs:\n')
+  return Object.fromEntries([...jobs.matchAll(/^ {2}(\w+):\n((?: {4}.*\n|\n)+)/gm)].map(([, name, job]) => [name, job]))
+}
+
 function run(cwd: string, program: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' })
   return { status, output: `${stdout}${stderr}` }
@@ -57,11 +63,44 @@ describe('the check before a release', () => {
   })
 
   test('runs before anything is published', async () => {
-    const workflow = await read('.github/workflows/release.yml')
-    expect(workflow.indexOf('run: npm run check:release')).toBeGreaterThan(0)
-    expect(workflow.indexOf('run: npm run check:release')).toBeLessThan(workflow.indexOf('uses: changesets/action'))
+    const { pack = '', publish = '' } = await releaseJobs()
+    expect(pack.indexOf('npm run check:release')).toBeGreaterThan(0)
+    expect(pack.indexOf('npm run check:release')).toBeLessThan(pack.indexOf('npm pack'))
+    expect(publish).toContain('needs: pack\n')
     const { scripts } = JSON.parse(await read('package.json'))
     expect(scripts.prepublishOnly).toMatch(/^npm run check:release && /)
+  })
+})
+
+describe('the release workflow', () => {
+  const jobsWith = async (text: string) =>
+    Object.entries(await releaseJobs()).flatMap(([name, job]) => (job.includes(text) ? [name] : []))
+
+  test('can publish only in a job that runs no code of the repository or its dependencies', async () => {
+    expect(await jobsWith('id-token: write')).toEqual(['publish'])
+    const { publish = '' } = await releaseJobs()
+    const steps = [...publish.matchAll(/^ +- (?:uses|run): (.+)$/gm)].map(([, step]) => step)
+    expect(steps).toEqual([
+      expect.stringMatching(/^actions\/setup-node@/),
+      expect.stringMatching(/^actions\/download-artifact@/),
+      expect.stringMatching(/^npm publish \.\/support-workspace-sdk-\*\.tgz --ignore-scripts /),
+    ])
+  })
+
+  test('builds and tests without write permissions', async () => {
+    const writers = await jobsWith(': write')
+    expect(writers).toEqual(['version', 'publish', 'tag'])
+    for (const code of ['npm run build', 'npm pack', 'workflows/ci.yml']) {
+      const jobs = await jobsWith(code)
+      expect(jobs, code).toHaveLength(1)
+      expect(writers, code).not.toContain(jobs[0])
+    }
+  })
+
+  test('collects changesets without the permission to publish, and only if there are any', async () => {
+    const { version = '' } = await releaseJobs()
+    expect(await jobsWith('changesets/action@')).toEqual(['version'])
+    expect(version).toMatch(/- if: hashFiles\('\.changeset\/\*\.md', .*\) != ''\n +uses: changesets\/action@/)
   })
 })
 

@@ -167,7 +167,7 @@ describe('the consent page', () => {
     expect(policy).not.toContain('form-action')
     expect(await response.text()).toContain(`<style nonce="${nonce}">`)
     expect(response.headers.get('cache-control')).toBe('no-store')
-    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(response.headers.get('referrer-policy')).toBe('same-origin')
     expect(response.headers.get('x-frame-options')).toBe('DENY')
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })

@@ -118,6 +118,22 @@ describe('the command-line interface', () => {
     expect(output).toEqual({ stdout: '', stderr: `${message}\n` })
   })
 
+  test('escapes the control characters of an argument', async () => {
+    const { output, exit } = run('\x1b[31mred\x9b\u202e')
+    expect(await exit).toBe(2)
+    expect(output.stderr).toMatch(/^Unknown command `\\u\{1b\}\[31mred\\u\{9b\}\\u\{202e\}`\./)
+  })
+
+  test('exits quietly if the reader of its output is gone', async () => {
+    const { child, output, exit, printed } = run('sandbox', '--port', '0', '--log')
+    await printed('Ctrl+C')
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? ''
+    child.stdout?.destroy()
+    await fetch(`${url}/api/oauth/v1/me`).catch(() => {})
+    expect(await exit).toBe(0)
+    expect(output.stderr).toBe('')
+  })
+
   test('reports that the port is in use and exits with 1', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -135,7 +151,7 @@ describe('readArguments', () => {
   test.each([
     [[], 'A command is required. Run `support-workspace-sdk sandbox`.'],
     [['server'], 'Unknown command `server`. Run `support-workspace-sdk sandbox`.'],
-    [['sandbox', 'now'], 'Unexpected argument `now`. Pass options only.'],
+    [['sandbox', 'now'], 'Unexpected argument after `sandbox`. Pass options only.'],
     [['sandbox', '--port'], "Option '--port <value>' argument missing. Run with --help to list the options."],
     [['sandbox', '--port', '--help'], "Option '--port' argument is ambiguous. Run with --help to list the options."],
     [['sandbox', '--port', 'abc'], '--port must be an integer from 0 to 65535, not "abc".'],
@@ -147,10 +163,14 @@ describe('readArguments', () => {
   test('returns the defaults of the sandbox', () => {
     expect(readArguments(['sandbox'])).toEqual({
       kind: 'sandbox',
-      options: { port: 4010, cors: true, tokens: {}, app: { redirectUris: defaultRedirectUris } },
+      options: { port: 4010, tokens: {}, app: { redirectUris: defaultRedirectUris } },
       faults: [],
       log: false,
     })
+  })
+
+  test('allows every origin with --cors', () => {
+    expect(readArguments(['sandbox', '--cors'])).toMatchObject({ options: { cors: true } })
   })
 
   test('returns every option of the sandbox', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.ts'
-import { useSandboxes } from './helpers.ts'
+import { authorizeParameters, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const origin = 'https://app.example'
@@ -13,15 +13,36 @@ const preflight = (sandbox: Sandbox) =>
   })
 
 describe('CORS', () => {
-  test('lets any origin read responses, including errors', async () => {
-    const response = await ask(await start())
+  test.each([
+    ['http://localhost:5173', true],
+    ['https://localhost', true],
+    ['http://app.localhost:3000', true],
+    ['http://127.0.0.1:8080', true],
+    ['http://[::1]:3000', true],
+    ['https://app.example', false],
+    ['http://192.168.1.5:3000', false],
+    ['http://localhost.evil.example', false],
+    ['http://127.0.0.1.evil.example', false],
+    ['http://evil-localhost', false],
+    ['http://[::10]', false],
+    ['null', false],
+  ])('by default lets pages of %s read responses: %s', async (from, isAllowed) => {
+    const response = await ask(await start(), from)
+    expect(response.status).toBe(401)
+    expect(response.headers.get('access-control-allow-origin')).toBe(isAllowed ? from : null)
+    expect(response.headers.get('access-control-expose-headers')).toBe(isAllowed ? 'retry-after, x-request-id' : null)
+    expect(response.headers.get('vary')).toBe('Origin')
+  })
+
+  test('lets any origin read responses with `true`, including errors', async () => {
+    const response = await ask(await start({ cors: true }))
     expect(response.status).toBe(401)
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     expect(response.headers.get('access-control-expose-headers')).toBe('retry-after, x-request-id')
   })
 
   test('allows a token and JSON in a preflight', async () => {
-    const response = await preflight(await start())
+    const response = await preflight(await start({ cors: true }))
     expect(response.status).toBe(204)
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'access-control-allow-origin': '*',
@@ -31,7 +52,7 @@ describe('CORS', () => {
   })
 
   test('lets pages read injected faults, which preflights do not use up', async () => {
-    const sandbox = await start()
+    const sandbox = await start({ cors: true })
     sandbox.failNext({ status: 429, retryAfter: 1 })
     expect((await preflight(sandbox)).status).toBe(204)
     const response = await ask(sandbox)
@@ -58,6 +79,50 @@ describe('CORS', () => {
     const sandbox = await start({ cors: false })
     expect((await ask(sandbox)).headers.has('access-control-allow-origin')).toBe(false)
     expect((await preflight(sandbox)).status).toBe(405)
+  })
+})
+
+describe('consent', () => {
+  const consent = (sandbox: Sandbox, headers: Record<string, string>, host = sandbox.url) => {
+    const decision = { target_organization_id: sandbox.state.organization.id, decision: 'allow' }
+    const body = JSON.stringify({ ...Object.fromEntries(authorizeParameters()), ...decision })
+    const form = new URLSearchParams(JSON.parse(body))
+    const url = `${host}/api/oauth/authorize/consent`
+    return Promise.all([
+      sandbox.fetch(url, { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } }),
+      sandbox.fetch(url, { method: 'POST', body: form, headers }),
+    ])
+  }
+
+  test.each([
+    ['https://app.example', undefined],
+    ['null', undefined],
+    ['https://app.example', false],
+    ['https://other.example', [origin]],
+  ] as const)('cannot be given by a page of %s with the option cors: %j', async (from, cors) => {
+    const sandbox = await start(cors === undefined ? {} : { cors })
+    for (const response of await consent(sandbox, { origin: from })) {
+      expect(response.status).toBe(403)
+      expect(await response.text()).not.toContain('code_')
+    }
+  })
+
+  test.each([
+    ['http://localhost:5173', undefined],
+    ['http://localhost:5173', false],
+    ['https://app.example', true],
+    ['https://app.example', [origin]],
+  ] as const)('can be given by a page of %s with the option cors: %j', async (from, cors) => {
+    const sandbox = await start(cors === undefined ? {} : { cors })
+    expect((await consent(sandbox, { origin: from })).map(({ status }) => status)).toEqual([200, 303])
+  })
+
+  test('can be given by a program and on the consent page itself, at any host', async () => {
+    const sandbox = await start({ cors: false })
+    expect((await consent(sandbox, {})).map(({ status }) => status)).toEqual([200, 303])
+    for (const own of ['http://192.168.1.5:4010', 'http://sandbox:4010']) {
+      expect((await consent(sandbox, { origin: own }, own)).map(({ status }) => status)).toEqual([200, 303])
+    }
   })
 })
 

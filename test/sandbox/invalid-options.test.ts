@@ -19,9 +19,13 @@ interface Wrong {
 }
 
 const notAnObject = [null, 5, 'x', true, [], () => {}, new Map()]
-const count = (lowest: number) => ({
+const integer = (lowest: number) => ({
   values: [lowest - 1, 1.5, Number.NaN, Infinity, '5', null, {}],
   message: `must be an integer of at least ${lowest}, not `,
+})
+const count = (lowest: number) => ({
+  values: [...integer(lowest).values, 100_001],
+  message: `must be an integer from ${lowest} to 100000, not `,
 })
 const text = { values: ['', 5, null, {}], message: 'must be a non-empty string, not ' }
 const boolean = { values: [1, 'true', null], message: 'must be true or false, not ' }
@@ -39,7 +43,7 @@ const sandboxOptions = {
   seed: { values: [-1, 1.5, 2 ** 32, '5', null], message: 'must be an integer from 0 to 4294967295, not ' },
   tokens: { values: notAnObject, message: 'must be an object, not ' },
   app: { values: notAnObject, message: 'must be an object, not ' },
-  codeLifetime: count(1),
+  codeLifetime: integer(1),
   now: { values: [5, '5', null, new Date()], message: 'must be a function that returns milliseconds, not ' },
   autoConsent: { values: [true, false, 'Allow', null], message: 'must be "allow" or "deny", not ' },
   cors: {
@@ -47,8 +51,8 @@ const sandboxOptions = {
     message: 'an array of origins',
   },
   pagination: { values: ['none', true, null], message: 'must be "all" or "conversations-only", not ' },
-  defaultLimit: count(1),
-  maxLimit: count(1),
+  defaultLimit: integer(1),
+  maxLimit: integer(1),
   rateLimit: {
     values: [100, '100', '100/day', '0/min', '-1/s', '1.5/s', '100 / min', '', null],
     message: 'must be a number of requests per s, min or h, such as "100/min", not ',
@@ -60,16 +64,27 @@ const scopes = { values: ['x', 5, null, [5], ['everything'], [undefined]], messa
 
 const token = {
   values: ['', 'token', 'swot_', 'swot_a b', 'swot_a\n', 5, null],
-  message:
-    'must be a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local", not ',
+  message: 'must be a token of letters, digits and "_", "-" or "." that starts with "swot_", such as "swot_local".',
 }
 const tokenFields = { self: token, app: token } satisfies WrongValues<NonNullable<SandboxOptions['tokens']>>
 
 const appFields = {
   clientId: text,
-  clientSecret: text,
+  clientSecret: { values: text.values, message: '`clientSecret` must be a non-empty string.' },
   redirectUris: {
-    values: ['http://localhost/', null, ['nowhere'], ['/callback'], ['http://localhost/#here'], [5], [undefined]],
+    values: [
+      'http://localhost/',
+      null,
+      ['nowhere'],
+      ['/callback'],
+      ['http://localhost/#here'],
+      ['http://localhost/€'],
+      ['http://localhost/a b'],
+      ['http://localhost/\r\nset-cookie:a=b'],
+      ['http://localhost/\x1b[31m'],
+      [5],
+      [undefined],
+    ],
     message: 'must be an array of redirect URIs',
   },
   name: text,
@@ -132,7 +147,7 @@ const ruleOptions = {
     message: 'must be a pathname without a query, such as "/api/oauth/v1/me", or a RegExp, not ',
   },
   times: { values: [0, -1, 1.5, Number.NaN, '1', null], message: 'must be an integer of at least 1 or Infinity, not ' },
-  after: count(0),
+  after: integer(0),
 } satisfies WrongValues<FaultRule>
 
 const sandbox = createSandbox({ conversations: 1 })
@@ -203,6 +218,30 @@ test('createSandbox rejects the same token for both actors', () => {
   expect(message).toBe('The `tokens` fields `self` and `app` must be two different tokens.')
 })
 
+test.each([
+  ['messages', { conversations: 1_000, messagesPerConversation: 1_000 }, 2_002_110],
+  ['organizations', { organizations: 100_000 }, 53_500_000],
+])('createSandbox rejects counts that multiply to too many %s', (_, counts, total) => {
+  const { message } = errorOf(() => createSandbox(counts))
+  expect(message).toBe(`The sandbox can hold up to 1000000 records, not ${total}. Reduce the counts in the options.`)
+})
+
+test('an error about a token or a client secret does not contain the value', () => {
+  const values = [
+    ...['self-token', 'app-token'].map((name) => () => readArguments(['sandbox', `--${name}`, 'real_secret_abc123'])),
+    () => readArguments(['sandbox', '--self-token=', 'real_secret_abc123']),
+    () => readArguments(['sandbox', 'real_secret_abc123']),
+  ]
+  for (const read of values) expect(errorOf(read, UsageError).message).not.toContain('real_secret')
+  const options = [{ tokens: { self: 'real_secret' } }, { app: { clientSecret: ['real_secret'] as never } }]
+  for (const each of options) expect(errorOf(() => createSandbox(each)).message).not.toContain('real_secret')
+})
+
+test('the command line rejects --cors with --no-cors', () => {
+  const { message } = errorOf(() => readArguments(['sandbox', '--cors', '--no-cors']), UsageError)
+  expect(message).toBe('--cors and --no-cors exclude each other. Remove one of them.')
+})
+
 test('startSandbox rejects what createSandbox throws', async () => {
   for (const options of [null, [], { port: '80' }, { conversation: 1 }]) {
     const { message } = errorOf(() => createSandbox(options as SandboxOptions))
@@ -210,17 +249,17 @@ test('startSandbox rejects what createSandbox throws', async () => {
   }
 })
 
-test.each([5, null, undefined, {}, '', 'nowhere', '/callback', 'http://localhost/#here', new URL('http://localhost/')])(
-  'registerRedirectUri rejects %s',
-  (uri) => {
-    const before = [...sandbox.app.redirectUris]
-    const { message } = errorOf(() => sandbox.registerRedirectUri(uri as string))
-    expect(message).toMatch(
-      'The redirect URI must be an absolute URL without a fragment, such as http://localhost:3000/callback, not ',
-    )
-    expect(sandbox.app.redirectUris).toEqual(before)
-  },
-)
+test.each([
+  ...[5, null, undefined, {}, '', 'nowhere', '/callback', 'http://localhost/#here', new URL('http://localhost/')],
+  ...['http://localhost/€', 'http://localhost/ ', 'http://localhost/\n'],
+])('registerRedirectUri rejects %s', (uri) => {
+  const before = [...sandbox.app.redirectUris]
+  const { message } = errorOf(() => sandbox.registerRedirectUri(uri as string))
+  expect(message).toMatch(
+    'The redirect URI must be an absolute URL of printable ASCII characters without a fragment, such as ',
+  )
+  expect(sandbox.app.redirectUris).toEqual(before)
+})
 
 test.each([5, null, {}, '', '/api'])('handlers rejects %s', (baseUrl) => {
   const message = '`baseUrl` must be an absolute URL, such as "https://service.example", not '
@@ -242,25 +281,30 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
   },
   'self-token': {
     '--self-token': "Option '--self-token <value>' argument missing",
-    '--self-token=secret': 'that starts with "swot_", such as "swot_local", not "secret".',
+    '--self-token=secret': 'that starts with "swot_", such as "swot_local".',
   },
   'app-token': {
-    '--app-token=': 'that starts with "swot_", such as "swot_local", not "".',
-    '--app-token=swot_a b': 'that starts with "swot_", such as "swot_local", not "swot_a b".',
+    '--app-token=': 'that starts with "swot_", such as "swot_local".',
+    '--app-token=swot_a b': 'that starts with "swot_", such as "swot_local".',
   },
   'redirect-uri': {
-    '--redirect-uri=': 'must be an absolute URL without a fragment, such as http://localhost:3000/callback, not "".',
-    '--redirect-uri=/callback': 'must be an absolute URL without a fragment',
-    '--redirect-uri=http://localhost/#here': 'must be an absolute URL without a fragment',
+    '--redirect-uri=':
+      'must be an absolute URL of printable ASCII characters without a fragment, such as http://localhost:3000/callback, not "".',
+    '--redirect-uri=/callback': 'must be an absolute URL of printable ASCII characters without a fragment',
+    '--redirect-uri=http://localhost/#here': 'must be an absolute URL of printable ASCII characters without a fragment',
+    '--redirect-uri=http://localhost:3000/€':
+      'must be an absolute URL of printable ASCII characters without a fragment',
+    '--redirect-uri=http://localhost/\r\nx': 'must be an absolute URL of printable ASCII characters without a fragment',
   },
   'auto-consent': {
     '--auto-consent': "Option '--auto-consent <value>' argument missing",
     '--auto-consent=true': 'must be "allow" or "deny", not "true".',
   },
   conversations: {
-    '--conversations=': 'must be an integer of at least 0, not "".',
-    '--conversations=-1': 'must be an integer of at least 0, not -1.',
-    '--conversations=many': 'must be an integer of at least 0, not "many".',
+    '--conversations=': 'must be an integer from 0 to 100000, not "".',
+    '--conversations=-1': 'must be an integer from 0 to 100000, not -1.',
+    '--conversations=many': 'must be an integer from 0 to 100000, not "many".',
+    '--conversations=100000000': 'must be an integer from 0 to 100000, not 100000000.',
   },
   seed: {
     '--seed=abc': 'must be an integer from 0 to 4294967295, not "abc".',
@@ -278,6 +322,8 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
     '--fault=status': 'The fault option `status` must be an integer from 200 to 599, not "true".',
     '--fault=state=503': 'Unknown fault option `state`. Use one of: `status`, `retry-after`, ',
     '--fault=status=503,status=500': '`status` is set twice. Remove one of them.',
+    '--fault=__proto__=x,status=503': 'Unknown fault option `__proto__`. Use one of: `status`, `retry-after`, ',
+    '--fault=constructor=x,status=503': 'Unknown fault option `constructor`. Use one of: `status`, `retry-after`, ',
     '--fault=path=/messages': 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.',
     '--fault=status=503,path=': 'The fault option `path` must be part of a path, such as "/messages", not "".',
     '--fault=status=503,times=0': 'The fault option `times` must be an integer of at least 1 or "all", not "0".',
@@ -287,6 +333,7 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
     '--fault=garbage=yes': 'The fault option `garbage` must be true or false, not "yes".',
     '--fault=garbage,retry-after=5': '`retryAfter`, `body`, `headers` and `effect` require `status`.',
   },
+  cors: { '--cors=x': "Option '--cors' does not take an argument" },
   'no-cors': { '--no-cors=x': "Option '--no-cors' does not take an argument" },
   log: { '--log=x': "Option '--log' does not take an argument" },
   version: { '--version=x': "Option '--version' does not take an argument" },

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Random } from '../helpers/random.ts'
 import { call, sendRaw, useSandboxes } from './helpers.ts'
@@ -45,6 +47,21 @@ test('rejects CONNECT', async () => {
   const sandbox = await start()
   const response = await sendRaw(sandbox, request('CONNECT', 'host:443', 'host:443'))
   expect(response.toString()).toMatch(/^HTTP\/1.1 405 /)
+})
+
+test('closes the connection of a CONNECT request whose client stays', async () => {
+  const sandbox = await start()
+  const { hostname, port } = new URL(sandbox.url)
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  const closed = once(socket, 'close')
+  // The connection may be reset.
+  socket.on('error', () => {})
+  socket.write(request('CONNECT', 'host:443', 'host:443'))
+  const [received] = await once(socket, 'data')
+  expect(received.toString()).toMatch(/^HTTP\/1.1 405 /)
+  await sandbox.close()
+  socket.end()
+  await closed
 })
 
 test('responds to each of 1,000 fuzzed requests and keeps running', async () => {

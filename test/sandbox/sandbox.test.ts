@@ -47,7 +47,12 @@ describe('requests', () => {
 
   test('are recorded up to a maximum, the oldest dropped first', async () => {
     const service = new Service(readSandboxOptions({ conversations: 0 }))
-    const parts = { service, faults: new FaultList(), log: new RequestLog(2), delays: new Delays() }
+    const parts = {
+      service,
+      faults: new FaultList(),
+      log: new RequestLog({ requests: 2, characters: 10_000 }),
+      delays: new Delays(),
+    }
     const receive = createRequestHandler(parts)
     for (const path of ['/1', '/2', '/3']) await receive(new Request(`http://localhost${path}`))
     expect(parts.log.requests.map(({ path }) => path)).toEqual(['/2', '/3'])

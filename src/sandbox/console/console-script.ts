@@ -43,14 +43,24 @@ export function consoleScript(): void {
   let organization = ''
   const shown = new Map<string, string>()
 
-  const events = new EventSource('/_sandbox/events')
-  events.onmessage = () => {
-    showLive('live', true)
-    void read()
-  }
-  events.onerror = () => showLive('disconnected', false)
+  let events: EventSource | undefined
+  document.addEventListener('visibilitychange', followEvents)
+  followEvents()
   // Tests and programs also issue tokens and add faults without a request.
   addEventListener('focus', () => void read())
+
+  /** Opens the stream of events, whose first one reads the state. A hidden page closes it: browsers allow six per host. */
+  function followEvents(): void {
+    events?.close()
+    events = undefined
+    if (document.visibilityState === 'hidden') return
+    events = new EventSource('/_sandbox/events')
+    events.onmessage = () => {
+      showLive('live', true)
+      void read()
+    }
+    events.onerror = () => showLive('disconnected', false)
+  }
 
   function showLive(text: string, on: boolean): void {
     element('live').textContent = text

@@ -3,7 +3,7 @@
 
 import { readFault } from '../faults/fault-text.ts'
 import { badRequest, HttpError, notFound } from '../http-error.ts'
-import { parseJsonObject } from '../incoming-request.ts'
+import { contentTooLarge, parseJsonObject, readBodyText } from '../incoming-request.ts'
 import { renewReadyToken } from '../tokens.ts'
 import { consoleIcon, consolePage } from './console-page.ts'
 import { consoleScript } from './console-script.ts'
@@ -42,7 +42,7 @@ export function createConsole(parts: ConsoleParts): Console {
     }
     if (!linkable) checkSameOrigin(request.headers, url)
     if (method === 'POST') checkJson(request.headers)
-    const response = await handle({ url, body: method === 'POST' ? parseJsonObject(await request.text()) : {} })
+    const response = await handle({ url, body: method === 'POST' ? await readJson(request) : {} })
     return isHead ? new Response(null, response) : response
   }
 
@@ -105,6 +105,12 @@ function consoleRoutes(parts: ConsoleParts): Readonly<Record<string, ConsoleRout
       Response.json({ location: login.start(url.origin, readActor(actor), String(scope)) }),
     ),
   }
+}
+
+async function readJson(request: Request): Promise<Record<string, unknown>> {
+  const text = await readBodyText(request)
+  if (text === undefined) throw contentTooLarge()
+  return parseJsonObject(text)
 }
 
 function page(handle: (url: URL) => Response | Promise<Response>): ConsoleRoute {

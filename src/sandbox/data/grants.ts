@@ -49,6 +49,8 @@ export class Grants {
   addCode(code: Omit<AuthorizationCode, 'used' | 'token'>): string {
     const value = `code_${randomBytes(20).toString('hex')}`
     this.#codes.set(value, { ...code, used: false, token: undefined })
+    const [oldest] = this.#codes.keys()
+    if (this.#codes.size > maxCodes && oldest !== undefined) this.#codes.delete(oldest)
     return value
   }
 
@@ -90,6 +92,9 @@ export class Grants {
     return count
   }
 }
+
+// Any page can request codes with `auto=allow`, so they must not fill the memory.
+const maxCodes = 10_000
 
 /** Returns a new access token with the service's prefix (docs/service.md#tokens). */
 export function newToken(): string {

@@ -30,8 +30,10 @@ function seedWorkspace(index: number, counts: SeedCounts, seed: number): Workspa
   const workspace = emptyWorkspace(index, seed)
   for (let count = 0; count < counts.members; count += 1) addMember(workspace, roleAt(count))
   for (let count = 0; count < counts.contacts; count += 1) addContact(workspace, count)
+  const members = workspace.members.all().map(({ user }) => user)
+  const contacts = workspace.contacts.all().map(({ user }) => user)
   for (let count = 0; count < counts.conversations; count += 1) {
-    seedConversation(workspace, startOfSeed + count * 1_800, counts.messagesPerConversation)
+    seedConversation(workspace, { members, contacts }, startOfSeed + count * 1_800, counts.messagesPerConversation)
   }
   for (let count = 0; count < counts.tasks; count += 1) workspace.tasks.add({ id: workspace.random.id('tsk') })
   for (let count = 0; count < counts.segments; count += 1) workspace.segments.add({ id: workspace.random.id('seg') })
@@ -97,23 +99,31 @@ function toEmailName(name: string): string {
     .toLowerCase()
 }
 
+/** Collected once, because reading the lists for each conversation would take quadratic time. */
+interface People {
+  members: readonly User[]
+  contacts: readonly User[]
+}
+
 /** Adds one conversation with its messages and, in some cases, a note. `at` is in epoch seconds. */
-function seedConversation(workspace: Workspace, at: number, messageCount: number): void {
+function seedConversation(workspace: Workspace, { members, contacts }: People, at: number, messageCount: number): void {
   const { random } = workspace
-  const members = workspace.members.all().map((member) => member.user)
-  const conversation = workspace.newConversation(customerOf(workspace), random.pick(questions), at)
+  const customer =
+    contacts[random.between(0, contacts.length - 1)] ?? workspace.newUser('someone@customer.example', null)
+  const conversation = workspace.newConversation(customer, random.pick(questions), at)
   addConversationDetails(workspace, conversation, members, at)
   workspace.conversations.add(conversation)
 
   const messages = workspace.messages(conversation.id)
+  let previous: Message | undefined
   for (let count = 0; count < messageCount; count += 1) {
     const fromCustomer = count % 2 === 0 || members.length === 0
     const text = count === 0 ? conversation.initial_message : random.pick(fromCustomer ? followUps : replies)
     const author = fromCustomer ? conversation.user : pickUser(workspace, members, conversation.user)
     const source = fromCustomer ? 'email' : 'dashboard'
     const message = workspace.newMessage(conversation.id, author, `<p>${text}</p>`, source, at + count * 60)
-    if (count > 0) addMessageDetails(workspace, message, messages.all()[0])
-    messages.add(message)
+    if (count > 0) addMessageDetails(workspace, message, previous)
+    previous = messages.add(message)
   }
   workspace.refreshLastMessage(conversation)
 
@@ -122,12 +132,6 @@ function seedConversation(workspace: Workspace, at: number, messageCount: number
     const note = workspace.newMessage(conversation.id, author, `<p>${random.pick(noteTexts)}</p>`, 'dashboard', at + 30)
     workspace.notes(conversation.id).add(note)
   }
-}
-
-function customerOf(workspace: Workspace): User {
-  const contacts = workspace.contacts.all()
-  const contact = contacts[workspace.random.between(0, contacts.length - 1)]
-  return contact?.user ?? workspace.newUser('someone@customer.example', null)
 }
 
 function pickUser(workspace: Workspace, users: readonly User[], otherwise: User): User {

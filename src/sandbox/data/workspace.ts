@@ -131,10 +131,13 @@ export class Workspace {
 }
 
 function plainText(html: string): string {
-  return html
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
+  return (
+    html
+      // A tag ends before the next `<`. Otherwise text of many `<` would take quadratic time.
+      .replace(/<[^<>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+  )
 }
 
 function sameEmail(one: string, other: string): boolean {

@@ -10,15 +10,15 @@ export type FaultFields = Readonly<Record<string, string>>
  * invalid.
  */
 export function parseFault(text: string): FaultRule {
-  const fields: Record<string, string> = {}
+  const fields = new Map<string, string>()
   for (const part of text.split(',').filter((each) => each.trim() !== '')) {
     const [name = '', ...rest] = part.split('=')
     const key = name.trim()
-    if (Object.hasOwn(fields, key)) throw new TypeError(`\`${key}\` is set twice. Remove one of them.`)
+    if (fields.has(key)) throw new TypeError(`\`${key}\` is set twice. Remove one of them.`)
     // A field without a value is a switch, such as `garbage`.
-    fields[key] = rest.length === 0 ? 'true' : rest.join('=').trim()
+    fields.set(key, rest.length === 0 ? 'true' : rest.join('=').trim())
   }
-  return readFault(fields)
+  return readFault(Object.fromEntries(fields))
 }
 
 /** Reads a fault from its fields. `path` matches every path that contains it. Throws a `TypeError` if it is invalid. */

@@ -3,8 +3,9 @@
 
 import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import { badRequest, HttpError } from '../http-error.ts'
+import { badRequest, forbidden, HttpError } from '../http-error.ts'
 import { type IncomingRequest, mediaType, parseJsonObject, type Route } from '../incoming-request.ts'
+import { allowsOrigin, isLoopbackOrigin, type SandboxSettings } from '../sandbox-settings.ts'
 import type { Service } from '../service.ts'
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
 import { consentPage, errorPage } from './consent-page.ts'
@@ -45,8 +46,10 @@ export function authorizeRoute(service: Service): Route {
 export function consentRoute(service: Service): Route {
   const handle = (incoming: IncomingRequest): Response => {
     const type = mediaType(incoming.headers.get('content-type'))
-    const locationFor = (parameters: URLSearchParams): string =>
-      decide(service, readAuthorizationRequest(service.settings.app, parameters), readDecision(parameters))
+    const locationFor = (parameters: URLSearchParams): string => {
+      checkOrigin(incoming, service.settings.cors)
+      return decide(service, readAuthorizationRequest(service.settings.app, parameters), readDecision(parameters))
+    }
 
     if (type === 'application/x-www-form-urlencoded') {
       const form = new URLSearchParams(incoming.bodyText)
@@ -59,6 +62,15 @@ export function consentRoute(service: Service): Route {
     return Response.json({ redirect_to: locationOrBadRequest(() => locationFor(parameters)) }, noStore)
   }
   return { name: 'authorizeConsent', method: 'POST', path: '/api/oauth/authorize/consent', handle }
+}
+
+// The app's id and secret are well known, so any page that a person visits could log in to the sandbox.
+function checkOrigin({ headers, url }: IncomingRequest, cors: SandboxSettings['cors']): void {
+  const origin = headers.get('origin')
+  // Programs that are not browsers send no origin. A proxy in front of the sandbox can change the scheme.
+  const isOwn = origin === null || [`http://${url.host}`, `https://${url.host}`].includes(origin)
+  if (isOwn || isLoopbackOrigin(origin) || allowsOrigin(cors, origin)) return
+  throw forbidden('Pages of this origin cannot give consent. Allow the origin with the option `cors`.')
 }
 
 /** The decision of the person on the consent page. */
@@ -135,7 +147,8 @@ function jsonParameters(text: string): URLSearchParams {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(parseJsonObject(text))) {
     if (typeof value !== 'string') throw badRequest(`\`${name}\` must be a string.`)
-    parameters.set(name, value)
+    // Unlike `set`, `append` does not search the others. The names in an object are unique.
+    parameters.append(name, value)
   }
   return parameters
 }

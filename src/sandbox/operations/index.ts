@@ -42,7 +42,7 @@ function operationRoute(service: Service, operation: ServiceOperation): Route {
     }
     const { status, body } = operation.handle(context)
     if (operation.method !== 'GET') {
-      service.writes.push({ operation: operation.name, path: incoming.url.pathname, at: service.settings.now() })
+      service.addWrite({ operation: operation.name, path: incoming.url.pathname, at: service.settings.now() })
     }
     return body === undefined ? new Response(null, { status }) : Response.json(body, { status })
   }

@@ -7,8 +7,9 @@ import type { Fault } from '../faults/fault.ts'
 import type { FaultList } from '../faults/fault-list.ts'
 import { describeFault } from '../faults/fault-text.ts'
 import { HttpError } from '../http-error.ts'
-import { type IncomingRequest, readIncomingRequest } from '../incoming-request.ts'
+import { contentTooLarge, type IncomingRequest, readIncomingRequest } from '../incoming-request.ts'
 import type { RequestLog } from '../request-log.ts'
+import { allowsOrigin, type SandboxSettings } from '../sandbox-settings.ts'
 import type { Service } from '../service.ts'
 import { createRouter } from './router.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -37,6 +38,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
   const handle = async (incoming: IncomingRequest): Promise<ResponseOrDrop> => {
     const { method, headers, url, record } = incoming
+    if (incoming.isTooLarge) return { kind: 'response', response: contentTooLarge().toResponse() }
     const isLimited = method !== 'OPTIONS' && url.pathname.startsWith('/api/oauth/v1/')
     const wait = (isLimited && bucket?.take(settings.now())) || 0
     if (wait > 0) {
@@ -57,7 +59,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
   return async (request) => {
     const incoming = await readIncomingRequest(request, settings.now())
-    log.add(incoming.record)
+    log.add(incoming)
     await router.identify(incoming)
     const result = await handle(incoming)
     if ('response' in result) {
@@ -103,13 +105,13 @@ export class Delays {
 }
 
 // The service's documents do not mention CORS. The sandbox supports it so that browser code can be tested.
-function corsHeaders(allowed: boolean | readonly string[], origin: string | null): Record<string, string> {
-  if (origin === null || allowed === false) return {}
-  if (allowed !== true && !allowed.includes(origin)) return { vary: 'Origin' }
+function corsHeaders(cors: SandboxSettings['cors'], origin: string | null): Record<string, string> {
+  if (origin === null || cors === false) return {}
+  if (!allowsOrigin(cors, origin)) return { vary: 'Origin' }
   return {
-    'access-control-allow-origin': allowed === true ? '*' : origin,
+    'access-control-allow-origin': cors === true ? '*' : origin,
     'access-control-expose-headers': 'retry-after, x-request-id',
-    ...(allowed !== true && { vary: 'Origin' }),
+    ...(cors !== true && { vary: 'Origin' }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
@@ -28,6 +28,12 @@ export async function listen(handleRequest: RequestHandler, host: string, port: 
     // An unhandled rejection would end the process.
     listener(incoming, outgoing).catch(() => outgoing.destroy())
   })
+  // Node forgets the connection of a CONNECT request, so `closeAllConnections` would leave it open.
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   // Without this listener Node closes the connection of a CONNECT request without a response.
   server.on('connect', (_, socket) => {
     socket.on('error', () => socket.destroy())
@@ -41,7 +47,7 @@ export async function listen(handleRequest: RequestHandler, host: string, port: 
   const stopped = (): Promise<void> =>
     new Promise((resolve) => {
       server.close(() => resolve())
-      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
     })
   let closing: Promise<void> | undefined
   return {

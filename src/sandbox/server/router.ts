@@ -39,7 +39,8 @@ export function createRouter(service: Service): Router {
   app.notFound(() => notFound('path').toResponse())
   app.onError((error) => {
     if (error instanceof HttpError) return error.toResponse()
-    return new HttpError(500, 'server_error', `The sandbox failed: ${error.message}`).toResponse()
+    // The message of the error could quote a code or a token.
+    return new HttpError(500, 'server_error', 'The sandbox failed to handle the request.').toResponse()
   })
 
   const route = async (incoming: IncomingRequest, identifyOnly: boolean): Promise<Response> => {
