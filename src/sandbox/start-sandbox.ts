@@ -97,12 +97,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 /**
  * Creates the same service without a port. Send requests through `sandbox.fetch`, or through msw with
- * `sandbox.handlers()`. Its `url` is the placeholder `http://localhost:4010`; nothing listens there.
+ * `sandbox.handlers()`. Its `url` is the placeholder `http://sandbox.localhost`; nothing listens there.
  *
  * Throws a `TypeError` for an invalid option.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  const noServer = { url: 'http://localhost:4010', close: () => Promise.resolve() }
+  const noServer = { url: 'http://sandbox.localhost', close: () => Promise.resolve() }
   return sandboxOf(createParts(readSandboxOptions(options)), noServer)
 }
 
