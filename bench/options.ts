@@ -17,6 +17,7 @@ export const help = `Compares the SDK with other SDKs and with bare fetch, on lo
 
   npm run bench                          all suites; writes results.json, chart.svg and the section of the README
   npm run bench -- a c                   some suites; prints the results, but writes nothing
+  npm run bench -- e g --save            some suites again; writes theirs into the results of the same day
   npm run bench -- --quick               three blocks of each measurement; prints the results
   npm run bench -- --quick --save        the same; writes the results, which are less precise
   npm run bench -- --report              no suite; writes the chart and the section again from results.json

@@ -1,19 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
+import { isDeepStrictEqual } from 'node:util'
 import { loadPeer, type PeerName, peerNames } from './contestants.ts'
 import { type Options, type SuiteLetter, suiteLetters } from './options.ts'
 import type { Peer } from './peers/peer.ts'
 import { createProgress } from './progress.ts'
 import { distortedNote, isDistorted, type Results } from './report/results.ts'
 import { renderSuite } from './report/table.ts'
-import { writeReport } from './report/write.ts'
+import { readResults, writeReport } from './report/write.ts'
 import { startServices } from './server/services.ts'
 import { suites } from './suites/all.ts'
 import type { Row } from './suites/suite.ts'
 
 const quickBlocks = 3
 
-/** Runs suites and prints their results. A complete run also writes them to the results, the chart and the README. */
+/**
+ * Runs suites and prints their results. A complete run also writes them to the results, the chart and the README. With
+ * `save`, some suites replace theirs in results of the same day, machine and versions.
+ */
 export async function run({ letters, only, quick, save }: Options): Promise<void> {
   const startedAt = new Date()
   const peers = new Map<PeerName, Peer>()
@@ -35,15 +39,23 @@ export async function run({ letters, only, quick, save }: Options): Promise<void
   }
   const seconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
   console.log(`Finished in ${seconds} s.`)
-  if ((quick && !save) || letters.length < suiteLetters.length || only.length < peerNames.length) return
-  const results: Results = {
+  const isPart = letters.length < suiteLetters.length
+  if (((quick || isPart) && !save) || only.length < peerNames.length) return
+  const run: Omit<Results, 'seconds' | 'suites'> = {
     date: startedAt.toISOString().slice(0, 10),
     command: quick ? 'npm run bench -- --quick --save' : 'npm run bench',
-    seconds,
     node: process.version,
     cpu: `${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores`,
     packages: await versionsOf(peers),
-    suites: measured as Results['suites'],
+  }
+  const earlier = isPart ? await readResults() : undefined
+  if (earlier !== undefined && !isDeepStrictEqual({ ...earlier, ...run }, earlier)) {
+    throw new Error('The saved results come from another day, command, machine or version. Run all suites.')
+  }
+  const results: Results = {
+    ...run,
+    seconds: earlier?.seconds ?? seconds,
+    suites: { ...earlier?.suites, ...measured } as Results['suites'],
   }
   await writeReport(results)
   if (isDistorted(results)) console.log(`${distortedNote} Run the benchmark again when nothing else is running.`)

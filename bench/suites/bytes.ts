@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 import { thisSdk } from '../contestants.ts'
 import type { Row, Suite } from './suite.ts'
 
@@ -18,7 +18,7 @@ const ownImports: Readonly<Record<string, string>> = {
 }
 
 export const bytes: Suite = {
-  title: 'Size of a bundle',
+  title: 'Size of a bundle, without what it loads later',
   shows: 'gzipKB',
   unit: 'kB, minified and compressed with gzip',
   async run({ peers, progress }) {
@@ -40,11 +40,26 @@ export const bytes: Suite = {
   },
 }
 
+/** Leaves out what a bundler puts into a file of its own, to be loaded when it is first used. */
+const initially: Plugin = {
+  name: 'initially',
+  setup({ onResolve }) {
+    onResolve({ filter: /.*/ }, ({ kind }) => (kind === 'dynamic-import' ? { external: true } : undefined))
+  },
+}
+
 async function bundle(contents: string): Promise<Uint8Array> {
   const stdin = { contents, resolveDir: root }
   // Node's own modules stay out of the bundle.
-  const options = { bundle: true, minify: true, format: 'esm', platform: 'node', write: false } as const
-  const { outputFiles } = await build({ ...options, stdin, external: ['msw'], logLevel: 'error' })
+  const options = {
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    write: false,
+    tsconfigRaw: '{}',
+  } as const
+  const { outputFiles } = await build({ ...options, stdin, external: ['msw'], plugins: [initially], logLevel: 'error' })
   return outputFiles[0]?.contents ?? new Uint8Array()
 }
 
