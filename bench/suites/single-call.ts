@@ -17,7 +17,7 @@ export const listCall: Suite = {
       { setting: '50 items', limit: 50, calls: 40, atOnce: 1 },
     ]
     const comparisons = settings.flatMap((setting) => entrants.map((entrant) => listing(entrant, setting)))
-    return compare(context, comparisons, 15)
+    return compare(context, comparisons, 41)
   },
 }
 
