@@ -9,7 +9,7 @@ export interface WithResponse<Data> {
   readonly response: ResponseInfo
 }
 
-/** The result of a call before anybody has asked for its response. */
+/** The result of a call. Its response is prepared when it is requested. */
 export interface Received<Data> {
   readonly data: Data
   readonly response: ResponseHead

@@ -95,8 +95,8 @@ describe('the spans of a call', () => {
     expect(request?.attributes).toEqual({
       'http.request.method': 'POST',
       'http.response.status_code': 201,
-      'server.address': 'localhost',
-      'server.port': 4010,
+      'server.address': 'sandbox.localhost',
+      'server.port': 80,
       'support_workspace.request_id': response.requestId,
       'url.template': '/api/oauth/v1/conversations/{conversation_id}/messages',
     })

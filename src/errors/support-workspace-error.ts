@@ -116,7 +116,7 @@ export class NotLoadedError extends SupportWorkspaceError {
     super(`${part} of this package could not be loaded.`, {
       cause: safeCause(cause),
       remedy: 'retry',
-      hint: 'Each is a file of its own: check that every file of your build is there, then try again.',
+      hint: 'It is a separate file. Check that your build contains every file of this package, then try again.',
     })
   }
 }

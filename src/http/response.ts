@@ -143,7 +143,7 @@ export class ResponseHead {
   readonly #secrets: readonly string[]
   #info: ResponseInfo | undefined
 
-  /** @param secrets what the service may echo and nobody may read */
+  /** @param secrets removed from what callers read, because the service may echo them */
   constructor({ status, headers }: FetchResponse, secrets: readonly string[]) {
     this.status = status
     this.#secrets = secrets
@@ -153,7 +153,7 @@ export class ResponseHead {
     })
   }
 
-  /** Returns a header as it was received, for the client's own use. */
+  /** Returns a header unchanged. Only for use inside the client. */
   get(name: string): string | null {
     return this.#headers.get(name) ?? null
   }

@@ -67,7 +67,7 @@ export class AccessToken {
 
 /**
  * Makes Node's console print an instance as what its `toJSON` returns. Set on the instance, because bundlers keep a class
- * with a computed method even if nobody uses it.
+ * with a computed method even if it is not used.
  */
 export function printAsJson(name: string, instance: { toJSON(): unknown }): void {
   const print = (_depth: unknown, options: unknown, inspect: unknown) => {

@@ -1,6 +1,6 @@
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
 
-// A file of its own, which is loaded when something is first sealed or opened: most code never does.
+// A separate file, loaded when something is first sealed or opened. Most programs never need it.
 
 /** Encrypts as compact JWE (RFC 7516) with `dir` and `A256GCM`. */
 export function encrypt(plaintext: Uint8Array, kid: string, key: CryptoKey): Promise<string> {
