@@ -1,5 +1,3 @@
-import { safeCause } from './redact.ts'
-
 /**
  * A registered symbol, so that `instanceof` works between the ESM and CommonJS builds and between installed versions.
  */
@@ -111,10 +109,13 @@ export class NotLoadedError extends SupportWorkspaceError {
   /** Nothing was sent. */
   readonly outcome: 'not-sent' = 'not-sent'
 
-  /** @param part what could not be loaded, as the subject of a sentence */
+  /**
+   * @param part what could not be loaded, as the subject of a sentence
+   * @param cause the platform's error, which names a file
+   */
   constructor(part: string, cause: unknown) {
     super(`${part} of this package could not be loaded.`, {
-      cause: safeCause(cause),
+      cause,
       remedy: 'retry',
       hint: 'It is a separate file. Check that your build contains every file of this package, then try again.',
     })
