@@ -73,12 +73,12 @@ function panelsOf(results: Results): Panel[] {
 }
 
 function renderPanel({ title, axis, results, bare, format }: Panel, left: number, bottom: number): string {
-  const highest = Math.max(...results.map(({ q3 }) => q3), bare ?? 0)
+  const highest = highestShown([...results.map(({ q3 }) => q3), bare ?? 0])
   const step = tickStep(highest)
   const ticks = Array.from({ length: Math.ceil(highest / step) + 1 }, (_, index) => index * step)
   const end = ticks.at(-1) ?? 1
   const plot = left + labelWidth
-  const x = (value: number) => decimals(plot + (Math.max(value, 0) / end) * plotWidth, 1)
+  const x = (value: number) => decimals(plot + (Math.min(Math.max(value, 0), end) / end) * plotWidth, 1)
   const lines = ticks.map(
     (tick) =>
       `<line class="grid" x1="${x(tick)}" y1="${top - 6}" x2="${x(tick)}" y2="${bottom}"/>` +
@@ -89,7 +89,10 @@ function renderPanel({ title, axis, results, bare, format }: Panel, left: number
       ? ''
       : `<line class="bare" x1="${x(bare)}" y1="${top - 6}" x2="${x(bare)}" y2="${bottom}"/>` +
         `<text class="muted" text-anchor="middle" x="${x(bare)}" y="${top - 11}">bare fetch</text>`
-  const bars = results.map((result, index) => renderBar(result, top + index * rowHeight, x, plot, format))
+  const bars = results.map((result, index) => {
+    const y = top + index * rowHeight
+    return result.median > end ? renderCutBar(result, y, plot, format) : renderBar(result, y, x, plot, format)
+  })
   return `<g>
 <text class="title" x="${left}" y="30">${escapeText(title)}</text>
 <text class="muted" x="${left}" y="47">${escapeText(axis)}</text>
@@ -115,6 +118,24 @@ function renderBar(
     `<line class="quartiles" x1="${x(q1)}" y1="${middle}" x2="${x(q3)}" y2="${middle}"/>`,
     `<text class="value${own}" x="${decimals(end + 6, 1)}" y="${middle + 4}">${format(median)}</text>`,
   ].join('')
+}
+
+/** Renders a bar that is longer than the plot, with a gap where it is cut. */
+function renderCutBar({ name, median }: Result, y: number, plot: number, format: (value: number) => string): string {
+  const own = name === thisSdk ? ' own' : ''
+  const [gapStart, height] = [plotWidth - 18, rowHeight - 8]
+  return [
+    `<text class="name${own}" text-anchor="end" x="${plot - 8}" y="${y + rowHeight / 2 + 4}">${labelOf(name)}</text>`,
+    `<rect class="bar${own}" x="${plot}" y="${y + 4}" width="${gapStart}" height="${height}" rx="2"/>`,
+    `<rect class="bar${own}" x="${plot + gapStart + 4}" y="${y + 4}" width="14" height="${height}" rx="2"/>`,
+    `<text class="value${own}" x="${plot + plotWidth + 6}" y="${y + rowHeight / 2 + 4}">${format(median)}</text>`,
+  ].join('')
+}
+
+/** Returns the highest value of the axis. A value far above all others would leave no room to compare them. */
+function highestShown(values: readonly number[]): number {
+  const [highest = 1, next = highest] = values.toSorted((a, b) => b - a)
+  return highest > 4 * next ? next : highest
 }
 
 function labelOf(name: string): string {
