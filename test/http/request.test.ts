@@ -300,6 +300,9 @@ describe('headers', () => {
     { name: ['a'] },
     null,
     7,
+    { name: 'a', version: Symbol('1') },
+    { name: Symbol('a') },
+    { name: 'a', url: Symbol('u') },
   ])('do not accept an appInfo of %j', (appInfo) => {
     expect(() => makeClient({ appInfo: appInfo as never })).toThrow('`appInfo`')
   })
