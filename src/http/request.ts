@@ -73,9 +73,11 @@ function checkQuery(operation: Operation, query: JsonObject): JsonObject | Promi
 /** Validates the body. Only custom schemas transform it. */
 function checkBody(operation: Operation, body: unknown): unknown {
   if (operation.body === undefined) return body
-  const conclude = (checked: unknown): unknown =>
-    operation.evidence === undefined ? copyJson(checked, ['body']) : body
-  const checked = validateInput(operation.body, copyJson(body, ['body']), operation, 'body')
+  const isOwn = operation.evidence === undefined
+  const conclude = (checked: unknown): unknown => (isOwn ? copyJson(checked, ['body']) : body)
+  // A schema of the caller may change its input, and each page needs the original.
+  const input = isOwn ? copyJson(body, ['body']) : body
+  const checked = validateInput(operation.body, input, operation, 'body')
   return checked instanceof Promise ? checked.then(conclude) : conclude(checked)
 }
 

@@ -135,7 +135,7 @@ const redirects = new Set([301, 302, 303, 307, 308])
 
 /**
  * Status and headers of a response, without cookies. Headers are copied when the response arrives, and cleaned when
- * somebody asks for them.
+ * they are requested.
  */
 export class ResponseHead {
   readonly status: number

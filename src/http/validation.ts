@@ -141,8 +141,8 @@ export function isValidated(operation: Operation, { validation, onDrift }: Valid
 }
 
 /**
- * Validates the data of a response with the schema of its operation, depending on the validation mode of the client.
- * Returns the data, or throws `UnusableResponse`.
+ * Validates the data of a response for which `isValidated` is true, depending on the validation mode of the client. Returns
+ * the data, or throws `UnusableResponse`.
  */
 export async function validateResponse(
   operation: Operation,
@@ -150,7 +150,7 @@ export async function validateResponse(
   settings: ValidationSettings,
 ): Promise<unknown> {
   const schema = operation.response
-  if (schema === undefined || !isValidated(operation, settings)) return data
+  if (schema === undefined) return data
   const values = operation.envelope === 'list' ? (data as unknown[]) : [data]
   const results = values.map((value) => validate(schema, value, operation.id))
   const isSynchronous = results.every((result): result is Checked => !(result instanceof Promise))
