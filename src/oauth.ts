@@ -19,12 +19,13 @@ export type {
   ConnectionListing,
   ListConnectionsOptions,
 } from './connections/connection-list.ts'
-export { ConnectionStore, type SaveOptions, type WorkspaceOptions } from './connections/connection-store.ts'
+export { ConnectionStore } from './connections/connection-store.ts'
 export {
   ConnectionNotSavedError,
   ConnectionStoreError,
   type ConnectionStoreErrorReason,
 } from './connections/connection-store-error.ts'
+export type { SaveOptions, WorkspaceOptions } from './connections/method-options.ts'
 export type { ConnectionStorage, StorageKeys } from './connections/storage.ts'
 export type { ConnectionStoreOptions } from './connections/store-options.ts'
 export {

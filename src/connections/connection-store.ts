@@ -2,9 +2,8 @@
 // src/client.ts, src/oauth, src/http and src/errors; it must not import src/sandbox, and none of them may import it.
 
 import type { Actor } from '../actor.ts'
-import { checkOptions } from '../check-options.ts'
 import { SupportWorkspace } from '../client.ts'
-import { InvalidArgumentError, isSupportWorkspaceError } from '../errors/index.ts'
+import { isSupportWorkspaceError } from '../errors/index.ts'
 import { checkAccessToken } from '../http/authorization.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
 import { AllConnections, type ResealOptions, type ResealResult } from './all-connections.ts'
@@ -22,29 +21,14 @@ import type { Save } from './entries.ts'
 import { loginTime } from './entry-id.ts'
 import { Identity } from './identity.ts'
 import { LiveConnections, tryRead } from './live-connections.ts'
+import {
+  checkWorkspaceOptions,
+  readSaveOptions,
+  type SaveOptions,
+  type WorkspaceOf,
+  type WorkspaceOptions,
+} from './method-options.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
-
-/** The options of `ConnectionStore.save`. */
-export interface SaveOptions {
-  /**
-   * Your own data about the connection: a JSON object.
-   * @default the metadata that the connection had before this login
-   */
-  readonly metadata?: ConnectionMetadata | undefined
-}
-
-/** The options of `ConnectionStore.workspace`. */
-export interface WorkspaceOptions<A extends Actor = Actor> {
-  /** The actor that the connection must have. The client then has the calls of that actor. */
-  readonly actor?: A | undefined
-}
-
-const workspaceOptionNames = { actor: true } satisfies Record<keyof WorkspaceOptions, true>
-
-/** A client of the actor, or of either one. */
-type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A> : never
-
-const saveOptionNames = { metadata: true } satisfies Record<keyof SaveOptions, true>
 
 /** A token that is being saved. Only closures hold it, so that no error can reveal it. */
 interface Pending {
@@ -93,14 +77,13 @@ export class ConnectionStore {
    * is sent then.
    */
   async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
-    checkOptions('options', options, saveOptionNames, '`save`')
-    const { metadata } = options
+    const metadata = readSaveOptions(options)
     const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
     if (typeof token !== 'string') this.#identity.checkOrigin(token)
     return this.#save({
       accessToken,
       grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
-      metadata: metadata === undefined ? undefined : checkMetadata(metadata),
+      metadata,
       save: { startedAt: loginTime(), tried: [], isRetry: false },
     })
   }
@@ -214,9 +197,7 @@ export class ConnectionStore {
    */
   async workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
     checkConnectionKey(key)
-    checkOptions('options', options, workspaceOptionNames, '`workspace`')
-    const { actor } = options
-    if (actor !== undefined && !key.startsWith(`${actor}.`)) throw otherActor(actor)
+    checkWorkspaceOptions(options, key)
     return this.#workspaceOf(key, await this.#live.requireToken(key)) as WorkspaceOf<A>
   }
 
@@ -267,14 +248,4 @@ export class ConnectionStore {
 /** Returns a copy of the granted scopes. An empty list means that they are not known. */
 function scopesOf({ scopes }: AccessToken): readonly string[] | undefined {
   return Array.isArray(scopes) && scopes.length > 0 ? [...scopes] : undefined
-}
-
-function otherActor(actor: unknown): InvalidArgumentError {
-  return new InvalidArgumentError(
-    'actor',
-    actor === 'app' || actor === 'self'
-      ? `The connection is not one with \`actor=${actor}\`.`
-      : '`actor` must be "app" or "self".',
-    'Pass the actor of the login that created the connection, or leave it out.',
-  )
 }

@@ -1,0 +1,47 @@
+import type { Actor } from '../actor.ts'
+import { checkOptions } from '../check-options.ts'
+import type { SupportWorkspace } from '../client.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import { type ConnectionMetadata, checkMetadata } from './connection.ts'
+
+/** The options of `ConnectionStore.save`. */
+export interface SaveOptions {
+  /**
+   * Your own data about the connection: a JSON object.
+   * @default the metadata that the connection had before this login
+   */
+  readonly metadata?: ConnectionMetadata | undefined
+}
+
+const saveOptionNames = { metadata: true } satisfies Record<keyof SaveOptions, true>
+
+/** Returns a copy of the metadata. */
+export function readSaveOptions(options: SaveOptions): ConnectionMetadata | undefined {
+  checkOptions('options', options, saveOptionNames, '`save`')
+  return options.metadata === undefined ? undefined : checkMetadata(options.metadata)
+}
+
+/** The options of `ConnectionStore.workspace`. */
+export interface WorkspaceOptions<A extends Actor = Actor> {
+  /** The actor that the connection must have. The client then has the calls of that actor. */
+  readonly actor?: A | undefined
+}
+
+const workspaceOptionNames = { actor: true } satisfies Record<keyof WorkspaceOptions, true>
+
+/** A client of the actor, or of either one. */
+export type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A> : never
+
+/** @throws InvalidArgumentError if the key is that of a connection with another actor. */
+export function checkWorkspaceOptions(options: WorkspaceOptions, key: string): void {
+  checkOptions('options', options, workspaceOptionNames, '`workspace`')
+  const { actor } = options
+  if (actor === undefined || key.startsWith(`${actor}.`)) return
+  throw new InvalidArgumentError(
+    'actor',
+    actor === 'app' || actor === 'self'
+      ? `The connection does not have \`actor=${actor}\`.`
+      : '`actor` must be "app" or "self".',
+    'Pass the actor of the login that created the connection, or leave it out.',
+  )
+}
