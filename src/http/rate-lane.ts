@@ -35,7 +35,7 @@ const memory = 600_000
 /**
  * The calls of one key. Nothing holds them back until the first 429. From then on the lane counts the calls that are
  * served until the next 429: that is the rate that the service allows. It sends calls at almost this rate, which rises
- * until the 429 after that, and so on. See decision 25 for the figures.
+ * until the 429 after that, and so on. See decision 26 for the figures.
  */
 export class RateLane {
   readonly #maxConcurrency: number
