@@ -18,6 +18,8 @@ import {
 } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, refusal, rejection, scripted } from './helpers/client.ts'
+import { encodedForms } from './helpers/encoded-forms.ts'
+import { printedForms } from './helpers/printed-forms.ts'
 import { turns } from './helpers/turns.ts'
 
 interface Item {
@@ -632,6 +634,30 @@ describe('a cursor that the service rejects', () => {
         'How long a cursor is valid is not documented. ' +
         'Start over without it; `onRejectedCursor: "restart"` does so if the first request is refused.',
     )
+  })
+
+  test.each([400, 410, 422, 500])('is in neither the error nor the events of a %i that quotes it', async (status) => {
+    const cursor = 'private+cursor/x=='
+    const forms = [cursor, encodeURIComponent(cursor), ...encodedForms(cursor)]
+    const events: unknown[] = []
+    const record = (event: unknown) => void events.push(event)
+    const client = makeClient({
+      fetch: scripted(json({ error: `bad_${cursor}`, error_description: `No such cursor: ${forms}.` }, status)),
+      maxRetries: 0,
+      hooks: { onOperationStart: record, onOperationEnd: record, onAttemptStart: record, onAttemptEnd: record },
+    })
+    const lists = [
+      client.conversations.list({ after: cursor }),
+      client.conversations.list({ before: cursor }),
+      client.conversations.list({}, { resumeFrom: { cursor, done: false } }),
+    ]
+    for (const list of lists) {
+      const printed = printedForms([await rejection(list), list, events]).join('\n')
+      expect(printed).toContain('No such cursor: ')
+      expect(forms.filter((form) => printed.includes(form))).toEqual([])
+    }
+    const error = status === 500 ? 'ServerError' : 'CursorRejectedError'
+    expect(events.at(-1)).toMatchObject({ operation: 'conversations.list', status, error })
   })
 
   test('makes the loop reject in the middle of the list, after the items so far and without a restart', async () => {

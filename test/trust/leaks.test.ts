@@ -242,33 +242,6 @@ describe('the token does not appear in', () => {
 })
 
 describe('an error', () => {
-  test.each([400, 410, 422, 500])(
-    'of a %i that quotes the cursor does not contain it, nor does an event',
-    async (status) => {
-      const cursor = 'private+cursor/x=='
-      const forms = [cursor, encodeURIComponent(cursor), ...encodedForms(cursor)]
-      const events: unknown[] = []
-      const record = (event: unknown) => void events.push(event)
-      const client = makeClient({
-        fetch: scripted(json({ error: `bad_${cursor}`, error_description: `No such cursor: ${forms}.` }, status)),
-        maxRetries: 0,
-        hooks: { onOperationStart: record, onOperationEnd: record, onAttemptStart: record, onAttemptEnd: record },
-      })
-      const lists = [
-        client.conversations.list({ after: cursor }),
-        client.conversations.list({ before: cursor }),
-        client.conversations.list({}, { resumeFrom: { cursor, done: false } }),
-      ]
-      for (const list of lists) {
-        const printed = printedForms([await rejection(list), list, events]).join('\n')
-        expect(printed).toContain('No such cursor: ')
-        expect(forms.filter((form) => printed.includes(form))).toEqual([])
-      }
-      const error = status === 500 ? 'ServerError' : 'CursorRejectedError'
-      expect(events.at(-1)).toMatchObject({ operation: 'conversations.list', status, error })
-    },
-  )
-
   test('does not contain cookies of the service', async () => {
     const fetch = scripted(refusal(401, 'invalid_token', { 'set-cookie': 'session=cookie-secret' }))
     const forms = printedForms(await rejection(makeClient({ fetch }).me()))
