@@ -13,8 +13,8 @@ export interface ListOptions extends CallOptions {
    */
   readonly direction?: 'forward' | 'backward' | undefined
   /**
-   * Where to resume: the `checkpoint` of a page of this list. Null, and `{ cursor: null, done: false }`, are the start. A
-   * list that is `done` yields nothing and sends no request; awaiting its first page rejects with an
+   * Where to resume: the `checkpoint` of a page of this list. Null and `{ cursor: null, done: false }` mean the start.
+   * A list that is `done` yields nothing and sends no request; awaiting its first page rejects with an
    * `InvalidArgumentError`.
    *
    * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before` needs
