@@ -701,12 +701,19 @@ describe('a cursor that the service rejects', () => {
     const client = makeClient({ fetch })
     for (const call of [
       client.conversations.list({ limit: 2, after: null }),
+      client.conversations.list({ before: null }, { direction: 'backward' }),
       client.conversations.list({}, { resumeFrom: start, onRejectedCursor: 'restart' }),
       client.request('GET', '/api/oauth/v1/conversations', { query: { after: 'gone' } }),
     ]) {
       expect(((await rejection(call)) as Error).constructor).toBe(BadRequestError)
     }
-    expect(fetch.requests).toHaveLength(3)
+    expect(fetch.requests).toHaveLength(4)
+  })
+
+  test('can be a number from JavaScript', async () => {
+    const { conversations } = makeClient({ fetch: scripted(refusal(400, 'invalid_request')) })
+    const error = await rejection(conversations.list({ after: 12_345_678 as never }))
+    expect(error).toBeInstanceOf(CursorRejectedError)
   })
 })
 
