@@ -206,13 +206,34 @@ describe('paging.md', () => {
       seen.push(...conversations.map(({ id }) => id))
     }
     await expect(sync(file, save)).rejects.toThrow('killed')
-    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ after: expect.any(String), finished: false })
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ cursor: expect.any(String), done: false })
     await sync(file, save)
     expect(seen).toEqual(sandbox.state.conversations.map(({ id }) => id))
-    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ after: null, finished: true })
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ cursor: null, done: true })
     sandbox.clearRequests()
     await sync(file, save)
     expect(sandbox.requests).toEqual([])
+  })
+
+  test('starts over when the saved cursor is rejected, even if that happened in the middle of a run', async () => {
+    const { sync } = await run<Guide>('paging.md')
+    const file = join(await temporaryFolder(), 'checkpoint.json')
+    const seen = new Set<string>()
+    const save = async (conversations: Conversation[]) => {
+      for (const { id } of conversations) seen.add(id)
+    }
+    sandbox.faults.add({ after: 1, status: 410 })
+    await expect(sync(file, save)).rejects.toMatchObject({ name: 'CursorRejectedError', status: 410 })
+    expect(seen.size).toBe(50)
+    sandbox.clearRequests()
+    sandbox.failNext({ status: 410 })
+    await sync(file, save)
+    expect(sandbox.requests.map(({ status }) => status)).toEqual([410, 200, 200, 200])
+    expect([...seen]).toEqual(sandbox.state.conversations.map(({ id }) => id))
+    await writeFile(file, JSON.stringify({ cursor: 'made-up', done: false }))
+    sandbox.clearRequests()
+    await sync(file, save)
+    expect(sandbox.requests.map(({ status }) => status)).toEqual([400, 200, 200, 200])
   })
 })
 
