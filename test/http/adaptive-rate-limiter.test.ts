@@ -225,6 +225,7 @@ describe('a key with a rate', () => {
     rateLimiter.setRate('org', undefined)
     await settled(Promise.all(calls))
     expect(sentAt).toHaveLength(3)
+    expect(rateLimiter.getRate('org')).toBeUndefined()
   })
 })
 
@@ -322,6 +323,19 @@ describe('the rate', () => {
     lane.limiter.penalize('org', 1_000)
     expect(lane.sentAt.at(-1)).toBe(2_900)
     expect(lane.rate).toBeCloseTo((0.95 * 19) / 2.9, 9)
+    // From then on calls are sent at this rate, even if those before them are still in flight.
+    for (let count = 0; count < 3; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(lane.sentAt.slice(-3)).toEqual([4_000, 4_161, 4_322])
+  })
+
+  test('is known after a single call between the first two 429s', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    lane.sendAll(1)
+    await vi.advanceTimersByTimeAsync(1_000)
+    lane.limiter.penalize('org', 1_000)
+    expect(lane.rate).toBeCloseTo(0.95, 9)
   })
 
   test.each([
@@ -373,9 +387,11 @@ describe('the rate', () => {
 
   test('drops to 108 % of the measured one when that is far lower, and then rises quickly to the old one', async () => {
     const lane = makeLane()
+    lane.limiter.setRate('org', 5)
+    await vi.advanceTimersByTimeAsync(5_000)
     lane.limiter.setRate('org', 10)
     // One call each half a second: the measured rate is 2.
-    for (let count = 0; count < 20; count += 1) {
+    for (let count = 0; count < 10; count += 1) {
       await vi.advanceTimersByTimeAsync(500)
       lane.sendAll(1)
     }
@@ -429,8 +445,10 @@ describe('the rate', () => {
     expect(lane.sentAt).toEqual([5_000, 5_000, 5_100, 5_200])
   })
 
-  test('is kept for ten minutes, and as long as a call is in flight or held back', async () => {
-    const lane = makeLane({})
+  test('is kept for ten minutes after it was set, and as long as a call is in flight', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 5)
+    await vi.advanceTimersByTimeAsync(300_000)
     lane.limiter.setRate('org', 10)
     await vi.advanceTimersByTimeAsync(600_000)
     expect(lane.limiter.isFree('org')).toBe(false)
@@ -472,6 +490,22 @@ describe('keys', () => {
     rateLimiter.penalize('another', 1)
     expect(rateLimiter.getRate('org-1')).toBeUndefined()
   })
+
+  test('that are still held back after ten minutes are kept', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    const client = makeClient({ fetch: fromRequest(async () => json({})), rateLimiter, rateLimitKey: 'org' })
+    rateLimiter.penalize('org', 1_200_000)
+    await vi.advanceTimersByTimeAsync(900_000)
+    rateLimiter.penalize('another', 1)
+    expect(await settled(rejection(client.me({ maxRetries: 0 })))).toMatchObject({ retryAfter: 300 })
+  })
+
+  test('can be held back for the longest time that a timer supports', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    rateLimiter.penalize('org', Number.POSITIVE_INFINITY)
+    const client = makeClient({ fetch: fromRequest(async () => json({})), rateLimiter, rateLimitKey: 'org' })
+    expect(await settled(rejection(client.me({ maxRetries: 0 })))).toMatchObject({ retryAfter: 2_147_484 })
+  })
 })
 
 describe('maxConcurrency', () => {
@@ -487,7 +521,8 @@ describe('maxConcurrency', () => {
       return json({})
     })
     const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 3 })
-    const client = makeClient({ fetch, rateLimiter, hooks: { onWait: (event) => void waits.push(event) } })
+    const hooks = { onWait: (event: WaitEvent) => void waits.push(event) }
+    const client = makeClient({ fetch, rateLimiter, rateLimitKey: 'org', hooks })
     const calls = Array.from({ length: 10 }, () => client.me())
     await vi.advanceTimersByTimeAsync(400)
     await settled(Promise.all(calls))
@@ -502,7 +537,8 @@ describe('maxConcurrency', () => {
         setTimeout(() => resolve(json({})), 1_000)
       })
     })
-    const client = makeClient({ fetch, rateLimiter: new AdaptiveRateLimiter({ maxConcurrency: 1 }) })
+    const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 1 })
+    const client = makeClient({ fetch, rateLimiter, rateLimitKey: 'org' })
     const controller = new AbortController()
     const aborted = [1, 2].map(() => rejection(client.me({ signal: controller.signal })))
     const last = client.me()
