@@ -7,6 +7,7 @@ import {
 } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fromRequest, json, makeClient, refusal, rejection } from '../helpers/client.ts'
+import { countingSignal } from '../helpers/counting-signal.ts'
 import { Random } from '../helpers/random.ts'
 import { settled } from '../helpers/settled.ts'
 
@@ -281,6 +282,15 @@ describe('after the first 429', () => {
     expect([0, 25, 50, 75].map((from) => Math.max(...inFlights.slice(from, from + 25)))).toEqual([1, 2, 3, 4])
   })
 
+  test('a call with maxRetries 0 does not wait for those in flight', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    for (let count = 0; count < 2; count += 1) void lane.send()
+    void lane.send({ canWait: false })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(2)
+  })
+
   test('all calls are sent at once again after no call was held back', async () => {
     const { limiter, sent, send } = makeLane()
     limiter.penalize('org', 1_000)
@@ -298,6 +308,35 @@ describe('after the first 429', () => {
     for (let count = 0; count < 5; count += 1) void send()
     await vi.advanceTimersByTimeAsync(0)
     expect(sent).toHaveLength(8)
+  })
+
+  test('the calls in flight stay limited as long as there are any', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    lane.sendAll(25)
+    for (let count = 0; count < 2; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(27)
+    lane.sent.at(-1)?.end()
+    for (let count = 0; count < 3; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(28)
+  })
+
+  test.each<[string, (limiter: AdaptiveRateLimiter) => void]>([
+    ['the second 429 shows the rate', (limiter) => limiter.penalize('org', 1_000)],
+    ['the rate is set', (limiter) => limiter.setRate('org', 1)],
+  ])('calls no longer wait for those in flight once %s', async (_, findRate) => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    for (let count = 0; count < 3; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    lane.sent[0]?.end()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lane.sent).toHaveLength(2)
+    findRate(lane.limiter)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lane.sent).toHaveLength(3)
   })
 
   test('a second one without a call in between sets no rate', async () => {
@@ -445,7 +484,7 @@ describe('the rate', () => {
     expect(lane.sentAt).toEqual([5_000, 5_000, 5_100, 5_200])
   })
 
-  test('is kept for ten minutes after it was set, and as long as a call is in flight', async () => {
+  test('is kept for ten minutes after it was set, and as long as a call is in flight or held back', async () => {
     const lane = makeLane()
     lane.limiter.setRate('org', 5)
     await vi.advanceTimersByTimeAsync(300_000)
@@ -457,6 +496,89 @@ describe('the rate', () => {
     expect(lane.limiter.isFree('org')).toBe(false)
     end()
     expect(lane.limiter.isFree('org')).toBe(true)
+    lane.limiter.setRate('org', 1 / 1_200)
+    lane.sendAll(2)
+    await vi.advanceTimersByTimeAsync(600_001)
+    expect(lane.limiter.isFree('org')).toBe(false)
+    await vi.advanceTimersByTimeAsync(600_001)
+    expect(lane.sent).toHaveLength(3)
+  })
+})
+
+describe('a call that is held back', () => {
+  test('is not overtaken by one that arrives while the timer is late', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    const order: number[] = []
+    for (const number of [1, 2]) void lane.send().then(() => order.push(number))
+    await vi.advanceTimersByTimeAsync(0)
+    const now = vi.spyOn(performance, 'now').mockReturnValue(150)
+    void lane.send().then(() => order.push(3))
+    await vi.advanceTimersByTimeAsync(0)
+    now.mockRestore()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(order).toEqual([1, 2, 3])
+  })
+
+  test('is told about a longer wait, and not about a shorter one', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    const waits: number[] = []
+    void lane.send({ onWait: (wait) => void waits.push(wait) })
+    await vi.advanceTimersByTimeAsync(0)
+    for (const duration of [1_000, 500, 3_000]) lane.limiter.penalize('org', duration)
+    expect(waits).toEqual([1_000, 3_000])
+  })
+
+  test.each<[string, (lane: ReturnType<typeof makeLane>, abort: () => void) => void]>([
+    ['is sent', ({ limiter }) => limiter.setRate('org', 1_000)],
+    ['is aborted', (_, abort) => abort()],
+    ['has no time for a longer wait', ({ limiter }) => limiter.penalize('org', 60_000)],
+  ])('leaves no timer and no listener when it %s', async (_, end) => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    const counting = countingSignal()
+    const onWait = (wait: number) => {
+      if (wait > 1_000) throw new Error('too long')
+    }
+    const call = lane.send({ onWait }, counting.signal).catch(() => {})
+    await vi.advanceTimersByTimeAsync(0)
+    expect([counting.listeners, vi.getTimerCount()]).toEqual([1, 1])
+    end(lane, () => counting.abort('enough'))
+    if (lane.rate !== undefined) await vi.advanceTimersByTimeAsync(1_000)
+    await settled(call)
+    expect([counting.listeners, vi.getTimerCount()]).toEqual([0, 0])
+  })
+
+  test('rejects when it is aborted before or in onWait', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    expect(await settled(rejection(lane.send({}, AbortSignal.abort('before'))))).toBe('before')
+    lane.limiter.penalize('org', 1_000)
+    const controller = new AbortController()
+    const onWait = () => controller.abort('in onWait')
+    expect(await settled(rejection(lane.send({ onWait }, controller.signal)))).toBe('in onWait')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('is not affected when another one is aborted while both are told about a longer wait', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    const controller = new AbortController()
+    const isLong = (wait: number) => wait > 1_000
+    void lane.send({ onWait: (wait) => isLong(wait) && controller.abort('enough') })
+    const onWait = (wait: number) => {
+      if (isLong(wait)) throw new Error('too long')
+    }
+    const aborted = rejection(lane.send({ onWait }, controller.signal))
+    void lane.send()
+    await vi.advanceTimersByTimeAsync(0)
+    lane.limiter.penalize('org', 2_000)
+    expect(await settled(aborted)).toBe('enough')
+    await vi.advanceTimersByTimeAsync(2_000)
+    lane.sent[0]?.end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(2)
   })
 })
 
