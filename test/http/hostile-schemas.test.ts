@@ -1,11 +1,12 @@
 import {
   defineOperation,
   NotFoundError,
+  NotLoadedError,
   type StandardSchemaV1,
   SupportWorkspaceError,
   type WebFetch,
 } from 'support-workspace-sdk'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, page, rejection } from '../helpers/client.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
@@ -72,6 +73,28 @@ test('an asynchronous query schema and a synchronous body schema that both fail 
   })
   expect(unhandled).toEqual([])
   expect(fetch).not.toHaveBeenCalled()
+})
+
+describe('schemas of this package that cannot be loaded', () => {
+  const check = () => Promise.reject(new NotLoadedError('The schemas', new Error('404')))
+  const operation = { id: 'x', method: 'POST', path: '/x', evidence: 'reference' } as const
+
+  test('let a write reject before it is sent', async () => {
+    const fetch = vi.fn<WebFetch>()
+    const call = makeClient({ fetch }).call({ ...operation, body: schemaOf(check) }, { body: {} })
+    expect(await rejection(call)).toMatchObject({ name: 'NotLoadedError', outcome: 'not-sent' })
+    expect(fetch).not.toHaveBeenCalled()
+  })
+
+  test('let a response through unchecked, unless the client is strict', async () => {
+    const fetch = async () => json({ data: { id: 7 } })
+    const onDrift = vi.fn()
+    const read = { ...operation, response: schemaOf(check) }
+    expect(await makeClient({ fetch, onDrift }).call(read)).toEqual({ id: 7 })
+    expect(onDrift).not.toHaveBeenCalled()
+    const error = await rejection(makeClient({ fetch, validation: 'strict' }).call(read))
+    expect(error).toMatchObject({ reason: 'schema', message: expect.stringContaining('could not be loaded') })
+  })
 })
 
 test.each([

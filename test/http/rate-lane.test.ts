@@ -122,7 +122,9 @@ describe('after the first 429', () => {
   })
 
   test('a second one without a call in between sets no rate', async () => {
-    const lane = makeLane()
+    const lane = makeLane({ maxConcurrency: 100 })
+    lane.sendAll(5)
+    await vi.advanceTimersByTimeAsync(0)
     lane.limiter.penalize('org', 1_000)
     await vi.advanceTimersByTimeAsync(1_000)
     lane.limiter.penalize('org', 1_000)
@@ -257,6 +259,17 @@ describe('the rate', () => {
     ])
   })
 
+  test('applies at once when it is set after a 429', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    lane.sendAll(1)
+    await vi.advanceTimersByTimeAsync(0)
+    lane.limiter.setRate('org', 10)
+    lane.sendAll(3)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lane.sentAt).toEqual([0, 0, 100, 200])
+  })
+
   test('lets two calls catch up after a pause, and no more', async () => {
     const lane = makeLane()
     lane.limiter.setRate('org', 10)
@@ -290,6 +303,15 @@ describe('the rate', () => {
 })
 
 describe('a call that is held back', () => {
+  test('is sent before those that were made later, even if they arrived earlier', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    const order: number[] = []
+    for (const startedAt of [0, 2, 3, 1]) void lane.send({ startedAt }).then(() => order.push(startedAt))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(order).toEqual([0, 1, 2, 3])
+  })
+
   test('is not overtaken by one that arrives while the timer is late', async () => {
     const lane = makeLane()
     lane.limiter.setRate('org', 10)
