@@ -152,13 +152,16 @@ describe('the rate', () => {
     expect(lane.sentAt.slice(-3)).toEqual([4_000, 4_161, 4_322])
   })
 
-  test('is known after a single call between the first two 429s', async () => {
+  test('is known after a single call between the first two 429s, and first rises by 10 %', async () => {
     const lane = makeLane()
     lane.limiter.penalize('org', 1_000)
     lane.sendAll(1)
     await vi.advanceTimersByTimeAsync(1_000)
     lane.limiter.penalize('org', 1_000)
     expect(lane.rate).toBeCloseTo(0.95, 9)
+    lane.sendAll(200)
+    await vi.advanceTimersByTimeAsync(300_000)
+    expect(lane.rate).toBeCloseTo(1.045, 9)
   })
 
   test.each([
