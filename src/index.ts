@@ -36,6 +36,7 @@ export {
   UnprocessableError,
 } from './errors/index.ts'
 export type { RequestErrorDetails } from './errors/request-error.ts'
+export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './http/adaptive-rate-limiter.ts'
 export type { AccessTokenOption, AccessTokenSource } from './http/authorization.ts'
 export type {
   AttemptEndEvent,
@@ -47,6 +48,7 @@ export type {
   WaitEvent,
 } from './http/hooks.ts'
 export type { AppInfo, CallOptions, ClientOptions } from './http/options.ts'
+export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'
 export type { ListOptions } from './list-options.ts'

@@ -206,7 +206,7 @@ export class ConnectionStore {
     { connection: { actor, scopes }, accessToken }: { readonly connection: Connection; readonly accessToken: string },
   ): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
     const source = this.#live.tokenSource(key, [accessToken])
-    const options = { ...this.#settings.clientOptions, scopes, accessToken: source }
+    const options = { ...this.#settings.clientOptions, scopes, accessToken: source, rateLimitKey: key }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
       : new SupportWorkspace({ ...options, actor: 'self' })

@@ -1,5 +1,6 @@
 import { checkFlag, checkObject, checkOptionalFunction, checkOptions, checkText } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { AdaptiveRateLimiter } from '../http/adaptive-rate-limiter.ts'
 import type { ClientOptions } from '../http/options.ts'
 import { readClientSettings } from '../http/settings.ts'
 import type { SealSecret } from '../oauth/seal.ts'
@@ -58,8 +59,11 @@ export interface ConnectionStoreOptions {
    * @default false
    */
   readonly keepRevoked?: boolean | undefined
-  /** The options of every client that the store creates, including the one that calls `/me`. */
-  readonly client?: Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor' | 'scopes'> | undefined
+  /**
+   * The options of every client that the store creates, including the one that calls `/me`. All clients of a connection
+   * share one `rateLimiter`, which knows them by the key of the connection.
+   */
+  readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }
 
 const optionNames = {
@@ -74,7 +78,7 @@ const optionNames = {
 } satisfies Record<keyof ConnectionStoreOptions, true>
 
 /** The options of a client that the store sets itself. */
-const ownClientOptions = ['baseUrl', 'accessToken', 'actor', 'scopes'] as const
+const ownClientOptions = ['baseUrl', 'accessToken', 'actor', 'scopes', 'rateLimitKey'] as const
 
 /** The validated options. */
 export interface StoreSettings {
@@ -85,7 +89,7 @@ export interface StoreSettings {
   readonly format: RecordFormat
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
   /** The options of every client of the store, except its token, actor and scopes. */
-  readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes'>
+  readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes' | 'rateLimitKey'>
 }
 
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
@@ -107,7 +111,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     ),
     format: new RecordFormat({ prefix, service }, secret),
     onRevoked: checkOptionalFunction('onRevoked', onRevoked),
-    clientOptions: { ...client, baseUrl: url.href },
+    clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new AdaptiveRateLimiter() },
   }
 }
 

@@ -233,20 +233,29 @@ const hints: Readonly<Record<UnexpectedResponseReason, string>> = {
   'too-large': 'Request fewer items with `limit`, or raise `maxResponseBytes`.',
 }
 
-/** Creates the failure when the token provider fails before a retry. Its error becomes the cause. */
-export function noTokenFailure(operation: Operation, thrown: unknown, secrets: readonly string[]): FailedCall {
+/** The functions of the caller that are called before an attempt. */
+export type CallerPart = 'token provider' | 'rate limiter'
+
+/** Creates the failure when a function of the caller fails before a retry. Its error becomes the cause. */
+export function couldNotRetry(
+  operation: Operation,
+  thrown: unknown,
+  part: CallerPart,
+  secrets: readonly string[],
+): FailedCall {
   const cause = safeCause(thrown, secrets)
+  const reason = part === 'token provider' ? 'there was no access token' : 'the rate limiter failed'
   return {
     outcome: 'not-sent',
     remedy: 'retry',
     toError: (context) =>
       new RequestError(
-        `${operation.id} failed and could not be retried, because there was no access token: ${cause.message.replace(/\.$/, '')}.`,
+        `${operation.id} failed and could not be retried, because ${reason}: ${cause.message.replace(/\.$/, '')}.`,
         {
           operation: operation.id,
           cause,
           ...context,
-          hint: hintFor(operation, context.outcome, 'Check the token provider, then try again.'),
+          hint: hintFor(operation, context.outcome, `Check the ${part}, then try again.`),
         },
       ),
   }

@@ -3,6 +3,7 @@ import type { QueryValue } from '../operation.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AccessTokenOption } from './authorization.ts'
 import type { Hooks } from './hooks.ts'
+import type { RateLimiter } from './rate-limiter.ts'
 import type { Drift, ValidationMode } from './validation.ts'
 
 /** Request headers by name. `undefined` values are omitted. */
@@ -117,6 +118,20 @@ export interface ClientOptions<A extends Actor = Actor> {
   readonly headers?: RequestHeaders | undefined
   /** Functions called as calls start, wait, retry and end, for logs, metrics and traces. */
   readonly hooks?: Hooks | undefined
+  /**
+   * Decides when requests are sent. Share one between the clients of a connection, so that a 429 of one holds the others
+   * back.
+   *
+   * @default an `AdaptiveRateLimiter` of the client's own
+   */
+  readonly rateLimiter?: RateLimiter | undefined
+  /**
+   * Identifies the connection for the `rateLimiter`: only requests with the same key are limited together. Not a secret. A
+   * connection store passes the key of the connection.
+   *
+   * @default the SHA-256 digest of `accessToken` if it is a string, otherwise a key that no other client has
+   */
+  readonly rateLimitKey?: string | undefined
   /** Your application, for the `User-Agent` header on server runtimes. Browsers send their own. */
   readonly appInfo?: AppInfo | undefined
   /**

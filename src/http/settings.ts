@@ -5,6 +5,7 @@ import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
 import { type AccessTokenSource, toAccessTokenSource } from './authorization.ts'
 import { parseBaseUrl } from './base-url.ts'
+import { ClientRateLimit } from './client-rate-limit.ts'
 import { isPlainObject } from './copy-json.ts'
 import type { Hooks } from './hooks.ts'
 import type { AppInfo, CallOptions, ClientOptions, RequestHeaders } from './options.ts'
@@ -31,6 +32,7 @@ export interface ClientSettings extends CallSettings {
   readonly validation: ValidationMode
   readonly onDrift: ((drift: Drift) => void) | undefined
   readonly hooks: Hooks
+  readonly rateLimit: ClientRateLimit
 }
 
 /** A record, so that it does not compile when an option is missing. */
@@ -61,6 +63,8 @@ const clientOptionNames: Readonly<Record<keyof ClientOptions, true>> = {
   hooks: true,
   appInfo: true,
   allowInsecureHttp: true,
+  rateLimiter: true,
+  rateLimitKey: true,
 }
 
 /** @throws InvalidArgumentError that names the option */
@@ -78,6 +82,7 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
     validation: oneOf('validation', options.validation, ['observe', 'strict', 'off']) ?? 'observe',
     onDrift: checkOptionalFunction('onDrift', options.onDrift),
     hooks: readHooks(options.hooks),
+    rateLimit: new ClientRateLimit(options),
     ...readLimits(options, {
       timeout: 30_000,
       totalTimeout: 120_000,

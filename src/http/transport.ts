@@ -6,10 +6,9 @@ import { attempt, type ParsedResponse } from './attempt.ts'
 import { CallClock, TimeLimit, throwIfAborted } from './call-clock.ts'
 import { CallRecord } from './call-record.ts'
 import { actorSelfRequired } from './error-from-response.ts'
-import { AttemptFailure, noTokenFailure, rateLimitFailure, timeoutFailure } from './failure.ts'
+import { AttemptFailure, type CallerPart, couldNotRetry, rateLimitFailure, timeoutFailure } from './failure.ts'
 import type { CapturedInput } from './input.ts'
 import type { CallOptions } from './options.ts'
-import { RateGate } from './rate-gate.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { delayBefore, mayRepeat } from './retry.ts'
 import { type CallSettings, type ClientSettings, readCallSettings } from './settings.ts'
@@ -17,7 +16,6 @@ import { type CallSettings, type ClientSettings, readCallSettings } from './sett
 /** Sends the calls of a client, with retries, under one clock per call. */
 export class Transport {
   readonly settings: ClientSettings
-  readonly #gate = new RateGate()
 
   constructor(settings: ClientSettings) {
     this.settings = settings
@@ -58,10 +56,11 @@ export class Transport {
     clock: CallClock,
     call: CallRecord,
   ): Promise<ParsedResponse> {
-    // The wait after the call's own 429 was emitted as a retry.
-    let isAnnounced = false
+    const startedAt = performance.now()
+    // Set after the call's own 429, which was emitted as a retry.
+    let notBefore: number | undefined
     for (let retries = 0; ; retries += 1) {
-      const endTurn = await this.#passGate(limits, clock, call, isAnnounced)
+      const endTurn = await this.#acquireTurn(limits, clock, call, { startedAt, notBefore })
       let wait: number | undefined
       try {
         const reply = await attempt(request, this.settings, clock, limits.timeout, (accessToken) =>
@@ -70,32 +69,53 @@ export class Transport {
         call.endAttempt(reply.response)
         return reply
       } catch (thrown) {
-        if (!(thrown instanceof AttemptFailure)) throw abandon(call, clock, thrown)
+        if (!(thrown instanceof AttemptFailure)) throw abandon(call, clock, thrown, 'token provider')
         wait = this.#waitBeforeRetry(request.operation.method, thrown, retries, limits, clock)
         call.endAttempt(thrown.response, thrown, wait)
         if (wait === undefined) throw call.toError(thrown)
-        isAnnounced = thrown.status === 429
+        notBefore = thrown.status === 429 ? performance.now() + wait : undefined
       } finally {
         endTurn()
       }
-      // After a 429, the gate makes this call wait like the others.
-      if (!isAnnounced) await clock.wait(wait)
+      // After a 429, the rate limiter makes this call wait like the others.
+      if (notBefore === undefined) await clock.wait(wait)
     }
   }
 
-  /** Waits for the rate limit. Resolves with a function that ends the call's turn. */
-  async #passGate(limits: CallSettings, clock: CallClock, call: CallRecord, isAnnounced: boolean): Promise<() => void> {
-    const { operation } = call
-    // A call without retries does not wait.
-    if (limits.maxRetries === 0) {
-      if (this.#gate.remaining > 0) throw call.toError(rateLimitFailure(operation, this.#gate.remaining))
-      return () => {}
-    }
-    return this.#gate.pass(clock, (wait) => {
-      if (wait >= clock.remaining) throw call.toError(rateLimitFailure(operation, wait))
+  /** Waits for the rate limiter. Resolves with a function that ends the call's turn. */
+  async #acquireTurn(
+    limits: CallSettings,
+    clock: CallClock,
+    call: CallRecord,
+    { startedAt, notBefore }: { readonly startedAt: number; readonly notBefore: number | undefined },
+  ): Promise<() => void> {
+    const canWait = limits.maxRetries > 0
+    let isAnnounced = notBefore !== undefined
+    let refusal: unknown
+    const onWait = (wait: number) => {
+      if (!canWait || wait >= clock.remaining) {
+        refusal = call.toError(rateLimitFailure(call.operation, wait))
+        throw refusal
+      }
       if (!isAnnounced) call.wait(wait)
       isAnnounced = false
-    })
+    }
+    let endTurn: () => void
+    try {
+      endTurn = await this.settings.rateLimit.acquire(clock, { canWait, startedAt, onWait })
+    } catch (thrown) {
+      if (thrown === refusal || thrown instanceof TimeLimit) throw thrown
+      throw abandon(call, clock, thrown, 'rate limiter')
+    }
+    try {
+      // A custom limiter may let the call through too early.
+      const early = (notBefore ?? 0) - performance.now()
+      if (early > 0) await clock.wait(early)
+      return endTurn
+    } catch (thrown) {
+      endTurn()
+      throw thrown
+    }
   }
 
   /** Returns the delay before the retry in milliseconds, or undefined if the request is not retried. */
@@ -108,16 +128,19 @@ export class Transport {
   ): number | undefined {
     const wait = delayBefore(retries + 1, failure)
     const bearable = (failure.retryAfter ?? 0) <= this.settings.maxRetryAfter
-    if (failure.status === 429 && bearable) this.#gate.shut(wait)
+    if (failure.status === 429 && bearable) this.settings.rateLimit.penalize(wait)
     const mayRetry = mayRepeat(method, failure) && retries < limits.maxRetries
     return mayRetry && bearable && wait < clock.remaining ? wait : undefined
   }
 }
 
-/** Ends an attempt that was aborted or has no token. Returns the error that the call rejects with. */
-function abandon(call: CallRecord, clock: CallClock, thrown: unknown): unknown {
+/**
+ * Ends an attempt that was aborted, or was not possible because a function of the caller failed. Returns the error that
+ * the call rejects with.
+ */
+function abandon(call: CallRecord, clock: CallClock, thrown: unknown, part: CallerPart): unknown {
   call.abandonAttempt(thrown)
-  // The caller aborted, or the token provider failed before anything was sent: the error is the caller's own.
+  // The caller aborted, or a function of the caller failed before anything was sent: the error is the caller's own.
   if (clock.isAborted || call.attempts.length === 0) return thrown
-  return call.toError(noTokenFailure(call.operation, thrown, call.accessTokens))
+  return call.toError(couldNotRetry(call.operation, thrown, part, call.accessTokens))
 }

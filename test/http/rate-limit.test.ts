@@ -161,7 +161,7 @@ describe('onWait', () => {
 })
 
 describe('onWait for a call that waits for its own retry', () => {
-  test('is called once the response to another call prolongs the wait', async () => {
+  test('is called when the response to another call prolongs the wait', async () => {
     const waits: WaitEvent[] = []
     const late = () =>
       new Promise<Response>((resolve) => {
@@ -171,7 +171,7 @@ describe('onWait for a call that waits for its own retry', () => {
     const client = makeClient({ fetch, hooks: { onWait: (event) => void waits.push(event) } })
     const calls = [client.me(), client.organization.get().catch(() => {})]
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(waits).toMatchObject([{ operation: 'me', wait: 25_000 }])
+    expect(waits).toMatchObject([{ operation: 'me', wait: 30_000 }])
     await vi.advanceTimersByTimeAsync(25_000)
     await settled(Promise.all(calls))
   })
