@@ -12,6 +12,8 @@ export interface Settings {
   readonly interval: number
   /** Whether to add a note to each new conversation. */
   readonly addNotes: boolean
+  /** Number of sweeps that a worker process runs at a time. Most of the time they wait, for responses and rate limits. */
+  readonly concurrency: number
 }
 
 export function readSettings(): Settings {
@@ -22,6 +24,7 @@ export function readSettings(): Settings {
     storeSecret: required('STORE_SECRET'),
     interval: Number(process.env.SYNC_INTERVAL ?? 60) * 1000,
     addNotes: process.env.FLEET_NOTES === '1',
+    concurrency: Number(process.env.CONCURRENCY ?? 20),
   }
 }
 
@@ -34,6 +37,7 @@ export function toEnvironment(settings: Settings): NodeJS.ProcessEnv {
     STORE_SECRET: settings.storeSecret,
     SYNC_INTERVAL: String(settings.interval / 1000),
     FLEET_NOTES: settings.addNotes ? '1' : '0',
+    CONCURRENCY: String(settings.concurrency),
   }
 }
 

@@ -16,6 +16,7 @@
  *   SYNC_INTERVAL   seconds between two sweeps of a connection, 60 by default
  *   FLEET_NOTES     1 adds a note to each new conversation of a connection with actor=self
  *   WORKERS         number of worker processes, 2 by default
+ *   CONCURRENCY     sweeps at a time in each worker process, 20 by default
  *   PORT            port of the status page, 3000 by default
  */
 import type { ChildProcess } from 'node:child_process'

@@ -1,59 +1,6 @@
 // The entry of a worker process. Start as many as you like, on as many machines as can reach Redis and the database.
-import { type Job, Worker } from 'bullmq'
-import { actOnError } from './act-on-error.ts'
-import { openConnections } from './connections.ts'
-import { openDatabase } from './database.ts'
-import { addSync, connectToRedis, openQueue, queueName, type SyncJobData } from './queue.ts'
+import { runWorker } from './run-worker.ts'
 import { readSettings } from './settings.ts'
-import { syncConnection } from './sync-connection.ts'
-import { addNotes } from './write-once.ts'
 
-const settings = readSettings()
-const redis = connectToRedis(settings.redisUrl)
-const queue = openQueue(redis)
-const database = await openDatabase(settings.databaseUrl)
-// A worker waits a short time for a rate limit. The queue waits longer ones, so that other connections get their turn.
-const connections = openConnections(settings, { maxRetryAfter: 5_000 })
-const { store } = connections
-const shutdown = new AbortController()
-const { signal } = shutdown
-
-async function run(job: Job<SyncJobData, void>, token?: string): Promise<void> {
-  const { key } = job.data
-  if (job.name === 'due') return addSync(queue, key)
-  const claim = await database.claim(key)
-  // The connection was revoked since the job was added.
-  if (claim === undefined) return
-  try {
-    const parts = { workspace: await store.workspace(key), database, claim, signal }
-    await syncConnection(parts)
-    if (settings.addNotes) await addNotes(parts)
-    await database.finishSweep(claim, (await queue.getJobScheduler(key))?.next)
-  } catch (error) {
-    await actOnError(error, { job, token, claim, database, store, signal })
-  }
-}
-
-const worker = new Worker<SyncJobData, void>(queueName, run, {
-  connection: redis,
-  concurrency: 4,
-  // Another worker takes over the jobs of one that was killed, once their locks have expired.
-  lockDuration: 5_000,
-  stalledInterval: 2_000,
-  // Many workers may be killed during a long sweep, which is no reason to give it up.
-  maxStalledCount: 1_000,
-})
-worker.on('error', (error) => console.error(error.message))
-
-async function close(): Promise<void> {
-  shutdown.abort(new Error('The worker shuts down.'))
-  await worker.close()
-  await Promise.all([queue.close(), connections.close(), database.close()])
-  redis.disconnect()
-}
-process.once('SIGTERM', close)
-// Ctrl-C reaches every process of the terminal. The parent decides when its workers end.
-process.on('SIGINT', () => {})
-// If the parent is killed, its workers end as well.
-process.once('disconnect', close)
+await runWorker(readSettings())
 process.send?.('ready')
