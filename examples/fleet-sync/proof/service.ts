@@ -1,7 +1,7 @@
 // A process with the service: organizations with hidden limits, faults, changes by others, and a count of what arrives.
 import { type Fault, type RecordedRequest, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { type ChangeLog, Changes } from './changes.ts'
-import { type Remote, serveRemote } from './remote.ts'
+import { serveRemote } from './remote.ts'
 
 /** What an organization is for. */
 export type Role = 'busy' | 'noisy' | 'quiet'
@@ -43,7 +43,6 @@ export interface Truth extends ChangeLog {
 }
 
 export type ServiceFunctions = Awaited<ReturnType<typeof createService>>
-export type Service = Remote<ServiceFunctions>
 
 async function createService({ organizations, messagesPerConversation }: ServiceOptions) {
   // The limits are in force during the setup, so the clock moves on when one is reached.
