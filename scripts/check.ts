@@ -1,4 +1,5 @@
-// Runs every check in turn and stops at the first that fails. `.ci/run` runs it after installing the browsers and Redis.
+// Runs every check in turn and stops at the first that fails. `.ci/run` runs it after installing the browsers, Redis and
+// Postgres.
 import { spawnSync } from 'node:child_process'
 
 interface Step {
@@ -13,7 +14,11 @@ const steps: readonly Step[] = [
   { title: 'unused code and dependencies', command: 'npm run knip' },
   { title: 'tests', command: 'npm test' },
   { title: 'documentation', command: 'npm run docs' },
-  { title: 'Redis', command: 'npm test -- test/connections/redis.test.ts', env: { REQUIRE_REDIS: '1' } },
+  {
+    title: 'Redis and Postgres',
+    command: 'npm test -- test/connections/redis.test.ts test/examples/fleet-sync',
+    env: { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' },
+  },
   { title: 'browsers', command: 'npm run test:browser' },
   { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },
   { title: 'soak', command: 'npm test -- test/trust/soak.test.ts', env: { SOAK_SECONDS: '60' } },

@@ -1,5 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
-import { LostLeaseError } from '../../examples/fleet-sync/database.ts'
+import { LostLeaseError, openDatabase } from '../../examples/fleet-sync/database.ts'
+import { startRedis } from '../../examples/fleet-sync/redis-server.ts'
 import { syncConnection } from '../../examples/fleet-sync/sync-connection.ts'
 import { SupportWorkspace } from '../../src/index.ts'
 import { findRedis } from '../connections/helpers/redis-server.ts'
@@ -9,6 +16,7 @@ import {
   type FleetOptions,
   kill,
   listRequests,
+  preloadSource,
   startFleet,
   statusOf,
   target,
@@ -39,7 +47,7 @@ for (const { name, isFound, required, packages } of needs) {
 describe.skipIf(redis === undefined).each([
   { name: 'SQLite', isPostgres: false },
   { name: 'Postgres', isPostgres: true },
-])('fleet-sync on $name', ({ isPostgres }) => {
+])('fleet-sync on $name', { timeout: 180_000 }, ({ isPostgres }) => {
   const isMissing = isPostgres && postgresBinaries === undefined
   let postgres: PostgresServer | undefined
   beforeAll(async () => {
@@ -52,7 +60,6 @@ describe.skipIf(redis === undefined).each([
 
   async function start({ onTestFinished }: TestContext, options: Partial<FleetOptions> = {}): Promise<Fleet> {
     const fleet = await startFleet({
-      redis: redis ?? '',
       databaseUrl: await postgres?.createDatabase(),
       sandbox: { organizations: 1, conversations: 4, messagesPerConversation: 2 },
       ...options,
@@ -63,7 +70,7 @@ describe.skipIf(redis === undefined).each([
 
   run('copies every item of every organization, and fetches no page twice', async (context) => {
     const fleet = await start(context, {
-      sandbox: { organizations: 4, conversations: 120, messagesPerConversation: 2 },
+      sandbox: { organizations: 3, conversations: 60, messagesPerConversation: 2 },
     })
     const { sandbox, database, store } = fleet
     const keys = new Map<string, string>()
@@ -74,16 +81,16 @@ describe.skipIf(redis === undefined).each([
     await Promise.all([fleet.startWorker(), fleet.startWorker()])
     await fleet.schedule()
     for (const [key, organization] of keys) {
-      await waitForStatus(database, key, { state: 'waiting', completeSweeps: 1, items: 360, sweepItems: 0 })
+      await waitForStatus(database, key, { state: 'waiting', completeSweeps: 1, items: 180, sweepItems: 0 })
       await expectReplica(fleet, key, organization)
       const changes = await database.changes(key)
       expect(new Set(changes.map(({ change }) => change))).toEqual(new Set(['created']))
-      expect(new Set(changes.map(({ kind, id }) => `${kind} ${id}`)).size).toBe(360)
-      expect(changes.map(({ number }) => number)).toEqual(Array.from({ length: 360 }, (_, index) => index + 1))
+      expect(new Set(changes.map(({ kind, id }) => `${kind} ${id}`)).size).toBe(180)
+      expect(changes.map(({ number }) => number)).toEqual(Array.from({ length: 180 }, (_, index) => index + 1))
       expect((await statusOf(database, key)).nextRunAt).toBeGreaterThan(Date.now())
     }
-    // Three pages of conversations for each organization, and one page of messages for each conversation.
-    expect(listRequests(sandbox)).toHaveLength(4 * (3 + 120))
+    // Two pages of conversations for each organization, and one page of messages for each conversation.
+    expect(listRequests(sandbox)).toHaveLength(3 * (2 + 60))
   })
 
   run('reports what was created, updated, deleted and restored, each exactly once', async (context) => {
@@ -149,19 +156,20 @@ describe.skipIf(redis === undefined).each([
     // Two requests never get a response: one for the third page of conversations, one for messages.
     sandbox.faults.add({ path: /\/conversations$/, after: 2, latency: 600_000 })
     sandbox.faults.add({ path: /\/messages$/, after: 20, latency: 600_000 })
-    const before = async (sweepItems: number) => {
+    const fetchedBefore = async (sweepItems: number, faultsLeft: number) => {
       await waitForStatus(database, key, { state: 'syncing', sweepItems })
+      await waitUntil(() => expect(sandbox.faults.pending).toBe(faultsLeft))
       return new Set(listRequests(sandbox).filter(hasResponse).map(target))
     }
 
     const first = await fleet.startWorker()
     await fleet.add(key)
-    const conversations = await before(100)
+    const conversations = await fetchedBefore(100, 1)
     await kill(first)
     sandbox.clearRequests()
 
     const second = await fleet.startWorker()
-    const messages = await before(150)
+    const messages = await fetchedBefore(150, 0)
     expect(messages.size).toBe(21)
     expect([...messages].filter((request) => conversations.has(request))).toEqual([])
     await kill(second)
@@ -248,6 +256,7 @@ describe.skipIf(redis === undefined).each([
     const first = await fleet.startWorker()
     await fleet.add(key)
     await waitForStatus(database, key, { sweepItems: 8 })
+    await waitUntil(() => expect(sandbox.faults.pending).toBe(0))
     await kill(first, 'SIGTERM')
     expect(first.exitCode).toBe(0)
     expect(await statusOf(database, key)).toMatchObject({ state: 'waiting', sweepItems: 8 })
@@ -302,8 +311,9 @@ describe.skipIf(redis === undefined).each([
     await waitForStatus(database, key, { state: 'delayed', problem: expect.stringMatching(/rate/i) })
     const { nextRunAt } = await statusOf(database, key)
     expect(nextRunAt).toBeGreaterThanOrEqual(startedAt + 6_000)
-    const [delayed] = await queue.getDelayed()
-    expect(delayed).toMatchObject({ attemptsMade: 0, attemptsStarted: 1 })
+    await waitUntil(async () =>
+      expect(await queue.getDelayed()).toMatchObject([{ attemptsMade: 0, attemptsStarted: 1 }]),
+    )
     await waitForStatus(database, key, { completeSweeps: 1, problem: undefined })
     expect(sandbox.requests.filter(({ fault }) => fault !== undefined)).toHaveLength(1)
     await expectReplica(fleet, key, sandbox.state.organization.id)
@@ -395,6 +405,46 @@ describe.skipIf(redis === undefined).each([
     expect(await queue.getJobSchedulersCount()).toBe(2)
   })
 })
+
+test.skipIf(redis === undefined)(
+  'npm run example:fleet-sync syncs 20 organizations until Ctrl-C',
+  {
+    timeout: 180_000,
+  },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-start-'))
+    const redisServer = await startRedis()
+    const databaseUrl = join(folder, 'replica.sqlite')
+    const { BASE_URL: _, ...environment } = process.env
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('../../examples/fleet-sync/start.ts', import.meta.url))],
+      {
+        env: { ...environment, ...preloadSource, REDIS_URL: redisServer.url, DATABASE_URL: databaseUrl, PORT: '0' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    const ended = once(child, 'exit')
+    let printed = ''
+    child.stdout.on('data', (piece: Buffer) => {
+      printed += piece
+    })
+    await waitUntil(() => expect(printed).toContain('Ctrl-C'))
+    const page = await fetch(/^Open (.*)$/m.exec(printed)?.[1] ?? '')
+    expect(await page.text()).toContain('Fleet sync')
+    const database = await openDatabase(databaseUrl)
+    await waitUntil(async () => {
+      const connections = await database.status()
+      expect(connections).toHaveLength(20)
+      expect(connections.some(({ completeSweeps }) => completeSweeps > 0)).toBe(true)
+    })
+    child.kill('SIGINT')
+    expect(await ended).toEqual([0, null])
+    await database.close()
+    await redisServer.close()
+    rmSync(folder, { recursive: true })
+  },
+)
 
 function hasResponse({ status, fault }: { status: number | undefined; fault: string | undefined }): boolean {
   return status !== undefined && fault === undefined

@@ -3,36 +3,36 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, vi } from 'vitest'
 import { openConnections } from '../../../examples/fleet-sync/connections.ts'
 import { type ConnectionStatus, type Database, openDatabase } from '../../../examples/fleet-sync/database.ts'
 import { addSync, connectToRedis, openQueue } from '../../../examples/fleet-sync/queue.ts'
+import { startRedis } from '../../../examples/fleet-sync/redis-server.ts'
 import { scheduleAll } from '../../../examples/fleet-sync/scheduler.ts'
 import type { Settings } from '../../../examples/fleet-sync/settings.ts'
 import { startWorker } from '../../../examples/fleet-sync/start-worker.ts'
 import { type RecordedRequest, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox.ts'
-import { startRedis } from '../../connections/helpers/redis-server.ts'
 
 export interface FleetOptions {
-  /** The path of `redis-server`. */
-  readonly redis: string
   readonly sandbox: SandboxOptions
   /** A `postgres://` URL; a new SQLite file by default. */
   readonly databaseUrl?: string | undefined
   readonly addNotes?: boolean
 }
 
+/** The environment of a process that uses the source of the package, so that no build is needed. */
+export const preloadSource = { NODE_OPTIONS: `--import=${new URL('source-imports.ts', import.meta.url).href}` }
+
 export type Fleet = Awaited<ReturnType<typeof startFleet>>
 
 /** Starts everything of the example but the workers. No connection has a job until `sync` or `schedule` is called. */
 export async function startFleet(options: FleetOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-'))
-  const redisServer = await startRedis(options.redis)
+  const redisServer = await startRedis()
   const sandbox = await startSandbox({ contacts: 1, members: 1, tasks: 0, segments: 0, ...options.sandbox })
   const settings: Settings = {
     baseUrl: sandbox.url,
-    redisUrl: redisServer.path,
+    redisUrl: redisServer.url,
     databaseUrl: options.databaseUrl ?? join(folder, 'replica.sqlite'),
     storeSecret: 'a secret of this app, 32 characters or more',
     interval: 3_600_000,
@@ -44,7 +44,6 @@ export async function startFleet(options: FleetOptions) {
   const queue = openQueue(redis)
   const { store, close: closeStore } = openConnections(settings)
   const workers: ChildProcess[] = []
-  const preload = ['--import', fileURLToPath(new URL('source-imports.ts', import.meta.url))]
 
   const fleet = {
     sandbox,
@@ -53,7 +52,7 @@ export async function startFleet(options: FleetOptions) {
     queue,
     store,
     startWorker: async () => {
-      const worker = await startWorker(settings, preload)
+      const worker = await startWorker(settings, preloadSource)
       workers.push(worker)
       return worker
     },
@@ -93,7 +92,7 @@ export async function kill(worker: ChildProcess, signal: NodeJS.Signals = 'SIGKI
 
 /** Polls until an assertion holds. */
 export async function waitUntil(assertion: () => unknown): Promise<void> {
-  await vi.waitFor(assertion, { timeout: 50_000, interval: 20 })
+  await vi.waitFor(assertion, { timeout: 120_000, interval: 20 })
 }
 
 export async function statusOf(database: Database, key: string): Promise<ConnectionStatus> {
