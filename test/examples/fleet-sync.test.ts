@@ -229,6 +229,29 @@ describe.skipIf(redis === undefined).each([
     expect(sandbox.state.writes).toEqual([])
   })
 
+  run('stores a long list that the service returns without pages, and deletes it', async (context) => {
+    const fleet = await start(context, {
+      sandbox: { organizations: 1, conversations: 1, messagesPerConversation: 9_000, pagination: 'conversations-only' },
+    })
+    const { sandbox, database, store } = fleet
+    const key = await fleet.connect()
+    const workspace = await store.workspace(key)
+    const sweep = async () => {
+      const claim = (await database.claim(key))!
+      await syncConnection({ workspace, database, claim, signal: new AbortController().signal })
+      await database.finishSweep(claim, undefined)
+    }
+    await sweep()
+    await expectReplica(fleet, key, sandbox.state.organization.id)
+    sandbox.faults.add({ path: /\/messages$/, status: 404, times: 2 })
+    await sweep()
+    await sweep()
+    expect(await statusOf(database, key)).toMatchObject({ items: 1 })
+    const changes = (await database.changes(key)).map(({ kind, change }) => `${change} ${kind}`)
+    expect(changes.filter((change) => change === 'created message')).toHaveLength(9_000)
+    expect(changes.slice(9_001)).toEqual(Array(9_000).fill('deleted message'))
+  })
+
   run('starts a list over when the service rejects a saved cursor, and reports nothing as deleted', async (context) => {
     const fleet = await start(context)
     const { sandbox, database, store } = fleet
