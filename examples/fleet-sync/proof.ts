@@ -6,7 +6,7 @@
  *   npm run fleet-proof -- --connections 50 --workers 2      a point of the cost curve
  *   npm run fleet-proof -- --ci                              a small run that checks each promise
  *
- * The service is the sandbox in a process of its own. Each organization has a limit that the workers do not know. During
+ * The service is the sandbox, in another process. Each organization has a limit that the workers do not know. During
  * the whole run some responses are errors, late, cut off or lost, and other people add, edit and delete items. At the end
  * workers are killed and tokens revoked. Then all of that stops, and after two more complete sweeps each replica must be
  * equal to what the service has.

@@ -197,19 +197,25 @@ describe('the report', () => {
     token: '',
     conversations: 1,
   })
-  const accounts = [account('busy', 'busy', 60), account('idle', 'busy', 60), account('quiet', 'quiet', 600)]
+  const accounts = [
+    ...['paced', 'refused', 'held too long', 'slow machine'].map((id) => account(id, 'busy', 60)),
+    account('quiet', 'quiet', 600),
+  ]
   const keys = new Map(accounts.map(({ id }) => [id, `key of ${id}`]))
   const traffic = { sent: 0, refused: 0, others: 0, faults: 0 }
   const period: Period = {
     seconds: 100,
     traffic: new Map([
-      ['busy', { ...traffic, sent: 100, refused: 2, others: 1 }],
-      ['idle', { ...traffic, sent: 50 }],
-      ['quiet', { ...traffic, sent: 50, refused: 2 }],
+      ['paced', { ...traffic, sent: 97, refused: 1, others: 2 }],
+      ['refused', { ...traffic, sent: 120, refused: 20 }],
+      ['held too long', { ...traffic, sent: 40 }],
+      ['slow machine', { ...traffic, sent: 50, refused: 1 }],
+      ['quiet', { ...traffic, sent: 93 }],
     ]),
     requests: [
-      ...Array.from({ length: 50 }, () => ({ key: 'key of busy', held: 900, total: 1_000 })),
-      ...Array.from({ length: 50 }, () => ({ key: 'key of idle', held: 1, total: 1_000 })),
+      ...Array.from({ length: 97 }, () => ({ key: 'key of paced', held: 900, total: 1_000 })),
+      ...Array.from({ length: 40 }, () => ({ key: 'key of held too long', held: 2_400, total: 2_500 })),
+      ...Array.from({ length: 50 }, () => ({ key: 'key of slow machine', held: 1, total: 2_000 })),
       ...[4, 1, 3, 2, 5].map((total) => ({ key: 'key of quiet', held: 0, total })),
     ],
     workerCpu: 0,
@@ -218,12 +224,13 @@ describe('the report', () => {
   }
 
   test('counts refused requests as a share of all', () => {
-    expect(refusedShare([period])).toBe(0.02)
-    expect(refusedShare([period, { ...period, traffic: new Map() }])).toBe(0.02)
+    expect(refusedShare([period])).toBe(0.055)
+    expect(refusedShare([period, { ...period, traffic: new Map() }])).toBe(0.055)
   })
 
-  test('relates accepted requests to the limit, for busy connections that the limit held back', () => {
-    expect(goodputs(period, accounts, keys)).toEqual(new Map([['busy', 0.99]]))
+  test('relates accepted requests to the limit, except where the machine was too slow to reach it', () => {
+    const expected = { paced: 0.98, refused: 1, 'held too long': 0.4 }
+    expect(Object.fromEntries(goodputs(period, accounts, keys))).toEqual(expected)
   })
 
   test('gives the percentiles of some connections', () => {

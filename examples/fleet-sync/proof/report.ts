@@ -58,26 +58,27 @@ export function refusedShare(periods: readonly Period[]): number {
   return round(sum(all.map(({ refused }) => refused)) / Math.max(1, sum(all.map(({ sent }) => sent))), 5)
 }
 
-/** A connection that is held back this little is slowed down by the machine and not by its limit. */
-const leastHeldShare = 0.1
-
-/** Returns the goodput of the busy connections that were at their limit, by organization. */
+/**
+ * Returns the goodput of each busy connection that was at its limit, by organization. A connection was not if this machine
+ * is so slow that it would not have reached the limit either if the limiter had never held it back.
+ */
 export function goodputs(
-  period: Period,
+  { seconds, requests, traffic }: Period,
   accounts: readonly Account[],
   keys: ReadonlyMap<string, string>,
 ): Map<string, number> {
   const held = new Map<string, number>()
-  for (const { key, held: time } of period.requests) held.set(key, (held.get(key) ?? 0) + time)
-  const busy = accounts.filter(({ role }) => role === 'busy')
-  return new Map(
-    busy.flatMap(({ id, limit }): [string, number][] => {
-      const { sent, refused, others } = period.traffic.get(id) ?? { sent: 0, refused: 0, others: 0 }
-      const goodput = (sent - refused + others) / ((limit / 60) * period.seconds)
-      const isHeldBack = (held.get(keys.get(id) ?? '') ?? 0) / (period.seconds * 1_000) >= leastHeldShare
-      return isHeldBack || refused > 0 || goodput >= 0.9 ? [[id, goodput]] : []
-    }),
-  )
+  for (const { key, held: time } of requests) held.set(key, (held.get(key) ?? 0) + time / 1_000)
+  const found = new Map<string, number>()
+  for (const { id, role, limit } of accounts) {
+    if (role !== 'busy') continue
+    const { sent, refused, others } = traffic.get(id) ?? { sent: 0, refused: 0, others: 0 }
+    const allowed = (limit / 60) * seconds
+    const secondsNotHeld = Math.max(0, seconds - (held.get(keys.get(id) ?? '') ?? 0))
+    const possible = (sent + others) * (seconds / secondsNotHeld)
+    if (possible >= allowed) found.set(id, (sent - refused + others) / allowed)
+  }
+  return found
 }
 
 export function latency(period: Period, keys: ReadonlySet<string>): Percentiles {
