@@ -240,6 +240,8 @@ async function prove(options: ProofOptions, cleanUps: (() => unknown)[]): Promis
       const status = (await database.status()).filter(({ state }) => state !== 'revoked')
       const unfinished = status.filter(({ key, completeSweeps }) => completeSweeps < (goals.get(key) ?? 0))
       if (unfinished.length === 0 && (await database.notices()).length >= revoked.length) return
+      if (seconds > 900)
+        throw new Error(`${unfinished.length} organizations did not complete their sweeps within 15 minutes.`)
       if (seconds % 15 === 0) say(`${unfinished.length} organizations are not finished.`)
       await setTimeout(1_000)
     }
