@@ -1,5 +1,5 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq'
-import { ApiError, isSupportWorkspaceError } from 'support-workspace-sdk'
+import { ApiError, InsufficientScopeError, isSupportWorkspaceError } from 'support-workspace-sdk'
 import type { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { type Claim, type Database, LostLeaseError } from './database.ts'
 import { NoteInFlightError } from './write-once.ts'
@@ -29,20 +29,20 @@ export async function actOnError(error: unknown, failed: FailedSync): Promise<vo
   }
   if (error instanceof NoteInFlightError) return delay(failed, error.until, error.message)
   if (isSupportWorkspaceError(error)) {
-    switch (error.remedy) {
+    switch (error instanceof InsufficientScopeError ? 'fix' : error.remedy) {
       case 'retry':
-        return delay(failed, Date.now() + waitAfter(error, job.attemptsStarted), error.message)
+      // `addNotes` looks for the note before it sends it again.
       case 'verify':
-        // `addNotes` looks for the note before it sends it again.
         return delay(failed, Date.now() + waitAfter(error, job.attemptsStarted), error.message)
       case 'reconnect':
-        return endConnection(error, failed)
+        if (await isDisconnected(failed)) throw new UnrecoverableError(error.message)
+        break
       case 'fix':
         await database.interrupt(claim, 'failed', { problem: error.message })
         throw new UnrecoverableError(error.message)
     }
   }
-  // Not a failed call, for example a lost database: the queue repeats the job as often as its `attempts` allow.
+  // Anything else, such as a database that is down: the queue runs the job again as often as its `attempts` allow.
   await database.interrupt(claim, 'failed', { problem: String(error) }).catch(() => {})
   throw error
 }
@@ -62,12 +62,14 @@ function waitAfter(error: Error, attempt: number): number {
   return Math.min(longestBackoff, 1000 * 2 ** attempt) * (0.5 + Math.random() / 2)
 }
 
-/** The token no longer works. The organization has to connect again, and is told so once. */
-async function endConnection(error: Error, { claim, database, store }: FailedSync): Promise<never> {
-  const connection = await store.get(claim.key)
-  if (connection === undefined) await database.disconnect(claim.key)
-  else if (connection.revokedAt !== undefined) await database.revoke(claim.key, connection.connectedAt)
-  // There is a new login already, or the service rejected the token only once. The next attempt tells.
-  else throw error
-  throw new UnrecoverableError(error.message)
+/**
+ * Marks a connection whose token no longer works, and leaves a notice for its organization. Returns false if the connection
+ * is still in the store: there is a new login already, or the service rejected the token only once.
+ */
+async function isDisconnected({ claim: { key }, database, store }: FailedSync): Promise<boolean> {
+  const connection = await store.get(key)
+  if (connection === undefined) await database.disconnect(key)
+  else if (connection.revokedAt !== undefined) await database.revoke(key, connection.connectedAt)
+  else return false
+  return true
 }

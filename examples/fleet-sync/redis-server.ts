@@ -32,7 +32,7 @@ async function respondsAt(url: string): Promise<boolean> {
   }
 }
 
-async function startRedis(): Promise<RunningRedis> {
+export async function startRedis(): Promise<RunningRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-redis-'))
   const url = join(folder, 'redis.sock')
   const options = ['--port', '0', '--unixsocket', url, '--save', '', '--appendonly', 'no', '--dir', folder]

@@ -52,6 +52,8 @@ export async function runWorker(
   worker.on('error', (error) => console.error(error.message))
 
   async function close(): Promise<void> {
+    // With this listener the process would not end.
+    process.off('disconnect', close)
     shutdown.abort(new Error('The worker shuts down.'))
     await worker.close()
     await Promise.all([queue.close(), connections.close(), database.close()])

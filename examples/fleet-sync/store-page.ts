@@ -4,17 +4,23 @@ import { parameterRows, parameters, type Query } from './sql.ts'
 
 type NewChange = Pick<Change, 'kind' | 'id' | 'change'>
 
+/** The most rows of a statement. The service may return a list without pages, and a statement has limited parameters. */
+const most = 1000
+
 /** Stores the items of a response, and reports those that are new, changed or restored. */
 export async function storePage(query: Query, claim: Claim, fetched: readonly FetchedItem[]): Promise<void> {
-  const { key, sweep } = claim
   // A list that changes while it is read can contain an item twice.
   const items = [...new Map(fetched.map((item) => [item.id, item])).values()]
-  const [first] = items
-  if (first === undefined) return
+  for (let start = 0; start < items.length; start += most) {
+    await storeItems(query, claim, items.slice(start, start + most))
+  }
+}
 
+async function storeItems(query: Query, claim: Claim, items: readonly FetchedItem[]): Promise<void> {
+  const { key, sweep } = claim
   const rows = await query(
     `SELECT id, hash, last_seen, deleted FROM items WHERE key = $1 AND kind = $2 AND id IN (${parameters(3, items.length)})`,
-    [key, first.kind, ...items.map(({ id }) => id)],
+    [key, items[0]?.kind ?? null, ...items.map(({ id }) => id)],
   )
   const stored = new Map(rows.map((row) => [row.id, row]))
   const changes: NewChange[] = []
@@ -50,9 +56,8 @@ export async function reportChanges(query: Query, { key, sweep }: Claim, changes
     changes.length,
   ])
   let number = Number(counted[0]?.changes) - changes.length
-  // A first sweep reports everything, so a statement could otherwise have too many parameters.
-  for (let start = 0; start < changes.length; start += 1000) {
-    const part = changes.slice(start, start + 1000)
+  for (let start = 0; start < changes.length; start += most) {
+    const part = changes.slice(start, start + most)
     const values = part.flatMap(({ kind, id, change }) => {
       number += 1
       return [key, number, kind, id, change, sweep]

@@ -1,12 +1,5 @@
-import {
-  BadRequestError,
-  type Conversation,
-  type Message,
-  NotFoundError,
-  type Paginated,
-  type SupportWorkspace,
-} from 'support-workspace-sdk'
-import type { Checkpoint, Claim, Database, FetchedItem } from './database.ts'
+import { type Checkpoint, NotFoundError, type SupportWorkspace } from 'support-workspace-sdk'
+import type { Claim, Database, FetchedItem } from './database.ts'
 
 export interface SyncParts {
   readonly workspace: SupportWorkspace<'app'> | SupportWorkspace<'self'>
@@ -37,15 +30,13 @@ export async function syncConnection(parts: SyncParts): Promise<void> {
 }
 
 async function syncConversations({ workspace, database, claim, signal }: SyncParts, from: Checkpoint): Promise<void> {
-  await syncList<Conversation>(from, {
-    list: (after) => workspace.conversations.list({ limit, after }, { signal }),
-    save: (items, checkpoint) =>
-      database.savePage(
-        claim,
-        items.map((data): FetchedItem => ({ kind: 'conversation', id: data.id, data })),
-        { checkpoint },
-      ),
-  })
+  const pages = workspace.conversations.list({ limit }, { ...resume(from), signal }).pages()
+  for await (const { data, checkpoint } of pages) {
+    const items = data.map(
+      (conversation): FetchedItem => ({ kind: 'conversation', id: conversation.id, data: conversation }),
+    )
+    await database.savePage(claim, items, { checkpoint })
+  }
 }
 
 async function syncMessages(
@@ -53,37 +44,22 @@ async function syncMessages(
   conversation: string,
   from: Checkpoint,
 ): Promise<void> {
-  const save = (items: readonly Message[], checkpoint: Checkpoint) =>
-    database.savePage(
-      claim,
-      items.map((data): FetchedItem => ({ kind: 'message', id: data.id, conversation, data })),
-      { conversation, checkpoint },
-    )
-  const list = (after: string | null) => workspace.messages.list(conversation, { limit, after }, { signal })
+  const pages = workspace.messages.list(conversation, { limit }, { ...resume(from), signal }).pages()
   try {
-    await syncList<Message>(from, { list, save })
+    for await (const { data, checkpoint } of pages) {
+      const items = data.map(
+        (message): FetchedItem => ({ kind: 'message', id: message.id, conversation, data: message }),
+      )
+      await database.savePage(claim, items, { conversation, checkpoint })
+    }
   } catch (error) {
     // The conversation was deleted since it was listed.
     if (!(error instanceof NotFoundError)) throw error
-    await save([], end)
+    await database.savePage(claim, [], { conversation, checkpoint: end })
   }
 }
 
-interface ListSync<Item> {
-  readonly list: (after: string | null) => Paginated<Item>
-  readonly save: (items: readonly Item[], checkpoint: Checkpoint) => Promise<void>
-}
-
-async function syncList<Item>(from: Checkpoint, sync: ListSync<Item>): Promise<void> {
-  if (from.done) return
-  try {
-    for await (const page of sync.list(from.cursor).pages()) {
-      await sync.save(page.data, { cursor: page.after, done: page.after === null })
-    }
-  } catch (error) {
-    // A saved cursor may have expired. The list starts over within the same sweep, so that nothing counts as deleted.
-    if (from.cursor === null || !(error instanceof BadRequestError)) throw error
-    await sync.save([], start)
-    await syncList(start, sync)
-  }
+/** A saved cursor may have expired. The list then starts over within the same sweep, so that nothing counts as deleted. */
+function resume(from: Checkpoint) {
+  return { resumeFrom: from, onRejectedCursor: 'restart' } as const
 }

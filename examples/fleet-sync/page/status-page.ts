@@ -116,7 +116,7 @@ function row(connection: ConnectionStatus, now: number): Markup {
   const { label, mark } = states[state]
   return html`
     <tr id="connection-${key}">
-      <th scope="row">${organization}<span class="soft key">${key}</span></th>
+      <th scope="row">${organization}<span class="soft key" title="${key}"><bdi>${key}</bdi></span></th>
       <td class="state"><span class="tag ${state}"><span aria-hidden="true">${mark}</span> ${label}</span></td>
       <td class="sweep">${progress(connection)}${problem === undefined ? '' : html`<span class="problem">${problem}</span>`}</td>
       <td class="number" data-label="Items">${number.format(items)}</td>
