@@ -16,11 +16,12 @@ const steps: readonly Step[] = [
   { title: 'documentation', command: 'npm run docs' },
   {
     title: 'Redis and Postgres',
-    command: 'npm test -- test/connections/redis.test.ts test/examples/fleet-sync',
+    command: 'npm test -- test/connections/redis.test.ts test/readme/background-jobs.test.ts test/examples/fleet-sync',
     env: { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' },
   },
   { title: 'browsers', command: 'npm run test:browser' },
   { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },
+  { title: 'job engines', command: 'npm run test:engines' },
   { title: 'soak', command: 'npm test -- test/trust/soak.test.ts', env: { SOAK_SECONDS: '60' } },
   { title: 'build', command: 'npm run build' },
   { title: 'package', command: 'npm run check:package' },

@@ -10,6 +10,7 @@ const groups = {
   client: 'The client',
   resources: 'Resources',
   call: 'Calls and lists',
+  checkpoint: 'Calls and lists',
   pagination: 'Calls and lists',
   'list-options': 'Calls and lists',
   time: 'Calls and lists',

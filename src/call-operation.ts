@@ -57,7 +57,8 @@ function callList(
       operation,
       query: captured.query,
       options: copyListOptions(options),
-      fetchPage: async (query, { direction, maxItems, prefetch, ...pageOptions }, page) => {
+      fetchPage: async (query, options, page) => {
+        const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...pageOptions } = options
         const { data, ...rest } = await transport.send(operation, { ...captured, query }, pageOptions, page)
         return { data: data as unknown[], ...rest }
       },

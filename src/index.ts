@@ -8,6 +8,7 @@ export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
 export type { Call, WithResponse } from './call.ts'
 export type { OptionsOf, ResultOf } from './call-operation.ts'
+export type { Checkpoint } from './checkpoint.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
   ActorSelfRequiredError,
@@ -15,6 +16,7 @@ export {
   type Attempt,
   AuthenticationError,
   BadRequestError,
+  CursorRejectedError,
   InsufficientScopeError,
   InvalidArgumentError,
   isSupportWorkspaceError,

@@ -1,3 +1,4 @@
+import { type Checkpoint, copyCheckpoint } from './checkpoint.ts'
 import { InvalidArgumentError } from './errors/index.ts'
 import type { CallOptions } from './http/options.ts'
 import { callOptionNames, checkHeaders } from './http/settings.ts'
@@ -11,6 +12,25 @@ export interface ListOptions extends CallOptions {
    * @default 'backward' if the query has `before`, otherwise 'forward'
    */
   readonly direction?: 'forward' | 'backward' | undefined
+  /**
+   * Where to resume: the `checkpoint` of a page of this list. Null and `{ cursor: null, done: false }` mean the start.
+   * A list that is `done` yields nothing and sends no request; awaiting its first page rejects with an
+   * `InvalidArgumentError`.
+   *
+   * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before` needs
+   * `direction: 'backward'` to resume.
+   *
+   * @default the start of the list, or the cursor in the query
+   */
+  readonly resumeFrom?: Checkpoint | null | undefined
+  /**
+   * What to do if the service rejects the cursor of `resumeFrom` or of the query. `throw`: reject with a
+   * `CursorRejectedError`. `restart`: request the list once more without the cursor, from its start. A cursor that is
+   * rejected after the first page always throws, so that a loop never yields an item twice.
+   *
+   * @default 'throw'
+   */
+  readonly onRejectedCursor?: 'throw' | 'restart' | undefined
   /**
    * Maximum number of items in total.
    *
@@ -32,23 +52,30 @@ export const listOptionNames = /* @__PURE__ */ Object.keys({
   direction: true,
   maxItems: true,
   prefetch: true,
+  resumeFrom: true,
+  onRejectedCursor: true,
 } satisfies Record<keyof ListOptions, true>)
 
 /** Copies the options of a list, which are reused for each page, and checks the ones that only lists have. */
 export function copyListOptions(options: ListOptions = {}): ListOptions {
-  const { direction, prefetch, maxItems, headers } = options
-  if (direction !== undefined && direction !== 'forward' && direction !== 'backward') {
-    throw new InvalidArgumentError(
-      'direction',
-      '`direction` is not supported.',
-      'Pass "forward" or "backward", or leave it out.',
-    )
-  }
+  const { direction, onRejectedCursor, prefetch, maxItems, headers } = options
+  checkChoice('direction', direction, ['forward', 'backward'])
+  checkChoice('onRejectedCursor', onRejectedCursor, ['throw', 'restart'])
   if (prefetch !== undefined && typeof prefetch !== 'boolean') {
     throw new InvalidArgumentError('prefetch', '`prefetch` must be a boolean.', 'Pass true or false, or leave it out.')
   }
   checkInteger('maxItems', maxItems, 0)
-  return { ...options, ...(headers !== undefined && { headers: checkHeaders(headers) }) }
+  return {
+    ...options,
+    resumeFrom: copyCheckpoint(options.resumeFrom),
+    ...(headers !== undefined && { headers: checkHeaders(headers) }),
+  }
+}
+
+function checkChoice(name: string, value: unknown, choices: readonly [string, string]): void {
+  if (value === undefined || choices.includes(value as string)) return
+  const listed = choices.map((choice) => `"${choice}"`).join(' or ')
+  throw new InvalidArgumentError(name, `\`${name}\` is not supported.`, `Pass ${listed}, or leave it out.`)
 }
 
 /** @throws InvalidArgumentError unless the value is undefined or an integer of at least `least`. */

@@ -1,11 +1,12 @@
 import { Call, type Received } from './call.ts'
 import { checkOptions } from './check-options.ts'
-import { InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
 import { forwardAbort, throwIfAborted } from './http/call-clock.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { JsonObject } from './json.ts'
 import { checkInteger, copyListOptions, type ListOptions } from './list-options.ts'
-import type { ListQuery, Operation } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -15,14 +16,14 @@ export interface Page<Item> {
   readonly after: string | null
   /** The cursor of the previous page, or null on the first page. Opaque: store it and pass it back unchanged. */
   readonly before: string | null
+  /** Where to resume after this page, in the direction of the list. Store it as JSON and pass it as `resumeFrom`. */
+  readonly checkpoint: Checkpoint
 }
 
+type FetchedPage<Item> = Received<Item[]> & { readonly cursors: PageCursors }
+
 /** Fetches one page. */
-export type FetchPage<Item> = (
-  query: JsonObject,
-  options: ListOptions,
-  page: number,
-) => Promise<Received<Item[]> & { readonly cursors: PageCursors }>
+export type FetchPage<Item> = (query: JsonObject, options: ListOptions, page: number) => Promise<FetchedPage<Item>>
 
 /** Copies of the arguments of a list call, and how to fetch a page. */
 export interface ListPlan<Item> {
@@ -38,11 +39,12 @@ export interface ListPlan<Item> {
  * `InvalidArgumentError`.
  *
  * Only the cursor ends a list: an empty page with a cursor continues, and a cursor that is null, absent or empty is the
- * end ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`.
+ * end ([specification](docs/service.md#paging)). A repeated cursor throws a `PaginationError`, and one that the service no
+ * longer accepts a `CursorRejectedError`.
  *
  * @example
  * for await (const conversation of workspace.conversations.list({ limit: 50 })) console.log(conversation.id)
- * for await (const page of workspace.conversations.list({ limit: 50 }).pages()) console.log(page.data.length, page.after)
+ * for await (const page of workspace.conversations.list({ limit: 50 }).pages()) console.log(page.data.length, page.checkpoint)
  * const firstPage = await workspace.conversations.list()
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
@@ -53,13 +55,14 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   constructor(readPlan: () => ListPlan<Item>) {
     const plan = takeNow(() => {
       const read = readPlan()
-      checkQuery(read.query)
+      checkStart(read)
       return read
     })
     super(async () => {
-      const { fetchPage, query, options } = plan()
-      const { data, cursors, response } = await fetchPage(query, options, 1)
-      return { data: { data, ...cursors }, response }
+      const known = plan()
+      if (known.options.resumeFrom?.done) throw finished()
+      const received = await fetchFirst(known)
+      return { data: toPage(known, received), response: received.response }
     })
     this.#plan = plan
   }
@@ -79,40 +82,42 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   }
 
   /**
-   * Iterates over the pages, each with the cursors to resume from. Pages are never cut off, so that their cursors stay
+   * Iterates over the pages, each with a checkpoint to resume from. Pages are never cut off, so that their cursors stay
    * valid: with `maxItems`, the last page is the one that reaches the maximum.
    *
    * @throws PaginationError if the service returns the same cursor twice.
+   * @throws CursorRejectedError if the service no longer accepts a cursor.
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const plan = this.#plan()
     const { fetchPage, options } = plan
-    const { signal, maxItems = Number.POSITIVE_INFINITY, prefetch = true } = options
-    const cursorName = followedCursor(plan)
-    const seen = new Set<unknown>([plan.query[cursorName]])
-    let query = plan.query
+    const { signal, maxItems = Number.POSITIVE_INFINITY, prefetch = true, resumeFrom } = options
+    if (maxItems === 0 || resumeFrom?.done) return
+    let { query: start, ...received } = await fetchFirst(plan)
+    const seen = new Set<unknown>([start[followedCursor(plan)]])
     let left = maxItems
     let ahead: PageAhead<Item> | undefined
     try {
-      for (let number = 1; left > 0; number += 1) {
-        const fetchNow = () => fetchPage(query, options, number)
-        const { data, cursors } = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
-        ahead = undefined
+      for (let number = 1; ; number += 1) {
         // A prefetched page may have arrived before the caller aborted.
         throwIfAborted(signal)
-        left -= data.length
-        const cursor = cursors[cursorName]
+        const page = toPage(plan, received)
+        const { cursor } = page.checkpoint
+        left -= page.data.length
         const isRepeated = seen.has(cursor)
         const goesOn = cursor !== null && left > 0
+        const query = queryAt(plan, cursor)
         if (goesOn && !isRepeated) {
           seen.add(cursor)
-          query = { ...plan.query, after: undefined, before: undefined, [cursorName]: cursor }
           // Many callers only look at the first page, which should cost one request.
           if (prefetch && number > 1) ahead = fetchAhead(plan, query, number + 1)
         }
-        yield { data, ...cursors }
+        yield page
         if (!goesOn) return
         if (isRepeated) throw repeatedCursor(plan, number)
+        const fetchNow = () => fetchPage(query, options, number + 1)
+        received = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
+        ahead = undefined
       }
     } finally {
       ahead?.abandon()
@@ -147,14 +152,54 @@ function takeNow<Value>(run: () => Value): () => Value {
   }
 }
 
-function checkQuery({ limit, after, before }: ListQuery): void {
-  checkInteger('limit', limit ?? undefined, 1)
-  if ((after ?? undefined) === undefined || (before ?? undefined) === undefined) return
+function checkStart({ query, options: { resumeFrom } }: ListPlan<unknown>): void {
+  checkInteger('limit', query.limit ?? undefined, 1)
+  const cursors = ['after', 'before'].filter((name) => (query[name] ?? undefined) !== undefined)
+  if (cursors.length > 1) {
+    throw new InvalidArgumentError(
+      'before',
+      '`after` and `before` cannot be combined.',
+      'Pass the cursor to start from, and set `direction` in the options.',
+    )
+  }
+  if (resumeFrom === undefined || cursors.length === 0) return
   throw new InvalidArgumentError(
-    'before',
-    '`after` and `before` cannot be combined.',
-    'Pass the cursor to start from, and set `direction` in the options.',
+    'resumeFrom',
+    `\`resumeFrom\` and \`${cursors[0]}\` cannot be combined.`,
+    'Leave the cursor out of the query: the list starts at `resumeFrom`.',
   )
+}
+
+function finished(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'resumeFrom',
+    'The list is finished, so it has no page to return.',
+    'Leave out `resumeFrom` to start a new round.',
+  )
+}
+
+/** Fetches the first page. Returns its query too, which has no cursor after a restart. */
+async function fetchFirst<Item>(plan: ListPlan<Item>): Promise<FetchedPage<Item> & Pick<ListPlan<Item>, 'query'>> {
+  const { query, options, fetchPage } = plan
+  const { resumeFrom, onRejectedCursor } = options
+  const first = resumeFrom ? queryAt(plan, resumeFrom.cursor) : query
+  try {
+    return { ...(await fetchPage(first, options, 1)), query: first }
+  } catch (error) {
+    if (onRejectedCursor !== 'restart' || !(error instanceof CursorRejectedError)) throw error
+    const start = queryAt(plan, null)
+    return { ...(await fetchPage(start, options, 1)), query: start }
+  }
+}
+
+/** Returns the query of the list at a cursor, or at its start. */
+function queryAt(plan: ListPlan<unknown>, cursor: string | null): JsonObject {
+  return { ...plan.query, after: undefined, before: undefined, [followedCursor(plan)]: cursor }
+}
+
+function toPage<Item>(plan: ListPlan<Item>, { data, cursors }: FetchedPage<Item>): Page<Item> {
+  const cursor = cursors[followedCursor(plan)]
+  return { data, ...cursors, checkpoint: { cursor, done: cursor === null } }
 }
 
 function followedCursor({ query, options }: ListPlan<unknown>): 'after' | 'before' {
@@ -164,7 +209,7 @@ function followedCursor({ query, options }: ListPlan<unknown>): 'after' | 'befor
 
 /** A prefetched page. */
 interface PageAhead<Item> {
-  readonly page: ReturnType<FetchPage<Item>>
+  readonly page: Promise<FetchedPage<Item>>
   readonly abandon: () => void
 }
 
@@ -181,8 +226,8 @@ function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObj
 async function takeAhead<Item>(
   { options }: ListPlan<Item>,
   { page }: PageAhead<Item>,
-  fetchNow: () => ReturnType<FetchPage<Item>>,
-): ReturnType<FetchPage<Item>> {
+  fetchNow: () => Promise<FetchedPage<Item>>,
+): Promise<FetchedPage<Item>> {
   try {
     return await page
   } catch (error) {

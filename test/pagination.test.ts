@@ -1,7 +1,25 @@
 import fc from 'fast-check'
-import { InvalidArgumentError, type Page, PaginationError, UnexpectedResponseError } from 'support-workspace-sdk'
+import {
+  ActorSelfRequiredError,
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  type Checkpoint,
+  CursorRejectedError,
+  InsufficientScopeError,
+  InvalidArgumentError,
+  type ListOptions,
+  NotFoundError,
+  type Page,
+  PaginationError,
+  PermissionDeniedError,
+  ServerError,
+  UnexpectedResponseError,
+} from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, refusal, rejection, scripted } from './helpers/client.ts'
+import { encodedForms } from './helpers/encoded-forms.ts'
+import { printedForms } from './helpers/printed-forms.ts'
 import { turns } from './helpers/turns.ts'
 
 interface Item {
@@ -35,6 +53,10 @@ async function all<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
 
 const ids = async (values: AsyncIterable<{ id: string }>) => (await all(values)).map(({ id }) => id)
 
+const at = (cursor: string): Checkpoint => ({ cursor, done: false })
+const start: Checkpoint = { cursor: null, done: false }
+const finished: Checkpoint = { cursor: null, done: true }
+
 const threePages: PagesByCursor = {
   '': { data: items(1, 2), after: 'a' },
   a: { data: items(3, 4), after: 'b', before: 'z' },
@@ -45,7 +67,7 @@ describe('a list', () => {
   test('resolves to its first page, with the cursors to continue from', async () => {
     const { list, queries } = setUp(threePages)
     const first = await list.list({ limit: 2 })
-    expect(first).toEqual({ data: items(1, 2), after: 'a', before: null })
+    expect(first).toEqual({ data: items(1, 2), after: 'a', before: null, checkpoint: at('a') })
     expect(queries).toEqual([{ limit: '2' }])
   })
 
@@ -195,7 +217,7 @@ describe('the end of a list', () => {
     const list = makeClient({ fetch }).conversations.list()
     expect(await ids(list)).toEqual(['1'])
     expect(fetch.requests).toHaveLength(1)
-    expect(await list).toEqual({ data: items(1), after: null, before: null })
+    expect(await list).toEqual({ data: items(1), after: null, before: null, checkpoint: finished })
   })
 
   test('is not an empty page that has a cursor', async () => {
@@ -358,7 +380,8 @@ describe('maxItems', () => {
   test('does not cut a page, so that its cursor stays valid', async () => {
     const { list } = setUp(pagesByCursor)
     const pages = await all(list.list({}, { maxItems: 3 }).pages())
-    expect(pages.at(-1)).toEqual({ data: items(3, 4), after: 'b', before: null } satisfies Page<Item>)
+    const last: Page<Item> = { data: items(3, 4), after: 'b', before: null, checkpoint: at('b') }
+    expect(pages.at(-1)).toEqual(last)
   })
 
   test('is independent of the page size', async () => {
@@ -383,6 +406,376 @@ describe('maxItems', () => {
     expect(await rejection(setUp(pagesByCursor).list.list({ limit: limit as number }))).toBeInstanceOf(
       InvalidArgumentError,
     )
+  })
+})
+
+describe('the checkpoint of a page', () => {
+  const checkpointsOf = async (pages: AsyncIterable<Page<unknown>>) =>
+    (await all(pages)).map(({ checkpoint }) => checkpoint)
+
+  test('has the cursor of the next page, and is done on the last page', async () => {
+    const { list } = setUp(threePages)
+    expect(await checkpointsOf(list.list().pages())).toEqual([at('a'), at('b'), finished])
+  })
+
+  test('has the cursor of the previous page in a backward list', async () => {
+    const backward: PagesByCursor = {
+      z: { data: items(3), after: null, before: 'y' },
+      y: { data: items(2), after: 'z', before: null },
+    }
+    for (const direction of ['backward', undefined] as const) {
+      const { list } = setUp(backward, 'before')
+      const conversations = list.list({ before: 'z' }, { direction })
+      expect(await checkpointsOf(conversations.pages())).toEqual([at('y'), finished])
+      expect((await conversations).checkpoint).toEqual(at('y'))
+    }
+  })
+
+  test('is not done when maxItems ends the loop, and resumes there', async () => {
+    const { list } = setUp(threePages)
+    const [, last] = await checkpointsOf(list.list({}, { maxItems: 3 }).pages())
+    expect(last).toEqual(at('b'))
+    expect(await ids(list.list({}, { resumeFrom: last }))).toEqual(['5'])
+  })
+
+  test('returns every item once and in order when it is stored as JSON after each page and resumed', async () => {
+    const sizes = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(
+        sizes,
+        fc.integer({ min: 1, max: 3 }),
+        fc.constantFrom('forward' as const, 'backward' as const),
+        async (lengths, pagesPerRun, direction) => {
+          const cursor = direction === 'forward' ? 'after' : 'before'
+          const pagesByCursor: PagesByCursor = {}
+          let next = 0
+          for (const [index, length] of lengths.entries()) {
+            const data = items(...Array.from({ length }, () => next++))
+            const following = index + 1 < lengths.length ? `p${index + 1}` : null
+            pagesByCursor[index === 0 ? '' : `p${index}`] = { data, [cursor]: following }
+          }
+          const { list, fetch } = setUp(pagesByCursor, cursor)
+          const seen: string[] = []
+          let stored = 'null'
+          for (let run = 0; run <= lengths.length; run += 1) {
+            let left = pagesPerRun
+            const options = { resumeFrom: JSON.parse(stored), direction, prefetch: false }
+            for await (const { data, checkpoint } of list.list({}, options).pages()) {
+              seen.push(...data.map(({ id }) => id))
+              stored = JSON.stringify(checkpoint)
+              left -= 1
+              if (left === 0) break
+            }
+          }
+          expect(seen).toEqual(Array.from({ length: next }, (_, index) => String(index)))
+          expect(JSON.parse(stored)).toEqual(finished)
+          expect(fetch.requests).toHaveLength(lengths.length)
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+})
+
+describe('resumeFrom', () => {
+  test.each([null, undefined, start])('of %o starts at the beginning', async (resumeFrom) => {
+    const { list, queries } = setUp(threePages)
+    expect(await ids(list.list({ limit: 2 }, { resumeFrom }))).toEqual(['1', '2', '3', '4', '5'])
+    expect(queries[0]).toEqual({ limit: '2' })
+  })
+
+  test('continues after its cursor, whether the list is awaited or iterated', async () => {
+    const { list, queries } = setUp(threePages)
+    const conversations = list.list({ limit: 2, after: null, before: undefined }, { resumeFrom: at('a') })
+    expect((await conversations).data).toEqual(items(3, 4))
+    expect(await ids(conversations)).toEqual(['3', '4', '5'])
+    expect(await conversations.toArray({ maxItems: 1 })).toEqual(items(3))
+    expect(await all(conversations.pages())).toHaveLength(2)
+    expect(queries[0]).toEqual({ limit: '2', after: 'a' })
+  })
+
+  test('continues in the direction of the list', async () => {
+    const { list, queries } = setUp({ y: { data: items(2), after: 'z', before: null } }, 'before')
+    const [page] = await all(list.list({}, { resumeFrom: at('y'), direction: 'backward' }).pages())
+    expect(page?.checkpoint).toEqual(finished)
+    expect(queries).toEqual([{ before: 'y' }])
+  })
+
+  test('of a finished list returns no items and sends nothing', async () => {
+    const { list, fetch } = setUp(threePages)
+    const conversations = list.list({ limit: 2 }, { resumeFrom: finished })
+    expect(await ids(conversations)).toEqual([])
+    expect(await all(conversations.pages())).toEqual([])
+    expect(await conversations.toArray()).toEqual([])
+    expect(await conversations.toArray({ maxItems: 5 })).toEqual([])
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('of a finished list has no first page: awaiting it rejects and says how to start a new round', async () => {
+    const { list, fetch } = setUp(threePages)
+    const conversations = list.list({}, { resumeFrom: finished })
+    for (const use of [conversations, conversations.withResponse()]) {
+      const error = await rejection(use)
+      expect(error).toBeInstanceOf(InvalidArgumentError)
+      expect(error).toMatchObject({ argument: 'resumeFrom', hint: expect.stringMatching(/Leave out .+ new round/) })
+    }
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('is copied when the list is called', async () => {
+    const { list, queries } = setUp(threePages)
+    const saved = { cursor: 'a', done: false }
+    const conversations = list.list({}, { resumeFrom: saved })
+    Object.assign(saved, { cursor: 'b', done: true })
+    expect(await ids(conversations)).toEqual(['3', '4', '5'])
+    expect(queries[0]).toEqual({ after: 'a' })
+  })
+
+  test.each([null, start, at('b'), finished])(
+    'of %o cannot be combined with a cursor in the query',
+    async (resumeFrom) => {
+      for (const cursor of ['after', 'before']) {
+        const { list, fetch } = setUp(threePages)
+        const conversations = list.list({ [cursor]: 'a' }, { resumeFrom })
+        for (const use of [conversations, all(conversations), conversations.toArray()]) {
+          const error = await rejection(use)
+          expect(error).toBeInstanceOf(InvalidArgumentError)
+          expect(error).toMatchObject({ argument: 'resumeFrom', message: expect.stringContaining(`\`${cursor}\``) })
+        }
+        expect(fetch.requests).toHaveLength(0)
+      }
+    },
+  )
+
+  test.each<[string, unknown, string, RegExp]>([
+    ['JSON text', JSON.stringify(at('private')), 'resumeFrom', /`JSON\.parse`/],
+    ['a cursor', 'private', 'resumeFrom', /\{ cursor, done: false \}/],
+    ['an empty string', '', 'resumeFrom', /`JSON\.parse`/],
+    ['a number', 7, 'resumeFrom', /must be an object/],
+    ['a boolean', true, 'resumeFrom', /must be an object/],
+    ['an array', ['private', false], 'resumeFrom', /must be an object/],
+    ['no fields', {}, 'resumeFrom.done', /must be a boolean/],
+    ['no done', { cursor: 'private' }, 'resumeFrom.done', /must be a boolean/],
+    ['a done that is text', { cursor: 'private', done: 'false' }, 'resumeFrom.done', /must be a boolean/],
+    ['a done that is null', { cursor: 'private', done: null }, 'resumeFrom.done', /must be a boolean/],
+    ['no cursor', { done: false }, 'resumeFrom.cursor', /must be a non-empty string or null/],
+    ['no cursor, but done', { done: true }, 'resumeFrom.cursor', /must be a non-empty string or null/],
+    ['an empty cursor', { cursor: '', done: false }, 'resumeFrom.cursor', /must be a non-empty string or null/],
+    [
+      'a cursor that is a number',
+      { cursor: 7, done: false },
+      'resumeFrom.cursor',
+      /must be a non-empty string or null/,
+    ],
+    ['a cursor although it is done', { cursor: 'private', done: true }, 'resumeFrom.cursor', /null if `done` is true/],
+    ['another field', { ...start, page: 2 }, 'page', /`page` is not an option of `resumeFrom`/],
+    [
+      'a whole page',
+      { data: [], after: 'private', before: null, checkpoint: start },
+      'data',
+      /Use one of: `cursor`, `done`/,
+    ],
+    ['__proto__ from JSON', JSON.parse('{"cursor":null,"done":false,"__proto__":{}}'), '__proto__', /not an option/],
+  ])('of %s is rejected without being quoted', async (_, value, argument, message) => {
+    const { list, fetch } = setUp(threePages)
+    const error = await rejection(list.list({}, { resumeFrom: value as Checkpoint }))
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error).toMatchObject({ argument, message: expect.stringMatching(message) })
+    expect(String((error as Error).stack)).not.toContain('private')
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('whose cursor comes again makes the loop reject with a PaginationError, after one request', async () => {
+    const { list, fetch } = setUp({ a: { data: items(1), after: 'a' } })
+    expect(await rejection(all(list.list({}, { resumeFrom: at('a') })))).toBeInstanceOf(PaginationError)
+    expect(fetch.requests).toHaveLength(1)
+  })
+})
+
+/** Every way to request a page with a cursor as the first page of a list. */
+const waysToStart: [string, { after?: string; before?: string }, ListOptions][] = [
+  ['after', { after: 'gone' }, {}],
+  ['before', { before: 'gone' }, {}],
+  ['resumeFrom', {}, { resumeFrom: at('gone') }],
+  ['resumeFrom of a backward list', {}, { resumeFrom: at('gone'), direction: 'backward' }],
+]
+
+describe('a cursor that the service rejects', () => {
+  test.each(waysToStart)('from %s makes every use of the list reject with its refusal', async (_, query, options) => {
+    for (const status of [400, 410, 422]) {
+      const fetch = scripted(refusal(status, 'some_code', { 'x-request-id': 'r1' }))
+      const list = makeClient({ fetch }).conversations.list({ limit: 2, ...query }, options)
+      for (const use of [list, list.withResponse(), list.toArray(), all(list), all(list.pages())]) {
+        const error = await rejection(use)
+        expect((error as Error).constructor).toBe(CursorRejectedError)
+        expect(error).toBeInstanceOf(BadRequestError)
+        expect(error).toMatchObject({
+          status,
+          code: 'some_code',
+          description: 'It was some_code.',
+          requestId: 'r1',
+          response: { status },
+          operation: 'conversations.list',
+          outcome: 'refused',
+          remedy: 'fix',
+          attempts: [{ status, error: 'CursorRejectedError' }],
+        })
+      }
+      // An awaited list sends one request, however often it is awaited.
+      expect(fetch.requests).toHaveLength(4)
+    }
+  })
+
+  test('has a message with the next steps', async () => {
+    const { list } = setUp(threePages)
+    expect(String(await rejection(list.list({ after: 'gone' })))).toBe(
+      'CursorRejectedError: conversations.list failed with 400 invalid_request: It was invalid_request. ' +
+        'The service no longer accepts the cursor: it may have expired, or belong to another list or query. ' +
+        'How long a cursor is valid is not documented. ' +
+        'Start over without it; `onRejectedCursor: "restart"` does so if the first request is refused.',
+    )
+  })
+
+  test.each([400, 410, 422, 500])('is in neither the error nor the events of a %i that quotes it', async (status) => {
+    const cursor = 'private+cursor/x=='
+    const forms = [cursor, encodeURIComponent(cursor), ...encodedForms(cursor)]
+    const events: unknown[] = []
+    const record = (event: unknown) => void events.push(event)
+    const client = makeClient({
+      fetch: scripted(json({ error: `bad_${cursor}`, error_description: `No such cursor: ${forms}.` }, status)),
+      maxRetries: 0,
+      hooks: { onOperationStart: record, onOperationEnd: record, onAttemptStart: record, onAttemptEnd: record },
+    })
+    const lists = [
+      client.conversations.list({ after: cursor }),
+      client.conversations.list({ before: cursor }),
+      client.conversations.list({}, { resumeFrom: { cursor, done: false } }),
+    ]
+    for (const list of lists) {
+      const printed = printedForms([await rejection(list), list, events]).join('\n')
+      expect(printed).toContain('No such cursor: ')
+      expect(forms.filter((form) => printed.includes(form))).toEqual([])
+    }
+    const error = status === 500 ? 'ServerError' : 'CursorRejectedError'
+    expect(events.at(-1)).toMatchObject({ operation: 'conversations.list', status, error })
+  })
+
+  test('makes the loop reject in the middle of the list, after the items so far and without a restart', async () => {
+    for (const prefetch of [true, false]) {
+      for (const onRejectedCursor of ['throw', 'restart'] as const) {
+        const { list, fetch } = setUp({
+          '': { data: items(1), after: 'a' },
+          a: { data: items(2), after: 'gone' },
+        })
+        const seen: string[] = []
+        const loop = async () => {
+          for await (const { id } of list.list({}, { prefetch, onRejectedCursor })) seen.push(id)
+        }
+        expect(await rejection(loop())).toBeInstanceOf(CursorRejectedError)
+        expect(seen).toEqual(['1', '2'])
+        expect(fetch.requests).toHaveLength(3)
+      }
+    }
+  })
+
+  test.each([
+    [401, 'invalid_token', AuthenticationError],
+    [403, 'forbidden', PermissionDeniedError],
+    [404, 'not_found', NotFoundError],
+    [409, 'conflict', ApiError],
+    [500, 'oops', ServerError],
+    [422, 'actor_self_required', ActorSelfRequiredError],
+    [400, 'insufficient_scope', InsufficientScopeError],
+  ])('is not blamed for a %i %s', async (status, code, ErrorClass) => {
+    for (const onRejectedCursor of ['throw', 'restart'] as const) {
+      const fetch = scripted(refusal(status, code))
+      const { conversations } = makeClient({ fetch, maxRetries: 0 })
+      const error = await rejection(conversations.list({ after: 'gone' }, { onRejectedCursor }))
+      expect((error as Error).constructor).toBe(ErrorClass)
+      expect(fetch.requests).toHaveLength(1)
+    }
+  })
+
+  test('is not blamed if the request had none, or was not for a list', async () => {
+    const fetch = scripted(refusal(400, 'invalid_request'))
+    const client = makeClient({ fetch })
+    for (const call of [
+      client.conversations.list({ limit: 2, after: null }),
+      client.conversations.list({ before: null }, { direction: 'backward' }),
+      client.conversations.list({}, { resumeFrom: start, onRejectedCursor: 'restart' }),
+      client.request('GET', '/api/oauth/v1/conversations', { query: { after: 'gone' } }),
+    ]) {
+      expect(((await rejection(call)) as Error).constructor).toBe(BadRequestError)
+    }
+    expect(fetch.requests).toHaveLength(4)
+  })
+
+  test('can be a number from JavaScript', async () => {
+    const { conversations } = makeClient({ fetch: scripted(refusal(400, 'invalid_request')) })
+    const error = await rejection(conversations.list({ after: 12_345_678 as never }))
+    expect(error).toBeInstanceOf(CursorRejectedError)
+  })
+})
+
+describe('onRejectedCursor: restart', () => {
+  const restart = { onRejectedCursor: 'restart' } as const
+
+  test.each(waysToStart)('starts over without a cursor from %s, with the same query', async (_, query, options) => {
+    const cursor = query.before === undefined && options.direction === undefined ? 'after' : 'before'
+    const fetch = scripted(
+      refusal(400, 'invalid_request'),
+      json(page(items(1), 'a', 'a')),
+      json(page(items(2), null, null)),
+    )
+    const { conversations } = makeClient({ fetch })
+    const list = conversations.list({ limit: 2, ...query }, { ...options, ...restart, extraQuery: { status: 'open' } })
+    expect(await ids(list)).toEqual(['1', '2'])
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual([
+      `?limit=2&${cursor}=gone&status=open`,
+      '?limit=2&status=open',
+      `?limit=2&${cursor}=a&status=open`,
+    ])
+  })
+
+  test('returns the first page when the list is awaited', async () => {
+    const fetch = scripted(refusal(410, 'gone'), json(page(items(1), 'a'), 200, { 'x-request-id': 'second' }))
+    const list = makeClient({ fetch }).conversations.list({}, { ...restart, resumeFrom: at('gone') })
+    expect(await list).toEqual({ data: items(1), after: 'a', before: null, checkpoint: at('a') })
+    expect((await list.withResponse()).response.requestId).toBe('second')
+    expect(fetch.requests).toHaveLength(2)
+  })
+
+  test('follows the rejected cursor if the service returns it again', async () => {
+    const fetch = scripted(refusal(400, 'x'), json(page(items(1), 'gone')), json(page(items(2))))
+    const list = makeClient({ fetch }).conversations.list({}, { ...restart, resumeFrom: at('gone') })
+    expect(await list.toArray()).toEqual(items(1, 2))
+  })
+
+  test('happens once: a second refusal rejects with the error of a request without a cursor', async () => {
+    const fetch = scripted(refusal(400, 'invalid_request'))
+    const list = makeClient({ fetch }).conversations.list({ after: 'gone' }, restart)
+    expect(((await rejection(all(list))) as Error).constructor).toBe(BadRequestError)
+    expect(fetch.requests).toHaveLength(2)
+  })
+
+  test('does not happen after an abort', async () => {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const fetch = scripted(() => {
+      controller.abort(reason)
+      return refusal(400, 'invalid_request')
+    })
+    const { conversations } = makeClient({ fetch })
+    const list = conversations.list({ after: 'gone' }, { ...restart, signal: controller.signal })
+    expect(await rejection(list.toArray())).toBe(reason)
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  test.each(['retry', '', true, null])('is the only other choice than throw: %o is rejected', async (value) => {
+    const { list, fetch } = setUp(threePages)
+    const error = await rejection(list.list({}, { onRejectedCursor: value as 'throw' }))
+    expect(error).toMatchObject({ argument: 'onRejectedCursor', hint: expect.stringContaining('"throw" or "restart"') })
+    expect(fetch.requests).toHaveLength(0)
   })
 })
 

@@ -1,3 +1,4 @@
+import type { Checkpoint } from 'support-workspace-sdk'
 import { SqlDatabase } from './sql-database.ts'
 
 /** The replica of every connected organization, and the state of its sync. All times are milliseconds since the Unix epoch. */
@@ -72,12 +73,6 @@ export interface ConnectionStatus {
   readonly nextRunAt: number | undefined
   /** Why the connection is delayed, revoked or failed. */
   readonly problem: string | undefined
-}
-
-/** Where a list is: the cursor of its next page, or its end. */
-export interface Checkpoint {
-  readonly cursor: string | null
-  readonly done: boolean
 }
 
 /** Where a sweep is: in the list of conversations or, with an id, in the list of that conversation's messages. */

@@ -1,12 +1,5 @@
-import {
-  BadRequestError,
-  type Conversation,
-  type Message,
-  NotFoundError,
-  type Paginated,
-  type SupportWorkspace,
-} from 'support-workspace-sdk'
-import type { Checkpoint, Claim, Database, FetchedItem } from './database.ts'
+import { type Checkpoint, type ListOptions, NotFoundError, type SupportWorkspace } from 'support-workspace-sdk'
+import type { Claim, Database, FetchedItem } from './database.ts'
 
 export interface SyncParts {
   readonly workspace: SupportWorkspace<'app'> | SupportWorkspace<'self'>
@@ -16,7 +9,7 @@ export interface SyncParts {
   readonly signal: AbortSignal
 }
 
-const limit = 50
+const query = { limit: 50 }
 const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
 
@@ -36,54 +29,31 @@ export async function syncConnection(parts: SyncParts): Promise<void> {
   }
 }
 
-async function syncConversations({ workspace, database, claim, signal }: SyncParts, from: Checkpoint): Promise<void> {
-  await syncList<Conversation>(from, {
-    list: (after) => workspace.conversations.list({ limit, after }, { signal }),
-    save: (items, checkpoint) =>
-      database.savePage(
-        claim,
-        items.map((data): FetchedItem => ({ kind: 'conversation', id: data.id, data })),
-        { checkpoint },
-      ),
-  })
-}
-
-async function syncMessages(
-  { workspace, database, claim, signal }: SyncParts,
-  conversation: string,
-  from: Checkpoint,
-): Promise<void> {
-  const save = (items: readonly Message[], checkpoint: Checkpoint) =>
-    database.savePage(
-      claim,
-      items.map((data): FetchedItem => ({ kind: 'message', id: data.id, conversation, data })),
-      { conversation, checkpoint },
-    )
-  const list = (after: string | null) => workspace.messages.list(conversation, { limit, after }, { signal })
-  try {
-    await syncList<Message>(from, { list, save })
-  } catch (error) {
-    // The conversation was deleted since it was listed.
-    if (!(error instanceof NotFoundError)) throw error
-    await save([], end)
+async function syncConversations(parts: SyncParts, resumeFrom: Checkpoint): Promise<void> {
+  const { workspace, database, claim } = parts
+  const list = workspace.conversations.list(query, optionsOf(parts, resumeFrom))
+  for await (const { data, checkpoint } of list.pages()) {
+    const items = data.map((item): FetchedItem => ({ kind: 'conversation', id: item.id, data: item }))
+    await database.savePage(claim, items, { checkpoint })
   }
 }
 
-interface ListSync<Item> {
-  readonly list: (after: string | null) => Paginated<Item>
-  readonly save: (items: readonly Item[], checkpoint: Checkpoint) => Promise<void>
-}
-
-async function syncList<Item>(from: Checkpoint, sync: ListSync<Item>): Promise<void> {
-  if (from.done) return
+async function syncMessages(parts: SyncParts, conversation: string, resumeFrom: Checkpoint): Promise<void> {
+  const { workspace, database, claim } = parts
+  const list = workspace.messages.list(conversation, query, optionsOf(parts, resumeFrom))
   try {
-    for await (const page of sync.list(from.cursor).pages()) {
-      await sync.save(page.data, { cursor: page.after, done: page.after === null })
+    for await (const { data, checkpoint } of list.pages()) {
+      const items = data.map((item): FetchedItem => ({ kind: 'message', id: item.id, conversation, data: item }))
+      await database.savePage(claim, items, { conversation, checkpoint })
     }
   } catch (error) {
-    // A saved cursor may have expired. The list starts over within the same sweep, so that nothing counts as deleted.
-    if (from.cursor === null || !(error instanceof BadRequestError)) throw error
-    await sync.save([], start)
-    await syncList(start, sync)
+    if (!(error instanceof NotFoundError)) throw error
+    // The conversation was deleted since it was listed.
+    await database.savePage(claim, [], { conversation, checkpoint: end })
   }
+}
+
+function optionsOf({ signal }: SyncParts, resumeFrom: Checkpoint): ListOptions {
+  // A saved cursor may have expired. The list starts over within the same sweep, so that nothing counts as deleted.
+  return { resumeFrom, onRejectedCursor: 'restart', signal }
 }

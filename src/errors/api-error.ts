@@ -51,6 +51,23 @@ export class BadRequestError extends ApiError {
   static override readonly kind: string = 'BadRequestError'
 }
 
+/**
+ * 400, 410 or 422 for a page of a list that was requested with a cursor: the service no longer accepts the cursor. It may
+ * have expired, or belong to another list or query. How long a cursor is valid is not documented.
+ *
+ * The service does not say which parameter it rejected, so it may be another one. `description` has its reason, if any.
+ *
+ * @example
+ * const saved = { cursor: 'an expired cursor', done: false }
+ * await workspace.contacts.list({}, { resumeFrom: saved }).catch(async (error: unknown) => {
+ *   if (!(error instanceof CursorRejectedError)) throw error
+ *   console.log('Starting over with', (await workspace.contacts.list()).data.length)
+ * })
+ */
+export class CursorRejectedError extends BadRequestError {
+  static override readonly kind: string = 'CursorRejectedError'
+}
+
 /** 401: the access token is missing, invalid, expired or revoked. Tokens cannot be refreshed: log in again. */
 export class AuthenticationError extends ApiError {
   static override readonly kind: string = 'AuthenticationError'

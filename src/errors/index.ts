@@ -5,6 +5,7 @@ export {
   ApiError,
   AuthenticationError,
   BadRequestError,
+  CursorRejectedError,
   InsufficientScopeError,
   NotFoundError,
   PermissionDeniedError,

@@ -129,11 +129,15 @@ async function send(progress: Progress, accessToken: string): Promise<FetchRespo
 /** Returns the failure for an error status, even if the body cannot be read. */
 async function readError(progress: Progress, head: ResponseHead, body: ResponseBody): Promise<AttemptFailure> {
   const { request, settings, accessToken = '' } = progress
-  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, [accessToken]))
+  const hasCursor = request.cursor !== undefined
+  // The service may quote the cursor that it rejects.
+  const unquotable = hasCursor ? [accessToken, request.cursor] : [accessToken]
+  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, unquotable))
   const factsOf = (text: string): ResponseFacts => {
     const { code, description } = readErrorBody(text, head.get('www-authenticate'))
     return {
       operation: request.operation,
+      hasCursor,
       response: head,
       body: { code: safe(code), description: safe(description) },
       grantedScopes: settings.scopes,

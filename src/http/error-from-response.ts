@@ -4,6 +4,7 @@ import {
   type Attempt,
   AuthenticationError,
   BadRequestError,
+  CursorRejectedError,
   InsufficientScopeError,
   NotFoundError,
   type Outcome,
@@ -20,6 +21,8 @@ import type { ResponseHead } from './response.ts'
 /** What is known about an error response. */
 export interface ResponseFacts {
   readonly operation: Operation
+  /** Whether the request was for the page of a cursor. */
+  readonly hasCursor: boolean
   readonly response: ResponseHead
   readonly body: ErrorBody
   /** The scopes of the token, if known. */
@@ -54,7 +57,7 @@ export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts
     description: body.description,
     retryAfter: facts.retryAfter === undefined ? undefined : Math.ceil(facts.retryAfter / 1000),
     cause: facts.cause,
-    hint: hintFor(operation, outcome, nextStep(facts)),
+    hint: hintFor(operation, outcome, ErrorClass === CursorRejectedError ? cursorHint : nextStep(facts)),
   }
   if (ErrorClass === InsufficientScopeError) {
     const required = operation.scope === undefined ? [] : [operation.scope]
@@ -63,10 +66,14 @@ export function errorFromResponse(ErrorClass: typeof ApiError, facts: ErrorFacts
   return new ErrorClass(message, details)
 }
 
-/** Returns the error class for a status and a code. The code takes precedence, because it is more specific. */
-export function errorClassFor(status: number, code: string | undefined): typeof ApiError {
-  return byCode.get(code) ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)
+/** Returns the error class for an error response. The code takes precedence, because it is more specific. */
+export function errorClassFor({ response: { status }, body: { code }, hasCursor }: ResponseFacts): typeof ApiError {
+  const byCursor = hasCursor && cursorRefusals.has(status) ? CursorRejectedError : undefined
+  return byCode.get(code) ?? byCursor ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)
 }
+
+/** The status for a rejected cursor is not documented. These reject a request for its parameters. */
+const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 422])
 
 const byCode: ReadonlyMap<string | undefined, typeof ApiError> = new Map([
   ['actor_self_required', ActorSelfRequiredError],
@@ -96,6 +103,9 @@ export function actorSelfRequired(operation: Operation): ActorSelfRequiredError 
 }
 
 const actorHint = 'Log in with actor "self" and use that token.'
+
+const cursorHint =
+  'The service no longer accepts the cursor: it may have expired, or belong to another list or query. How long a cursor is valid is not documented. Start over without it; `onRejectedCursor: "restart"` does so if the first request is refused.'
 
 function nextStep({ operation, response, body, retryAfter }: ErrorFacts): string {
   const { status } = response

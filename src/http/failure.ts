@@ -150,9 +150,9 @@ export function timeoutFailure(
 
 /** Creates the failure for an error response. */
 export function apiFailure(facts: ResponseFacts): AttemptFailure {
-  const { response, body, retryAfter } = facts
+  const { response, retryAfter } = facts
   const { status } = response
-  const ErrorClass = errorClassFor(status, body.code)
+  const ErrorClass = errorClassFor(facts)
   return new AttemptFailure({
     name: ErrorClass.kind,
     // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.

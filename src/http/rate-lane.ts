@@ -12,16 +12,17 @@ interface HeldCall extends RateLimitedCall {
 const callsPerSlot = 25
 /** How much a rate drops at a 429. It rises as much after a calm period, and more after each further one. */
 const step = 0.05
-const largestRise = 1
+const largestRise = 2
 /** A calm period has this many held calls, or as many as are sent in this time in milliseconds if that is more. */
-const periodCalls = 100
+const periodCalls = 150
 const periodTime = 10_000
 /** After a 429, a rate is at most this many times the measured one. The wait after the 429 makes that too low. */
 const tolerance = 1.2
 /** Fewer calls are no measurement. */
 const sample = 10
-/** Below this share of the last rate that was too high, a rate rises halfway to it. */
+/** Below this share of the rate at the last 429, a rate rises halfway to it, but not by more than `quickRise`. */
 const near = 0.9
+const quickRise = 1.25
 /** Calls that a late timer has delayed can catch up by this time, in milliseconds. */
 const slack = 100
 /** A pause between calls only counts up to this time as a result of the limit, in milliseconds. */
@@ -34,7 +35,7 @@ const memory = 600_000
 /**
  * The calls of one key. Nothing holds them back until the first 429. From then on the lane counts the calls that are
  * served until the next 429: that is the rate that the service allows. It sends calls at almost this rate, which rises
- * until the 429 after that, and so on. See decision 25 for the figures.
+ * until the 429 after that, and so on. See decision 26 for the figures.
  */
 export class RateLane {
   readonly #maxConcurrency: number
@@ -123,7 +124,9 @@ export class RateLane {
       if (rate !== undefined) this.#rate = rate * (1 - step)
     } else {
       const measured = served / Math.max(1, this.#busy)
-      this.#rate = (1 - step) * Math.max(measured, Math.min(rate ?? 0, tolerance * measured))
+      // Without a calm period before it, the last drop was too small.
+      const drop = this.#calmPeriods > 0 ? step : 2 * step
+      this.#rate = Math.max((1 - step) * measured, (1 - drop) * Math.min(rate ?? 0, tolerance * measured))
       this.#ceiling = rate ?? 0
       this.#calmPeriods = rate === undefined ? 2 : 0
       this.#isCautious = false
@@ -134,8 +137,9 @@ export class RateLane {
   #speedUp(rate: number, now: number): void {
     const next =
       rate < near * this.#ceiling
-        ? (rate + this.#ceiling) / 2
-        : rate * (1 + Math.min(largestRise, step * 2 ** Math.max(0, this.#calmPeriods++ - 1)))
+        ? Math.min((rate + this.#ceiling) / 2, rate * quickRise)
+        : rate * Math.min(largestRise, 1 + step * 2 ** Math.max(0, this.#calmPeriods - 1))
+    this.#calmPeriods += 1
     this.#rate = next < unlimitedRate ? next : undefined
     this.#startPeriod(now)
   }

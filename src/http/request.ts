@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, type JsonObject } from '../json.ts'
-import { checkPath, type Operation } from '../operation.ts'
+import { checkPath, type ListQuery, type Operation } from '../operation.ts'
 import { copyJson, isPlainObject } from './copy-json.ts'
 import { type CapturedInput, copyFields } from './input.ts'
 import type { CallSettings } from './settings.ts'
@@ -13,6 +13,8 @@ export interface PreparedRequest {
   readonly headers: Readonly<Record<string, string>>
   /** JSON text, if there is a body. */
   readonly body: string | undefined
+  /** The cursor of the page, if the request is for a list and has one. */
+  readonly cursor: string | undefined
 }
 
 /**
@@ -48,7 +50,13 @@ function buildRequest(
     headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
     // Undefined stays undefined.
     body: JSON.stringify(body),
+    cursor: operation.envelope === 'list' ? cursorIn(input.query) : undefined,
   }
+}
+
+function cursorIn({ after, before }: ListQuery): string | undefined {
+  const cursor = after ?? before ?? undefined
+  return cursor === undefined ? undefined : String(cursor)
 }
 
 /** Validates the query. Cursors are excluded, because a custom schema may not know them. */

@@ -37,6 +37,16 @@ describe('instanceof', () => {
     expect(copy.isSupportWorkspaceError(error)).toBe(true)
   })
 
+  test('of a rejected cursor works across copies of the package', async () => {
+    const client = makeClient({ fetch: scripted(refusal(422, 'x')) })
+    const error = await rejection(client.contacts.list({ after: 'gone' }))
+    for (const { CursorRejectedError, BadRequestError, UnprocessableError } of [sdk, copy]) {
+      expect(error instanceof CursorRejectedError).toBe(true)
+      expect(error instanceof BadRequestError).toBe(true)
+      expect(error instanceof UnprocessableError).toBe(false)
+    }
+  })
+
   test.each([undefined, null, 'text', 7, {}, new Error('x'), () => {}, Object.create(null)])(
     'is false for %s',
     (value) => {

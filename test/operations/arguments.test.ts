@@ -400,12 +400,20 @@ describe('an invalid argument', () => {
     ['an unknown direction', (workspace) => workspace.conversations.list({}, { direction: 'down' as never })],
     ['a prefetch that is a number', (workspace) => workspace.conversations.list({}, { prefetch: 1 as never })],
     ['two cursors', (workspace) => workspace.conversations.list({ after: 'a', before: 'b' })],
-    ...(['maxItems', 'direction', 'prefetch', 'signal', 'timeout', 'headers', 'extraQuery'] as const).map(
-      (name): (typeof invalidCalls)[number] => [
-        `${name} in a query`,
-        (workspace) => workspace.conversations.list({ limit: 5, [name]: 10 } as never),
-      ],
-    ),
+    ...[
+      'maxItems',
+      'direction',
+      'prefetch',
+      'resumeFrom',
+      'onRejectedCursor',
+      'signal',
+      'timeout',
+      'headers',
+      'extraQuery',
+    ].map((name): (typeof invalidCalls)[number] => [
+      `${name} in a query`,
+      (workspace) => workspace.conversations.list({ limit: 5, [name]: 10 } as never),
+    ]),
   ]
 
   const events = { addEventListener() {}, removeEventListener() {} }

@@ -182,7 +182,7 @@ describe('a malicious or broken response', () => {
   test('with __proto__ in page_metadata or in an error has no effect', async () => {
     const { server, client } = await serve({ body: '{"data":[],"page_metadata":{"__proto__":{"after":"x"}}}' })
     await using _server = server
-    expect(await client.conversations.list()).toEqual({ data: [], after: null, before: null })
+    expect(await client.conversations.list()).toMatchObject({ data: [], after: null, before: null })
     const failing = await serve({ status: 400, body: '{"__proto__":{"error":"x"},"error":"__proto__"}' })
     await using _failing = failing.server
     expect(await rejection(failing.client.me())).toMatchObject({ name: 'BadRequestError', code: '__proto__' })

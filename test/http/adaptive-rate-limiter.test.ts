@@ -1,0 +1,299 @@
+import { AdaptiveRateLimiter, RateLimitError, type SupportWorkspace, type WaitEvent } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { fromRequest, json, makeClient, refusal, rejection } from '../helpers/client.ts'
+import { Random } from '../helpers/random.ts'
+import { settled } from '../helpers/settled.ts'
+
+beforeEach(() => {
+  const random = new Random(13)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  vi.spyOn(Math, 'random').mockImplementation(() => random.next())
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+/** Returns 0 if a request is served at this time, otherwise the milliseconds until it would be. */
+type Limit = (now: number) => number
+
+function bucket(perSecond: number, burst: number): Limit {
+  let available = burst
+  let updatedAt = 0
+  return (now) => {
+    available = Math.min(burst, available + ((now - updatedAt) / 1_000) * perSecond)
+    updatedAt = now
+    if (available < 1 - 1e-6) return ((1 - available) / perSecond) * 1_000
+    available -= 1
+    return 0
+  }
+}
+
+function fixedWindow(requests: number, length: number): Limit {
+  let window = 0
+  let served = 0
+  return (now) => {
+    const current = Math.floor(now / length)
+    if (current !== window) served = 0
+    window = current
+    if (served === requests) return (current + 1) * length - now
+    served += 1
+    return 0
+  }
+}
+
+const latency = 40
+
+/** A service with a limit that it does not tell. Counts what it serves and refuses. */
+function makeService(limit: Limit, { tellsWait = true } = {}) {
+  const counts = { served: 0, refused: 0 }
+  const startedAt = performance.now()
+  const fetch = fromRequest(async () => {
+    await new Promise((resolve) => setTimeout(resolve, latency * (0.5 + Math.random() / 2)))
+    const wait = limit(performance.now() - startedAt)
+    await new Promise((resolve) => setTimeout(resolve, latency / 2))
+    counts[wait > 0 ? 'refused' : 'served'] += 1
+    if (wait === 0) return json({})
+    return refusal(429, 'slow_down', tellsWait ? { 'retry-after': String(Math.ceil(wait / 1_000)) } : {})
+  })
+  return { fetch, counts }
+}
+
+/** Keeps sending calls, this many at a time. */
+function load(client: SupportWorkspace, concurrency: number): void {
+  const repeat = async () => {
+    for (;;) await client.me().catch(() => {})
+  }
+  for (let count = 0; count < concurrency; count += 1) void repeat()
+}
+
+const unlimited = { timeout: Number.POSITIVE_INFINITY, totalTimeout: Number.POSITIVE_INFINITY, maxRetries: 100 }
+
+describe('a limit that nobody knows', () => {
+  test.each([
+    { limit: '2 a second', perSecond: 2, make: () => bucket(2, 2) },
+    { limit: '10 a second', perSecond: 10, make: () => bucket(10, 10) },
+    { limit: '60 a minute', perSecond: 1, make: () => bucket(1, 60) },
+    { limit: '10 a minute', perSecond: 1 / 6, make: () => bucket(1 / 6, 10) },
+    { limit: '100 in each 10 s', perSecond: 10, make: () => fixedWindow(100, 10_000) },
+    { limit: '10 a second, without Retry-After', perSecond: 10, make: () => bucket(10, 10), tellsWait: false },
+  ])(
+    '$limit: is used to at least 90 %, with at most 1 % of the requests refused, after a warm-up',
+    async ({ perSecond, make, tellsWait }) => {
+      for (const concurrency of [1, 8]) {
+        const { fetch, counts } = makeService(make(), { tellsWait })
+        load(makeClient({ fetch, ...unlimited }), concurrency)
+        await vi.advanceTimersByTimeAsync(100_000 / perSecond)
+        const warm = { ...counts }
+        await vi.advanceTimersByTimeAsync(1_000_000 / perSecond)
+        const served = counts.served - warm.served
+        const refused = counts.refused - warm.refused
+        expect(served / 1_000, `share of the limit with ${concurrency} at a time`).toBeGreaterThanOrEqual(0.9)
+        expect(refused / (served + refused), `share of 429s with ${concurrency} at a time`).toBeLessThanOrEqual(0.01)
+      }
+    },
+  )
+
+  test('is used again when it rises to ten times as much', async () => {
+    let perSecond = 1
+    const limits = { 1: bucket(1, 10), 10: bucket(10, 10) }
+    const { fetch, counts } = makeService((now) => limits[perSecond as 1 | 10](now))
+    load(makeClient({ fetch, ...unlimited }), 4)
+    await vi.advanceTimersByTimeAsync(300_000)
+    perSecond = 10
+    await vi.advanceTimersByTimeAsync(900_000)
+    const before = counts.served
+    await vi.advanceTimersByTimeAsync(100_000)
+    expect(counts.served - before).toBeGreaterThanOrEqual(900)
+  })
+
+  test('is found again when it falls to a tenth', async () => {
+    let perSecond = 10
+    const limits = { 1: bucket(1, 10), 10: bucket(10, 10) }
+    const { fetch, counts } = makeService((now) => limits[perSecond as 1 | 10](now))
+    load(makeClient({ fetch, ...unlimited }), 4)
+    await vi.advanceTimersByTimeAsync(300_000)
+    perSecond = 1
+    await vi.advanceTimersByTimeAsync(300_000)
+    const before = { ...counts }
+    await vi.advanceTimersByTimeAsync(1_000_000)
+    expect(counts.served - before.served).toBeGreaterThanOrEqual(900)
+    expect(counts.refused - before.refused).toBeLessThanOrEqual(15)
+  })
+})
+
+/** Returns a client that has learned a limit of 2 a second. */
+async function pacedClient(options: Parameters<typeof makeClient>[0] = {}) {
+  const rateLimiter = new AdaptiveRateLimiter()
+  rateLimiter.setRate('org', 2)
+  const sentAt: number[] = []
+  const fetch = fromRequest(async () => {
+    sentAt.push(performance.now())
+    return json({})
+  })
+  return {
+    client: makeClient({ fetch, rateLimiter, rateLimitKey: 'org', ...options }),
+    rateLimiter,
+    intervals: () => sentAt.slice(1).map((time, index) => Math.round(time - (sentAt[index] ?? 0))),
+    sentAt,
+  }
+}
+
+describe('a key with a rate', () => {
+  test('sends its calls at even intervals, in the order in which they were made', async () => {
+    const { client, intervals } = await pacedClient()
+    const order: number[] = []
+    const calls = [1, 2, 3, 4].map((number) => client.me().then(() => order.push(number)))
+    await vi.advanceTimersByTimeAsync(2_000)
+    await settled(Promise.all(calls))
+    expect(order).toEqual([1, 2, 3, 4])
+    expect(intervals()).toEqual([500, 500, 500])
+  })
+
+  test('rejects a call at once when those before it take longer than its total timeout', async () => {
+    const { client, sentAt } = await pacedClient()
+    const calls = Array.from({ length: 20 }, () => client.me())
+    const error = await settled(rejection(client.me({ totalTimeout: 5_000 })))
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'retry', retryAfter: 10 })
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(Promise.all(calls))
+    expect(sentAt).toHaveLength(20)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('tells onWait how long a call waits for those before it', async () => {
+    const waits: WaitEvent[] = []
+    const { client } = await pacedClient({ hooks: { onWait: (event) => void waits.push(event) } })
+    const calls = [1, 2, 3].map(() => client.me())
+    await vi.advanceTimersByTimeAsync(2_000)
+    await settled(Promise.all(calls))
+    expect(waits.map(({ wait }) => wait)).toEqual([500, 1_000])
+  })
+
+  test('sends a call with maxRetries 0 at once, because nothing says that it would be refused', async () => {
+    const { client, sentAt } = await pacedClient()
+    const waiting = [1, 2, 3].map(() => client.me())
+    await settled(client.me({ maxRetries: 0 }))
+    expect(sentAt).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(3_000)
+    await settled(Promise.all(waiting))
+  })
+
+  test('sends the retry of a refused call before calls that were made later', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    const order: string[] = []
+    let isFirst = true
+    const fetch = fromRequest(async (request) => {
+      order.push(new URL(request.url).pathname.split('/').at(-1) ?? '')
+      if (!isFirst) return json({ data: {} })
+      isFirst = false
+      return refusal(429, 'slow_down', { 'retry-after': '3' })
+    })
+    const client = makeClient({ fetch, rateLimiter, rateLimitKey: 'org' })
+    rateLimiter.setRate('org', 2)
+    const calls = [client.members.get('1').catch(() => {})]
+    await vi.advanceTimersByTimeAsync(100)
+    calls.push(...['2', '3'].map((id) => client.members.get(id).catch(() => {})))
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(Promise.all(calls))
+    expect(order).toEqual(['1', '1', '2', '3'])
+  })
+
+  test('is forgotten when it was not needed for ten minutes', async () => {
+    const { client, rateLimiter, sentAt } = await pacedClient()
+    await settled(client.me())
+    await vi.advanceTimersByTimeAsync(600_001)
+    await settled(Promise.all([1, 2, 3].map(() => client.me())))
+    expect(sentAt).toHaveLength(4)
+    expect(rateLimiter.getRate('org')).toBeUndefined()
+  })
+
+  test('can be read and removed', async () => {
+    const { client, rateLimiter, sentAt } = await pacedClient()
+    expect(rateLimiter.getRate('org')).toBe(2)
+    expect(rateLimiter.getRate('another')).toBeUndefined()
+    const calls = [1, 2, 3].map(() => client.me())
+    await vi.advanceTimersByTimeAsync(0)
+    rateLimiter.setRate('org', undefined)
+    await settled(Promise.all(calls))
+    expect(sentAt).toHaveLength(3)
+  })
+})
+
+describe('keys', () => {
+  test('do not affect each other', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    rateLimiter.penalize('noisy', 60_000)
+    const fetch = fromRequest(async () => json({}))
+    const quiet = makeClient({ fetch, rateLimiter, rateLimitKey: 'quiet' })
+    const noisy = makeClient({ fetch, rateLimiter, rateLimitKey: 'noisy' })
+    await settled(quiet.me({ maxRetries: 0 }))
+    expect(await settled(rejection(noisy.me({ maxRetries: 0 })))).toMatchObject({ retryAfter: 60 })
+  })
+
+  test('of connections that were not used for ten minutes are removed', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    for (let count = 0; count < 100; count += 1) rateLimiter.setRate(`org-${count}`, 5)
+    await vi.advanceTimersByTimeAsync(600_001)
+    rateLimiter.penalize('another', 1)
+    expect(rateLimiter.getRate('org-1')).toBeUndefined()
+  })
+})
+
+describe('maxConcurrency', () => {
+  test('limits the requests of a key that are in flight, without onWait', async () => {
+    let inFlight = 0
+    let most = 0
+    const waits: unknown[] = []
+    const fetch = fromRequest(async () => {
+      inFlight += 1
+      most = Math.max(most, inFlight)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      inFlight -= 1
+      return json({})
+    })
+    const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 3 })
+    const client = makeClient({ fetch, rateLimiter, hooks: { onWait: (event) => void waits.push(event) } })
+    const calls = Array.from({ length: 10 }, () => client.me())
+    await vi.advanceTimersByTimeAsync(400)
+    await settled(Promise.all(calls))
+    expect(most).toBe(3)
+    expect(waits).toEqual([])
+  })
+
+  test('frees the place of a call that was aborted while it waited or was sent', async () => {
+    const fetch = fromRequest((request) => {
+      return new Promise((resolve, reject) => {
+        request.signal.addEventListener('abort', () => reject(request.signal.reason))
+        setTimeout(() => resolve(json({})), 1_000)
+      })
+    })
+    const client = makeClient({ fetch, rateLimiter: new AdaptiveRateLimiter({ maxConcurrency: 1 }) })
+    const controller = new AbortController()
+    const aborted = [1, 2].map(() => rejection(client.me({ signal: controller.signal })))
+    const last = client.me()
+    await vi.advanceTimersByTimeAsync(100)
+    controller.abort('enough')
+    expect(await settled(Promise.all(aborted))).toEqual(['enough', 'enough'])
+    await vi.advanceTimersByTimeAsync(1_000)
+    await settled(last)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('invalid arguments', () => {
+  test.each([
+    ['maxConcurrency', () => new AdaptiveRateLimiter({ maxConcurrency: 0 })],
+    ['maxConcurrency', () => new AdaptiveRateLimiter({ maxConcurrency: 1.5 })],
+    ['maxConcurrency', () => new AdaptiveRateLimiter({ maxConcurrency: '8' as never })],
+    ['maxConcurency', () => new AdaptiveRateLimiter({ maxConcurency: 8 } as never)],
+    ['duration', () => new AdaptiveRateLimiter().penalize('org', -1)],
+    ['duration', () => new AdaptiveRateLimiter().penalize('org', Number.NaN)],
+    ['rate', () => new AdaptiveRateLimiter().setRate('org', 0)],
+    ['rate', () => new AdaptiveRateLimiter().setRate('org', Number.NaN)],
+  ])('%s is named by the error', (argument, create) => {
+    expect(create).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+  })
+})

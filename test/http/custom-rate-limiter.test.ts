@@ -1,0 +1,338 @@
+import {
+  AdaptiveRateLimiter,
+  RateLimitError,
+  type RateLimitedCall,
+  type RateLimiter,
+  type RequestError,
+  SupportWorkspace,
+} from 'support-workspace-sdk'
+import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import { startSandbox } from 'support-workspace-sdk/sandbox'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import { settled } from '../helpers/settled.ts'
+
+const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
+
+/** A limiter that records what the client tells it. */
+function recordingLimiter(acquire: RateLimiter['acquire'] = () => {}) {
+  const keys: string[] = []
+  const penalties: [key: string, duration: number][] = []
+  const calls: RateLimitedCall[] = []
+  const rateLimiter: RateLimiter = {
+    acquire(key, signal, call) {
+      keys.push(key)
+      calls.push(call)
+      return acquire(key, signal, call)
+    },
+    penalize: (key, duration) => void penalties.push([key, duration]),
+  }
+  return { rateLimiter, keys, penalties, calls }
+}
+
+/** Needs no digest, which fake timers do not wait for. */
+function keyedClient(options: Parameters<typeof makeClient>[0]) {
+  return makeClient({ rateLimitKey: 'org', ...options })
+}
+
+describe('a custom rate limiter', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('is asked before each request and told about each 429', async () => {
+    const { rateLimiter, keys, penalties } = recordingLimiter()
+    const fetch = scripted(slowDown, json({}))
+    const call = keyedClient({ fetch, rateLimiter }).me()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(call)
+    expect(keys).toEqual(['org', 'org'])
+    expect(penalties).toEqual([['org', 10_000]])
+  })
+
+  test('that lets every call through does not shorten Retry-After', async () => {
+    const { rateLimiter } = recordingLimiter()
+    const fetch = scripted(slowDown, json({}))
+    const call = keyedClient({ fetch, rateLimiter }).me()
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await settled(call)
+  })
+
+  test('is not told about a Retry-After above the maximum', async () => {
+    const { rateLimiter, penalties } = recordingLimiter()
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '86400' }))
+    await settled(rejection(keyedClient({ fetch, rateLimiter }).me()))
+    expect(penalties).toEqual([])
+  })
+
+  test('delays the request until it resolves, and then hears once when it is over', async () => {
+    const events: string[] = []
+    const rateLimiter: RateLimiter = {
+      acquire: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 2_000))
+        return () => events.push('over')
+      },
+      penalize() {},
+    }
+    const fetch = scripted(() => {
+      events.push('sent')
+      return json({})
+    })
+    const call = keyedClient({ fetch, rateLimiter }).me()
+    await vi.advanceTimersByTimeAsync(1_999)
+    expect(events).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    await settled(call)
+    expect(events).toEqual(['sent', 'over'])
+  })
+
+  test('counts against the total timeout, and against no attempt', async () => {
+    const { rateLimiter } = recordingLimiter(neverSettles)
+    const fetch = scripted(json({}))
+    const call = rejection(keyedClient({ fetch, rateLimiter, timeout: 1_000, totalTimeout: 5_000 }).me())
+    await vi.advanceTimersByTimeAsync(5_000)
+    const error = (await settled(call)) as RequestError
+    expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent', attempts: [] })
+    expect(fetch.requests).toHaveLength(0)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that ignores the abort of a call gets its turn back when it grants one later', async () => {
+    let grant = (_end: () => void) => {}
+    let isOver = false
+    const rateLimiter: RateLimiter = {
+      acquire: () =>
+        new Promise((resolve) => {
+          grant = resolve
+        }),
+      penalize() {},
+    }
+    const controller = new AbortController()
+    const fetch = scripted(json({}))
+    const call = rejection(keyedClient({ fetch, rateLimiter }).me({ signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(0)
+    controller.abort('enough')
+    expect(await settled(call)).toBe('enough')
+    grant(() => {
+      isOver = true
+    })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(isOver).toBe(true)
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('announces its waits: a call that has no time for them rejects at once, and onWait is emitted for others', async () => {
+    const waits: number[] = []
+    const { rateLimiter } = recordingLimiter(async (_key, _signal, { onWait }) => {
+      onWait(3_000)
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+    })
+    const fetch = scripted(json({}))
+    const client = keyedClient({ fetch, rateLimiter, hooks: { onWait: ({ wait }) => void waits.push(wait) } })
+    const refused = await settled(
+      Promise.all([{ maxRetries: 0 }, { totalTimeout: 3_000 }].map((options) => rejection(client.me(options)))),
+    )
+    for (const error of refused) {
+      expect(error).toBeInstanceOf(RateLimitError)
+      expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 3, attempts: [] })
+    }
+    expect(waits).toEqual([])
+    const call = client.me()
+    await vi.advanceTimersByTimeAsync(3_000)
+    await settled(call)
+    expect(waits).toEqual([3_000])
+  })
+
+  test('learns whether a call can wait, and when it was made', async () => {
+    const { rateLimiter, calls } = recordingLimiter()
+    const fetch = scripted(slowDown, () => json({}))
+    const client = keyedClient({ fetch, rateLimiter })
+    const madeAt = performance.now()
+    const call = client.me()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(call)
+    await settled(client.me({ maxRetries: 0 }))
+    expect(calls).toMatchObject([
+      { canWait: true, startedAt: madeAt },
+      { canWait: true, startedAt: madeAt },
+      { canWait: false, startedAt: madeAt + 10_000 },
+    ])
+  })
+
+  test('that fails before anything is sent lets the call reject with its own error', async () => {
+    const failure = new Error('Redis is down')
+    const { rateLimiter } = recordingLimiter(() => {
+      throw failure
+    })
+    const fetch = scripted(json({}))
+    expect(await settled(rejection(keyedClient({ fetch, rateLimiter }).me()))).toBe(failure)
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('that fails before a retry becomes the cause of an error with the attempts', async () => {
+    let count = 0
+    const { rateLimiter } = recordingLimiter(async () => {
+      count += 1
+      if (count === 2) throw new Error(`Redis is down, said ${token}`)
+    })
+    const fetch = scripted(slowDown, json({}))
+    const call = rejection(keyedClient({ fetch, rateLimiter }).contacts.create({ email: 'ada@example.com' }))
+    const error = (await settled(call)) as RequestError
+    expect(error).toMatchObject({
+      name: 'RequestError',
+      outcome: 'refused',
+      remedy: 'retry',
+      attempts: [{ status: 429 }],
+    })
+    expect(error.message).toContain('could not be retried, because the rate limiter failed: Redis is down')
+    expect(error.hint).toContain('Check the rate limiter')
+    expect(JSON.stringify(error) + error.message + String(error.cause)).not.toContain(token)
+  })
+
+  test.each<[string, Partial<RateLimiter>]>([
+    [
+      'penalize throws',
+      {
+        penalize: () => {
+          throw new Error('no')
+        },
+      },
+    ],
+    ['penalize rejects', { penalize: () => Promise.reject(new Error('no')) }],
+    [
+      'the end of a turn throws',
+      {
+        acquire: () => () => {
+          throw new Error('no')
+        },
+      },
+    ],
+    ['a turn is not a function', { acquire: (() => 'turn') as never }],
+  ])('does not affect the call when %s', async (_, part) => {
+    const fetch = scripted(slowDown, json({}))
+    const call = keyedClient({ fetch, rateLimiter: { ...recordingLimiter().rateLimiter, ...part } }).me()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(call)
+  })
+
+  test('is called as a method', async () => {
+    class Limiter implements RateLimiter {
+      readonly keys: string[] = []
+      acquire(key: string): void {
+        this.keys.push(key)
+      }
+      penalize(key: string): void {
+        this.keys.push(key)
+      }
+    }
+    const rateLimiter = new Limiter()
+    const fetch = scripted(slowDown, json({}))
+    const call = keyedClient({ fetch, rateLimiter }).me()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(call)
+    expect(rateLimiter.keys).toEqual(['org', 'org', 'org'])
+  })
+})
+
+describe('the key of a client', () => {
+  test('is by default the same for clients with the same token, and does not contain it', async () => {
+    const { rateLimiter, keys } = recordingLimiter()
+    const fetch = scripted(() => json({}))
+    for (const accessToken of [token, token, 'swot_another']) await makeClient({ fetch, rateLimiter, accessToken }).me()
+    expect(keys[0]).toMatch(/^[0-9a-f]{64}$/)
+    expect(keys[1]).toBe(keys[0])
+    expect(keys[2]).not.toBe(keys[0])
+    expect(keys.join()).not.toContain(token)
+  })
+
+  test('is by default one that no other client has, for a function that returns the token', async () => {
+    const { rateLimiter, keys } = recordingLimiter()
+    const fetch = scripted(() => json({}))
+    const accessToken = () => token
+    const client = makeClient({ fetch, rateLimiter, accessToken })
+    await client.me()
+    await client.me()
+    await makeClient({ fetch, rateLimiter, accessToken }).me()
+    expect(keys[1]).toBe(keys[0])
+    expect(keys[2]).not.toBe(keys[0])
+  })
+
+  test('is by default one that no other client has, where there is no digest', async () => {
+    vi.stubGlobal('crypto', {})
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const { rateLimiter, keys } = recordingLimiter()
+    const fetch = scripted(() => json({}))
+    await makeClient({ fetch, rateLimiter }).me()
+    await makeClient({ fetch, rateLimiter }).me()
+    expect(new Set(keys).size).toBe(2)
+  })
+
+  test('lets a 429 of one client hold back the others', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    const shared = { rateLimiter, maxRetries: 0 }
+    await rejection(makeClient({ fetch: scripted(slowDown), ...shared }).me())
+    const fetch = scripted(() => json({}))
+    expect(await rejection(makeClient({ fetch, ...shared }).me())).toBeInstanceOf(RateLimitError)
+    await makeClient({ fetch, ...shared, accessToken: 'swot_another' }).me()
+    expect(fetch.requests).toHaveLength(1)
+  })
+})
+
+describe('a connection store', () => {
+  /** Returns a store with two connections. */
+  async function connect(client: ConstructorParameters<typeof ConnectionStore>[0]['client'] = {}) {
+    const sandbox = await startSandbox()
+    onTestFinished(() => sandbox.close())
+    const store = new ConnectionStore({ baseUrl: sandbox.url, client })
+    const app = await store.save(sandbox.issueToken())
+    const self = await store.save(sandbox.issueToken({ actor: 'self' }))
+    return { sandbox, store, app, self }
+  }
+
+  test('lets a 429 hold back all clients of the connection, and those of no other connection', async () => {
+    const { sandbox, store, app, self } = await connect({ maxRetries: 0 })
+    sandbox.faults.add({ status: 429, retryAfter: 30 })
+    await rejection((await store.workspace(app.key)).me())
+    expect(await rejection((await store.workspace(app.key)).me())).toMatchObject({
+      outcome: 'not-sent',
+      retryAfter: 30,
+    })
+    await (await store.workspace(self.key)).me()
+  })
+
+  test('passes the key of the connection to a rate limiter of your own', async () => {
+    const { rateLimiter, keys } = recordingLimiter()
+    const { store, app, self } = await connect({ rateLimiter })
+    keys.length = 0
+    await (await store.workspace(app.key)).me()
+    await (await store.workspace(self.key)).me()
+    expect(keys).toEqual([app.key, self.key])
+  })
+
+  test('sets the key itself', () => {
+    const client = { rateLimitKey: 'org' } as object
+    expect(() => new ConnectionStore({ baseUrl: 'https://api.test', client })).toThrow(
+      '`client` must not contain `rateLimitKey`, which the store sets.',
+    )
+  })
+})
+
+describe('invalid options', () => {
+  test.each([
+    ['rateLimiter', { rateLimiter: null }],
+    ['rateLimiter', { rateLimiter: () => {} }],
+    ['rateLimiter.acquire', { rateLimiter: {} }],
+    ['rateLimiter.penalize', { rateLimiter: { acquire() {} } }],
+    ['rateLimitKey', { rateLimitKey: '' }],
+    ['rateLimitKey', { rateLimitKey: 7 }],
+  ])('%s is named by the error', (argument, options) => {
+    expect(
+      () => new SupportWorkspace({ baseUrl: 'https://api.test', accessToken: token, ...(options as object) }),
+    ).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+  })
+})
