@@ -177,7 +177,7 @@ async function prove(options: ProofOptions, cleanUps: (() => unknown)[]): Promis
     return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1])
   }
 
-  /** Starts sweeps until the returned function is called: of busy connections without a pause, of quiet ones every 3 s. */
+  /** Starts sweeps until the returned function is called: every 3 s of quiet connections, without a pause of all others. */
   function keepSweeping(): () => Promise<void> {
     const stop = new AbortController()
     const { signal } = stop
@@ -187,7 +187,8 @@ async function prove(options: ProofOptions, cleanUps: (() => unknown)[]): Promis
         if (round % 20 === 0) await scheduleAll({ store, database, queue, interval: settings.interval })
         for (const { key, state } of await database.status()) {
           if (state !== 'waiting' && state !== 'failed') continue
-          if (quietKeys.has(key) && Date.now() - (startedAt.get(key) ?? 0) < 3_000) continue
+          const isRecent = Date.now() - (startedAt.get(key) ?? 0) < 3_000
+          if (isRecent && (state === 'failed' || quietKeys.has(key))) continue
           startedAt.set(key, Date.now())
           await addSync(queue, key)
         }
