@@ -96,10 +96,10 @@ export class CallClock {
     const { remaining } = this
     const limit = timeout < remaining ? new TimeLimit('attempt', timeout) : new TimeLimit('total', this.#totalTimeout)
     const delay = Math.ceil(Math.min(timeout, remaining))
+    let timer: ReturnType<typeof setTimeout> | undefined
     if (delay <= 0) controller.abort(limit)
     // A limit longer than a timer supports is no limit.
-    const isTimed = delay > 0 && delay <= longestTimer
-    const timer = isTimed ? setTimeout(() => controller.abort(limit), delay) : undefined
+    else if (delay <= longestTimer) timer = setTimeout(() => controller.abort(limit), delay)
     return {
       signal: controller.signal,
       stop: () => {

@@ -65,5 +65,5 @@ export class ClientRateLimit {
 async function defaultKey(accessToken: unknown): Promise<string> {
   // Pages without a secure context have no `crypto.subtle`.
   const digest = typeof accessToken === 'string' ? await sha256(accessToken).catch(() => undefined) : undefined
-  return digest ?? `client-${Math.random().toString(36).slice(2)}`
+  return digest ?? `client-${Math.random()}`
 }

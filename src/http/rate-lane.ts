@@ -72,7 +72,8 @@ export class RateLane {
 
   /** Whether a new lane would do the same. */
   get isUnneeded(): boolean {
-    const isForgotten = !this.#isLimited || performance.now() - this.#neededAt > memory
+    const neededAt = Math.max(this.#neededAt, this.#opensAt)
+    const isForgotten = !this.#isLimited || performance.now() - neededAt > memory
     return isForgotten && this.#inFlight === 0 && this.#held.length === 0
   }
 

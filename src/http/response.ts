@@ -93,17 +93,19 @@ interface Chunks {
   cancel(): void
 }
 
-/** Returns the bytes of a body, which can be a web stream, a Node stream (node-fetch) or no stream (React Native). */
+/**
+ * Returns the bytes of a body, which can be a web stream, a Node stream (node-fetch) or no stream (React Native, an empty
+ * body).
+ */
 function chunksOf(response: FetchResponse): Chunks {
   const { body, bodyUsed } = response as { body?: unknown; bodyUsed?: unknown }
   if (bodyUsed === true) throw new BadFetch('the `fetch` option has already read the body of its response')
-  if (body === null) return { next: async () => ({ done: true }), cancel() {} }
-  if (typeof (body as ReadableStream | undefined)?.getReader === 'function') {
+  if (typeof (body as ReadableStream | null | undefined)?.getReader === 'function') {
     if ((body as ReadableStream).locked) throw new BadFetch('the body of its response is locked')
     const reader = (body as ReadableStream<Uint8Array>).getReader()
     return { next: () => reader.read(), cancel: () => notify(() => reader.cancel()) }
   }
-  if (typeof (body as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === 'function') {
+  if (typeof (body as AsyncIterable<Uint8Array> | null | undefined)?.[Symbol.asyncIterator] === 'function') {
     const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
     return { next: () => iterator.next(), cancel: () => discard(response) }
   }

@@ -51,20 +51,21 @@ type Checked =
   | { readonly mismatches: readonly Mismatch[] }
   | { readonly notLoaded: NotLoadedError }
 
+/** The part of an issue that is safe to read. Its message may quote the payload. */
+type Issue = Pick<StandardSchemaV1.Issue, 'path'>
+
 /**
  * Checks a value. Synchronous if the schema is, because a list checks each item. Never throws or rejects.
  */
 export function validate(schema: StandardSchemaV1, value: unknown, operation: string): Checked | Promise<Checked> {
   const conclude = ({ issues, ...success }: StandardSchemaV1.Result<unknown>): Checked => {
     if (issues === undefined) return { value: (success as { value: unknown }).value }
-    const reported = issues.length > 0 ? issues : [{ message: '' }]
+    const reported = issues.length > 0 ? issues : [{}]
     return { mismatches: reported.map((issue) => toMismatch(issue, value, operation)) }
   }
   // A custom schema may throw.
   const fail = (thrown: unknown): Checked =>
-    thrown instanceof NotLoadedError
-      ? { notLoaded: thrown }
-      : { mismatches: [toMismatch({ message: '' }, value, operation)] }
+    thrown instanceof NotLoadedError ? { notLoaded: thrown } : { mismatches: [toMismatch({}, value, operation)] }
   try {
     const result = schema['~standard'].validate(value)
     return 'then' in result ? Promise.resolve(result).then(conclude).catch(fail) : conclude(result)
@@ -86,11 +87,12 @@ export function validateInput(
   const conclude = (result: Checked): unknown => {
     if ('value' in result) return result.value
     if ('notLoaded' in result) throw result.notLoaded
-    const [mismatch] = result.mismatches
-    const field = [argument, ...(mismatch?.path ?? [])].join('.')
+    // The list is never empty.
+    const { path, expected, received } = result.mismatches[0] as Mismatch
+    const field = [argument, ...path].join('.')
     throw new InvalidArgumentError(
       field,
-      `\`${field}\` of ${operation.id} is invalid: expected ${mismatch?.expected}, received ${mismatch?.received}.`,
+      `\`${field}\` of ${operation.id} is invalid: expected ${expected}, received ${received}.`,
       `Pass the ${argument} as the operation documents it.`,
     )
   }
@@ -98,7 +100,7 @@ export function validateInput(
   return result instanceof Promise ? result.then(conclude) : conclude(result)
 }
 
-function toMismatch(issue: StandardSchemaV1.Issue, root: unknown, operation: string): Mismatch {
+function toMismatch(issue: Issue, root: unknown, operation: string): Mismatch {
   const path = (issue.path ?? []).map((segment) => {
     const key = typeof segment === 'object' ? segment.key : segment
     return typeof key === 'symbol' ? String(key) : key
@@ -109,7 +111,7 @@ function toMismatch(issue: StandardSchemaV1.Issue, root: unknown, operation: str
 }
 
 /** Returns the expected type, which schema libraries add to the issue. Anything unknown could quote the payload. */
-function expectedKind(issue: StandardSchemaV1.Issue): string {
+function expectedKind(issue: Issue): string {
   const { expected } = issue as { expected?: unknown }
   const kind = typeof expected === 'string' ? expected.toLowerCase() : ''
   return kinds.has(kind) ? kind : 'unknown'
@@ -133,28 +135,29 @@ const kinds = new Set([
   'undefined',
 ])
 
+type ValidatedOperation = Operation & { readonly response: StandardSchemaV1 }
+
 /** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
-export function isValidated(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
+export function isValidated(
+  operation: Operation,
+  { validation, onDrift }: ValidationSettings,
+): operation is ValidatedOperation {
   if (operation.response === undefined || operation.envelope === 'none') return false
   if (isOwn(operation)) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
 }
 
 /**
- * Validates the data of a response for which `isValidated` is true, depending on the validation mode of the client. Returns
- * the data, or throws `UnusableResponse`.
+ * Validates the data of a response, depending on the validation mode of the client. Returns the data, or throws
+ * `UnusableResponse`.
  */
 export async function validateResponse(
-  operation: Operation,
+  operation: ValidatedOperation,
   data: unknown,
   settings: ValidationSettings,
 ): Promise<unknown> {
-  const schema = operation.response
-  if (schema === undefined) return data
   const values = operation.envelope === 'list' ? (data as unknown[]) : [data]
-  const results = values.map((value) => validate(schema, value, operation.id))
-  const isSynchronous = results.every((result): result is Checked => !(result instanceof Promise))
-  const checked = isSynchronous ? results : await Promise.all(results)
+  const checked = await Promise.all(values.map((value) => validate(operation.response, value, operation.id)))
   // The result type of a custom operation is the output of its schema, in every mode.
   const isFinal = settings.validation === 'strict' || isOwn(operation)
   const failed = checked.find((result) => 'notLoaded' in result)

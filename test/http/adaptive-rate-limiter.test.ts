@@ -219,6 +219,8 @@ describe('a key with a rate', () => {
     rateLimiter.setRate('org', undefined)
     await settled(Promise.all(calls))
     expect(sentAt).toHaveLength(3)
+    expect(rateLimiter.getRate('org')).toBeUndefined()
+    expect(rateLimiter.isFree('org')).toBe(true)
   })
 })
 
@@ -240,6 +242,22 @@ describe('keys', () => {
     rateLimiter.penalize('another', 1)
     expect(rateLimiter.getRate('org-1')).toBeUndefined()
   })
+
+  test('that are still held back after ten minutes are kept', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    const client = makeClient({ fetch: fromRequest(async () => json({})), rateLimiter, rateLimitKey: 'org' })
+    rateLimiter.penalize('org', 1_200_000)
+    await vi.advanceTimersByTimeAsync(900_000)
+    rateLimiter.penalize('another', 1)
+    expect(await settled(rejection(client.me({ maxRetries: 0 })))).toMatchObject({ retryAfter: 300 })
+  })
+
+  test('can be held back for the longest time that a timer supports', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    rateLimiter.penalize('org', Number.POSITIVE_INFINITY)
+    const client = makeClient({ fetch: fromRequest(async () => json({})), rateLimiter, rateLimitKey: 'org' })
+    expect(await settled(rejection(client.me({ maxRetries: 0 })))).toMatchObject({ retryAfter: 2_147_484 })
+  })
 })
 
 describe('maxConcurrency', () => {
@@ -255,7 +273,8 @@ describe('maxConcurrency', () => {
       return json({})
     })
     const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 3 })
-    const client = makeClient({ fetch, rateLimiter, hooks: { onWait: (event) => void waits.push(event) } })
+    const hooks = { onWait: (event: WaitEvent) => void waits.push(event) }
+    const client = makeClient({ fetch, rateLimiter, rateLimitKey: 'org', hooks })
     const calls = Array.from({ length: 10 }, () => client.me())
     await vi.advanceTimersByTimeAsync(400)
     await settled(Promise.all(calls))
@@ -270,7 +289,8 @@ describe('maxConcurrency', () => {
         setTimeout(() => resolve(json({})), 1_000)
       })
     })
-    const client = makeClient({ fetch, rateLimiter: new AdaptiveRateLimiter({ maxConcurrency: 1 }) })
+    const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 1 })
+    const client = makeClient({ fetch, rateLimiter, rateLimitKey: 'org' })
     const controller = new AbortController()
     const aborted = [1, 2].map(() => rejection(client.me({ signal: controller.signal })))
     const last = client.me()

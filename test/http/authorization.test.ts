@@ -119,6 +119,12 @@ describe('onInvalidToken', () => {
     expect(accessToken.onInvalidToken).toHaveBeenCalledTimes(3)
   })
 
+  test('is optional: without it, the error of the 401 has no cause', async () => {
+    const error = await rejection(makeClient({ fetch: scripted(refusal(401, 'invalid_token')) }).me())
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect((error as AuthenticationError).cause).toBeUndefined()
+  })
+
   test.each([
     ['a 401 with another code', 401, 'unauthorized'],
     ['a 403', 403, 'invalid_token'],

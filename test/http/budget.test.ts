@@ -76,6 +76,7 @@ test.each<[string, (workspace: SupportWorkspace) => unknown, object]>([
     { ...once, listenersAdded: 2 },
   ],
   ['a read whose response is asked for', ({ contacts }) => contacts.list().withResponse(), { ...once, headers: 1 }],
+  ['a read that fails', ({ members }) => members.get('1').catch(() => {}), { ...once, headers: 1 }],
   ['a write, with the check of its body', ({ contacts }) => contacts.create({ email: 'ada@example.com' }), once],
 ])('%s takes no more than this from the platform', async (_, call, expected) => {
   const workspace = makeClient({

@@ -194,6 +194,49 @@ describe('a custom rate limiter', () => {
     expect(JSON.stringify(error) + error.message + String(error.cause)).not.toContain(token)
   })
 
+  test.each<[string, RateLimiter['acquire'], object]>([
+    [
+      'would have to wait too long',
+      (_key, _signal, { onWait }) => onWait(60_000),
+      { name: 'RateLimitError', retryAfter: 60 },
+    ],
+    ['is granted too late', neverSettles, { name: 'TimeoutError', limit: 'total' }],
+  ])('rejects a call whose retry %s, with its attempts', async (_, beforeRetry, expected) => {
+    let count = 0
+    const { rateLimiter } = recordingLimiter((...parameters) => {
+      count += 1
+      return count === 1 ? undefined : beforeRetry(...parameters)
+    })
+    const fetch = scripted(slowDown, json({}))
+    const call = rejection(keyedClient({ fetch, rateLimiter, totalTimeout: 20_000 }).me())
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(await settled(call)).toMatchObject({ ...expected, outcome: 'refused', attempts: [{ status: 429 }] })
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  test('gets a turn back when the call is aborted before Retry-After has passed', async () => {
+    const endTurn = vi.fn()
+    const { rateLimiter, calls } = recordingLimiter(() => endTurn)
+    const controller = new AbortController()
+    const client = keyedClient({ fetch: scripted(slowDown), rateLimiter })
+    const call = rejection(client.me({ signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(5_000)
+    controller.abort('enough')
+    expect(await settled(call)).toBe('enough')
+    expect([calls.length, endTurn.mock.calls.length]).toEqual([2, 2])
+  })
+
+  test('is asked again only after the wait for the retry of a 503', async () => {
+    const { rateLimiter, calls } = recordingLimiter()
+    const fetch = scripted(refusal(503, 'down', { 'retry-after': '5' }), json({}))
+    const call = keyedClient({ fetch, rateLimiter }).me()
+    await vi.advanceTimersByTimeAsync(4_999)
+    expect(calls).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await settled(call)
+    expect(calls).toHaveLength(2)
+  })
+
   test.each<[string, Partial<RateLimiter>]>([
     [
       'penalize throws',

@@ -182,11 +182,36 @@ describe('the error of a response', () => {
 
   test('has the request id and all headers of the response, however long, except cookies', async () => {
     const policy = `default-src ${'x'.repeat(2_000)}`
-    const headers = { 'x-request-id': 'r1', 'content-security-policy': policy, 'set-cookie': 'session=1' }
+    const headers = {
+      'x-request-id': 'r1',
+      'x-set-cookie': 'off',
+      'content-security-policy': policy,
+      'set-cookie': 'session=1',
+    }
     const error = (await failure(refusal(404, 'not_found', headers))) as ApiError
     expect(error.requestId).toBe('r1')
     expect(error.response?.headers.get('content-security-policy')).toBe(policy)
+    expect(error.response?.headers.get('x-set-cookie')).toBe('off')
     expect(error.response?.headers.has('set-cookie')).toBe(false)
+  })
+})
+
+describe('a token without the prefix of the service', () => {
+  const opaque = 'Opaque-Token-9rT4vB2nK6'
+  const accessToken = {
+    getAccessToken: () => opaque,
+    onInvalidToken: () => Promise.reject(new Error(`cannot forget ${opaque}`)),
+  }
+
+  test.each<[string, Step]>([
+    ['the description of an error', json({ error: 'x', error_description: `No access for ${opaque}` }, 400)],
+    ['the code of an error with status 200', json({ error: opaque })],
+    ['an error of fetch', new Error(`cannot send ${opaque}`)],
+    ['an error of onInvalidToken', refusal(401, 'invalid_token')],
+  ])('is redacted in %s', async (_, step) => {
+    const error = await rejection(makeClient({ accessToken, fetch: scripted(step), maxRetries: 0 }).me())
+    expect(inspect(error)).toContain('[redacted]')
+    expect(inspect(error)).not.toContain(opaque)
   })
 })
 

@@ -7,6 +7,7 @@ import {
 } from 'support-workspace-sdk'
 import { expect, test, vi } from 'vitest'
 import { json, makeClient, page, rejection } from '../helpers/client.ts'
+import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 
 /** Makes a schema of a function, as another library would. */
@@ -71,6 +72,38 @@ test('an asynchronous query schema and a synchronous body schema that both fail 
   })
   expect(unhandled).toEqual([])
   expect(fetch).not.toHaveBeenCalled()
+})
+
+test.each([
+  ['a symbol', [Symbol('x')], 'body.Symbol(x)'],
+  ['fields of a missing object', ['a', 'b', 'c'], 'body.a.b.c'],
+])('an issue whose path has %s names the field', async (_, path, argument) => {
+  const body = schemaOf(() => ({ issues: [{ message: 'no', path }] }))
+  const create = defineOperation({ id: 'tags.create', method: 'POST', path: '/tags', body })
+  const error = await rejection(makeClient({ fetch: vi.fn<WebFetch>() }).call(create, { body: {} }))
+  expect(error).toMatchObject({ name: 'InvalidArgumentError', argument })
+  expect(String(error)).toContain('received missing')
+})
+
+test('a response schema is not called once the call has been aborted', async () => {
+  const controller = new AbortController()
+  const validate = vi.fn((value: unknown) => ({ value }))
+  // Aborts between the last byte and the end of the body.
+  const body = new ReadableStream(
+    {
+      start: (stream) => stream.enqueue(new TextEncoder().encode('{"data":{}}')),
+      pull(stream) {
+        stream.close()
+        controller.abort('enough')
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const get = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/1', response: schemaOf(validate) })
+  const call = makeClient({ fetch: async () => new Response(body) }).call(get, {}, { signal: controller.signal })
+  expect(await rejection(call)).toBe('enough')
+  await turns(20)
+  expect(validate).not.toHaveBeenCalled()
 })
 
 test('a write is not sent once its schema has used up the total timeout', async () => {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import type { FetchResponse } from 'support-workspace-sdk'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
 import { respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
@@ -70,6 +71,43 @@ describe('an abort', () => {
     const reason = new Error('before')
     expect(await rejection(client.me({ signal: AbortSignal.abort(reason) }))).toBe(reason)
     expect([fetch.requests.length, providerCalls]).toEqual([0, 0])
+  })
+
+  test('while the token provider is pending starts no attempt once there is a token', async () => {
+    const controller = new AbortController()
+    let provide = (_accessToken: string): void => {}
+    const accessToken = () =>
+      new Promise<string>((resolve) => {
+        provide = resolve
+      })
+    const onAttemptStart = vi.fn()
+    const fetch = scripted(json({}))
+    const client = makeClient({ fetch, accessToken, hooks: { onAttemptStart } })
+    const result = rejection(client.me({ signal: controller.signal }))
+    await turns(20)
+    controller.abort('enough')
+    expect(await result).toBe('enough')
+    provide('swot_x')
+    await turns(20)
+    expect(onAttemptStart).not.toHaveBeenCalled()
+    expect(fetch.requests).toHaveLength(0)
+  })
+
+  test('before a fetch that ignores it has resolved leaves the response unread', async () => {
+    const controller = new AbortController()
+    const text = vi.fn(async () => '{}')
+    let respond = (_response: FetchResponse): void => {}
+    const fetch = () =>
+      new Promise<FetchResponse>((resolve) => {
+        respond = resolve
+      })
+    const result = rejection(makeClient({ fetch }).me({ signal: controller.signal }))
+    await turns(20)
+    controller.abort('enough')
+    expect(await result).toBe('enough')
+    respond({ status: 200, headers: new Headers(), text })
+    await turns(20)
+    expect(text).not.toHaveBeenCalled()
   })
 
   test('after the call has no effect', async () => {

@@ -117,6 +117,13 @@ describe('timeout', () => {
     expect(late.cancelled).toBe(true)
   })
 
+  test('can be as long as the longest timer', async () => {
+    const limits = { timeout: 2 ** 31 - 1, totalTimeout: Number.POSITIVE_INFINITY, maxRetries: 0 }
+    const result = rejection(makeClient({ fetch: scripted(neverSettles), ...limits }).me())
+    await vi.advanceTimersByTimeAsync(2 ** 31 - 1)
+    expect(await settled(result)).toMatchObject({ name: 'TimeoutError', limit: 'attempt', timeout: 2 ** 31 - 1 })
+  })
+
   test('defaults to 30 seconds, and Infinity disables it', async () => {
     const byDefault = rejection(makeClient({ fetch: scripted(neverSettles), maxRetries: 0 }).me())
     await vi.advanceTimersByTimeAsync(30_000)
@@ -139,6 +146,27 @@ describe('totalTimeout', () => {
       timeout: 1_000,
       outcome: sent ? 'unknown' : 'not-sent',
     })
+  })
+
+  test('is the limit that is reported when it equals the timeout', async () => {
+    const result = rejection(makeClient({ fetch: scripted(neverSettles), timeout: 1_000, totalTimeout: 1_000 }).me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await settled(result)).toMatchObject({ limit: 'total', attempts: [{}] })
+  })
+
+  test('is over when a body schema has used up exactly this time: no token is asked for and nothing is sent', async () => {
+    const validate = (value: unknown) => {
+      vi.advanceTimersByTime(1_000)
+      return { value }
+    }
+    const body = { '~standard': { version: 1, vendor: 'test', validate } } as const
+    const accessToken = vi.fn(() => 'swot_x')
+    const fetch = scripted(json({ data: {} }))
+    const client = makeClient({ fetch, accessToken, totalTimeout: 1_000 })
+    const error = await settled(rejection(client.call({ id: 'x', method: 'POST', path: '/x', body }, { body: {} })))
+    expect(error).toMatchObject({ name: 'TimeoutError', limit: 'total', outcome: 'not-sent', attempts: [] })
+    expect(accessToken).not.toHaveBeenCalled()
+    expect(fetch.requests).toHaveLength(0)
   })
 
   test('spans all attempts of a call', async () => {

@@ -159,6 +159,12 @@ describe('an unusual but valid response', () => {
     },
   )
 
+  test('with white space counts as a successful delete', async () => {
+    const { server, client } = await serve({ body: ' \n' })
+    await using _server = server
+    expect(await client.messages.delete('c1', 'm1')).toBeUndefined()
+  })
+
   test('with other JSON counts as a successful delete', async () => {
     const { server, client } = await serve({ body: '{"data":{"deleted":true}}' })
     await using _server = server

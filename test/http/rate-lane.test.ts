@@ -1,0 +1,377 @@
+import { AdaptiveRateLimiter, type RateLimitedCall } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { rejection } from '../helpers/client.ts'
+import { countingSignal } from '../helpers/counting-signal.ts'
+import { settled } from '../helpers/settled.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Sends calls through a limiter without a client. The calls end when the test ends them. */
+function makeLane(options?: ConstructorParameters<typeof AdaptiveRateLimiter>[0]) {
+  const limiter = new AdaptiveRateLimiter(options)
+  const sent: { at: number; end: () => void }[] = []
+  const rates: [calls: number, rate: number | undefined][] = []
+  const send = async (call: Partial<RateLimitedCall> = {}, signal = new AbortController().signal) => {
+    const defaults = { canWait: true, startedAt: performance.now(), onWait() {} }
+    const end = await limiter.acquire('org', signal, { ...defaults, ...call })
+    sent.push({ at: performance.now(), end })
+    const rate = limiter.getRate('org')
+    if (rates.length === 0 || rate !== rates.at(-1)?.[1]) rates.push([sent.length, rate])
+    return end
+  }
+  return {
+    limiter,
+    sent,
+    /** The rate after each call that changed it, with the number of calls until then. */
+    rates,
+    send,
+    /** Makes calls that are over as soon as they are sent. */
+    sendAll: (count: number) => {
+      for (let index = 0; index < count; index += 1) void send().then((end) => end())
+    },
+    get sentAt() {
+      return sent.map(({ at }) => Math.round(at))
+    },
+    get rate() {
+      return limiter.getRate('org')
+    },
+  }
+}
+
+describe('after the first 429', () => {
+  test('one call is in flight at a time, and one more after each 25 calls', async () => {
+    const { limiter, send } = makeLane()
+    limiter.penalize('org', 1_000)
+    let inFlight = 0
+    const inFlights: number[] = []
+    for (let count = 0; count < 80; count += 1) {
+      void send().then(async (end) => {
+        inFlight += 1
+        inFlights.push(inFlight)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        inFlight -= 1
+        end()
+      })
+    }
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(inFlights).toHaveLength(80)
+    expect([0, 25, 50, 75].map((from) => Math.max(...inFlights.slice(from, from + 25)))).toEqual([1, 2, 3, 4])
+  })
+
+  test('a call with maxRetries 0 does not wait for those in flight', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    for (let count = 0; count < 2; count += 1) void lane.send()
+    void lane.send({ canWait: false })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(2)
+  })
+
+  test('all calls are sent at once again after no call was held back', async () => {
+    const { limiter, sent, send } = makeLane()
+    limiter.penalize('org', 1_000)
+    const first = send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    void send()
+    await settled(first.then((end) => end()))
+    expect(sent).toHaveLength(2)
+    void send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sent).toHaveLength(2)
+    sent[1]?.end()
+    await vi.advanceTimersByTimeAsync(0)
+    sent[2]?.end()
+    for (let count = 0; count < 5; count += 1) void send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sent).toHaveLength(8)
+  })
+
+  test('the calls in flight stay limited as long as there are any', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    lane.sendAll(25)
+    for (let count = 0; count < 2; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(27)
+    lane.sent.at(-1)?.end()
+    for (let count = 0; count < 3; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(28)
+  })
+
+  test.each<[string, (limiter: AdaptiveRateLimiter) => void]>([
+    ['the second 429 shows the rate', (limiter) => limiter.penalize('org', 1_000)],
+    ['the rate is set', (limiter) => limiter.setRate('org', 1)],
+  ])('calls no longer wait for those in flight once %s', async (_, findRate) => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    for (let count = 0; count < 3; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    lane.sent[0]?.end()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lane.sent).toHaveLength(2)
+    findRate(lane.limiter)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lane.sent).toHaveLength(3)
+  })
+
+  test('a second one without a call in between sets no rate', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    await vi.advanceTimersByTimeAsync(1_000)
+    lane.limiter.penalize('org', 1_000)
+    expect(lane.rate).toBeUndefined()
+  })
+})
+
+describe('the rate', () => {
+  test('is 95 % of what was served between the first two 429s, the wait included and the call in flight not', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    for (let count = 0; count < 20; count += 1) {
+      void lane.send().then((end) => {
+        // The last one is refused.
+        if (count < 19) setTimeout(end, 100)
+      })
+    }
+    await vi.advanceTimersByTimeAsync(3_000)
+    lane.limiter.penalize('org', 1_000)
+    expect(lane.sentAt.at(-1)).toBe(2_900)
+    expect(lane.rate).toBeCloseTo((0.95 * 19) / 2.9, 9)
+    // From then on calls are sent at this rate, even if those before them are still in flight.
+    for (let count = 0; count < 3; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(lane.sentAt.slice(-3)).toEqual([4_000, 4_161, 4_322])
+  })
+
+  test('is known after a single call between the first two 429s', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    lane.sendAll(1)
+    await vi.advanceTimersByTimeAsync(1_000)
+    lane.limiter.penalize('org', 1_000)
+    expect(lane.rate).toBeCloseTo(0.95, 9)
+  })
+
+  test.each([
+    [60_000, 0.95],
+    [500, 1.9],
+  ])('counts a pause of %i ms between calls for at most a second: it is %f', async (pause, rate) => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 0)
+    for (let count = 0; count < 10; count += 1) {
+      await vi.advanceTimersByTimeAsync(pause)
+      lane.sendAll(1)
+    }
+    await vi.advanceTimersByTimeAsync(0)
+    lane.limiter.penalize('org', 0)
+    expect(lane.rate).toBeCloseTo(rate, 9)
+  })
+
+  test('drops by 5 % at a 429 after fewer than ten calls, once for those that were sent together', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    lane.sendAll(9)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lane.sent).toHaveLength(9)
+    lane.limiter.penalize('org', 1_000)
+    lane.limiter.penalize('org', 500)
+    expect(lane.rate).toBeCloseTo(9.5, 9)
+    await vi.advanceTimersByTimeAsync(1_000)
+    lane.limiter.penalize('org', 1_000)
+    expect(lane.rate).toBeCloseTo(9.025, 9)
+  })
+
+  test.each([
+    ['by 10 % of the rate without a calm period before', 0, 10, 9],
+    ['by 5 % of the rate after a calm period', 150, 10.5, 9.975],
+  ])('drops %s', async (_, calm, before, after) => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    lane.sendAll(1 + calm)
+    await vi.advanceTimersByTimeAsync(calm * 100)
+    expect(lane.rate).toBeCloseTo(before, 9)
+    // A little less than the rate.
+    for (let count = 0; count < 20; count += 1) {
+      lane.sendAll(1)
+      await vi.advanceTimersByTimeAsync(118)
+    }
+    lane.limiter.penalize('org', 1_000)
+    expect(lane.rate).toBeCloseTo(after, 9)
+  })
+
+  test('drops to 108 % of the measured one when that is far lower, and then rises quickly to the old one', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 5)
+    await vi.advanceTimersByTimeAsync(5_000)
+    lane.limiter.setRate('org', 10)
+    // One call each half a second: the measured rate is 2.
+    for (let count = 0; count < 10; count += 1) {
+      await vi.advanceTimersByTimeAsync(500)
+      lane.sendAll(1)
+    }
+    await vi.advanceTimersByTimeAsync(0)
+    lane.limiter.penalize('org', 0)
+    expect(lane.rate).toBeCloseTo(2.16, 9)
+    lane.rates.length = 0
+    lane.sendAll(2_000)
+    await vi.advanceTimersByTimeAsync(500_000)
+    // By a quarter, halfway to the old rate, and then by as much as it would have risen without the 429.
+    const rises = [2.16, 2.7, 3.375, 4.21875, 5.2734375, 6.591796875, 8.239746094, 9.119873047, 18.239746094]
+    expect(lane.rates.slice(0, 9).map(([, rate]) => rate)).toEqual(rises.map((rate) => expect.closeTo(rate, 6)))
+  })
+
+  test('rises by 5 %, 5 %, 10 %, 20 % and so on up to 100 % after each 150 held calls, or 10 s if that is longer', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    lane.sendAll(2_056)
+    await vi.advanceTimersByTimeAsync(300_000)
+    const rises = [
+      [1, 10],
+      [151, 10.5],
+      [301, 11.025],
+      [451, 12.1275],
+      [601, 14.553],
+      [751, 20.3742],
+      [955, 36.67356],
+      [1_322, 73.34712],
+      [2_056, 146.69424],
+    ]
+    expect(lane.rates).toEqual(rises.map(([calls = 0, rate = 0]) => [calls, expect.closeTo(rate, 6)]))
+  })
+
+  test('is not limited any more once it has risen to 1,000 a second', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 953)
+    lane.sendAll(9_800)
+    await vi.advanceTimersByTimeAsync(12_000)
+    expect(lane.rates).toEqual([
+      [1, expect.closeTo(953, 6)],
+      [9_531, undefined],
+    ])
+  })
+
+  test('lets two calls catch up after a pause, and no more', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    await vi.advanceTimersByTimeAsync(5_000)
+    lane.sendAll(4)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lane.sentAt).toEqual([5_000, 5_000, 5_100, 5_200])
+  })
+
+  test('is kept for ten minutes after it was set, and as long as a call is in flight or held back', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 5)
+    await vi.advanceTimersByTimeAsync(300_000)
+    lane.limiter.setRate('org', 10)
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(lane.limiter.isFree('org')).toBe(false)
+    const end = await settled(lane.send())
+    await vi.advanceTimersByTimeAsync(600_001)
+    expect(lane.limiter.isFree('org')).toBe(false)
+    end()
+    expect(lane.limiter.isFree('org')).toBe(true)
+    lane.limiter.setRate('org', 1 / 1_200)
+    lane.sendAll(2)
+    await vi.advanceTimersByTimeAsync(600_001)
+    expect(lane.limiter.isFree('org')).toBe(false)
+    await vi.advanceTimersByTimeAsync(600_001)
+    expect(lane.sent).toHaveLength(3)
+  })
+})
+
+describe('a call that is held back', () => {
+  test('is not overtaken by one that arrives while the timer is late', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    const order: number[] = []
+    for (const number of [1, 2]) void lane.send().then(() => order.push(number))
+    await vi.advanceTimersByTimeAsync(0)
+    const now = vi.spyOn(performance, 'now').mockReturnValue(150)
+    void lane.send().then(() => order.push(3))
+    await vi.advanceTimersByTimeAsync(0)
+    now.mockRestore()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(order).toEqual([1, 2, 3])
+  })
+
+  test('is told about a longer wait, and not about a shorter one', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    const waits: number[] = []
+    void lane.send({ onWait: (wait) => void waits.push(wait) })
+    await vi.advanceTimersByTimeAsync(0)
+    for (const duration of [1_000, 500, 3_000]) lane.limiter.penalize('org', duration)
+    expect(waits).toEqual([1_000, 3_000])
+  })
+
+  test.each<[string, (lane: ReturnType<typeof makeLane>, abort: () => void) => void]>([
+    ['is sent', ({ limiter }) => limiter.setRate('org', 1_000)],
+    ['is aborted', (_, abort) => abort()],
+    ['has no time for a longer wait', ({ limiter }) => limiter.penalize('org', 60_000)],
+  ])('leaves no timer and no listener when it %s', async (_, end) => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    const counting = countingSignal()
+    const onWait = (wait: number) => {
+      if (wait > 1_000) throw new Error('too long')
+    }
+    const call = lane.send({ onWait }, counting.signal).catch(() => {})
+    await vi.advanceTimersByTimeAsync(0)
+    expect([counting.listeners, vi.getTimerCount()]).toEqual([1, 1])
+    end(lane, () => counting.abort('enough'))
+    if (lane.rate !== undefined) await vi.advanceTimersByTimeAsync(1_000)
+    await settled(call)
+    expect([counting.listeners, vi.getTimerCount()]).toEqual([0, 0])
+  })
+
+  test('rejects when it is aborted before or in onWait', async () => {
+    const lane = makeLane()
+    lane.limiter.setRate('org', 10)
+    expect(await settled(rejection(lane.send({}, AbortSignal.abort('before'))))).toBe('before')
+    lane.limiter.penalize('org', 1_000)
+    const controller = new AbortController()
+    const onWait = () => controller.abort('in onWait')
+    expect(await settled(rejection(lane.send({ onWait }, controller.signal)))).toBe('in onWait')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('is not affected when another one is aborted while both are told about a longer wait', async () => {
+    const lane = makeLane()
+    lane.limiter.penalize('org', 1_000)
+    const controller = new AbortController()
+    const isLong = (wait: number) => wait > 1_000
+    void lane.send({ onWait: (wait) => isLong(wait) && controller.abort('enough') })
+    const onWait = (wait: number) => {
+      if (isLong(wait)) throw new Error('too long')
+    }
+    const aborted = rejection(lane.send({ onWait }, controller.signal))
+    void lane.send()
+    await vi.advanceTimersByTimeAsync(0)
+    lane.limiter.penalize('org', 2_000)
+    expect(await settled(aborted)).toBe('enough')
+    await vi.advanceTimersByTimeAsync(2_000)
+    lane.sent[0]?.end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(2)
+  })
+})
+
+describe('a turn', () => {
+  test('that is ended twice frees one place', async () => {
+    const { sent, send } = makeLane({ maxConcurrency: 1 })
+    const end = await settled(send())
+    end()
+    end()
+    for (let count = 0; count < 3; count += 1) void send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sent).toHaveLength(2)
+  })
+})
