@@ -21,7 +21,8 @@ export default defineConfig({
     // Only what hangs should fail: a busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // The first need installed browsers and a build: `npm run test:browser`. The others are run by the tests of the guides.
-    exclude: [...defaultExclude, 'test/browser/**', 'test/readme/.examples/**'],
+    // The first need installed browsers and a build: `npm run test:browser`. The second need the packages of their folder:
+    // `npm run test:engines`. The others are run by the tests of the guides.
+    exclude: [...defaultExclude, 'test/browser/**', 'test/engines/**', 'test/readme/.examples/**'],
   },
 })

@@ -1,4 +1,5 @@
-// Runs every check in turn and stops at the first that fails. `.ci/run` runs it after installing the browsers and Redis.
+// Runs every check in turn and stops at the first that fails. `.ci/run` runs it after installing the browsers, Redis and
+// Postgres.
 import { spawnSync } from 'node:child_process'
 
 interface Step {
@@ -11,15 +12,16 @@ const steps: readonly Step[] = [
   { title: 'lint', command: 'npm run lint' },
   { title: 'types', command: 'npm run typecheck' },
   { title: 'unused code and dependencies', command: 'npm run knip' },
-  { title: 'tests', command: 'npm test' },
+  { title: 'tests', command: 'npm test', env: { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' } },
   { title: 'documentation', command: 'npm run docs' },
-  { title: 'Redis', command: 'npm test -- test/connections/redis.test.ts', env: { REQUIRE_REDIS: '1' } },
   { title: 'browsers', command: 'npm run test:browser' },
   { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },
+  { title: 'job engines', command: 'npm run test:engines' },
   { title: 'soak', command: 'npm test -- test/trust/soak.test.ts', env: { SOAK_SECONDS: '60' } },
   { title: 'build', command: 'npm run build' },
   { title: 'package', command: 'npm run check:package' },
   { title: 'size', command: 'npm run size' },
+  { title: 'fleet', command: 'npm run fleet-proof -- --ci' },
   { title: 'tour', command: 'npm start' },
 ]
 

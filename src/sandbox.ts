@@ -30,7 +30,7 @@ export type {
 } from './sandbox/data/shapes.ts'
 export type { Fault, FaultRule, Faults } from './sandbox/faults/fault.ts'
 export type { RecordedRequest } from './sandbox/incoming-request.ts'
-export type { SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
+export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
 export type { EffectiveWrite } from './sandbox/service.ts'
 export { createSandbox, type Sandbox, startSandbox } from './sandbox/start-sandbox.ts'
 export type { OrganizationState, SandboxState } from './sandbox/state.ts'

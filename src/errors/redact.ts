@@ -41,13 +41,22 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
     if (secret.length < shortestSecret) continue
     // Plain, in a URL, and in JSON.
     for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
-      safe = safe.replace(new RegExp(form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'gi'), placeholder)
+      safe = safe.replace(literally(form), placeholder)
     }
     safe = withoutHex(safe, secret)
     safe = withoutEscaped(safe, secret)
     safe = withoutBase64(safe, secret)
   }
   return safe.replace(tokenLike, placeholder)
+}
+
+/** A longer text is too long for a regular expression. */
+const longestPattern = 1_000
+
+/** Matches a text in upper or lower case. For a very long one, matches each word that starts like it. */
+function literally(text: string): RegExp {
+  const start = text.slice(0, longestPattern).replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return new RegExp(text.length > longestPattern ? `${start}\\S*` : start, 'gi')
 }
 
 /**

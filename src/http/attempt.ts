@@ -25,6 +25,8 @@ interface Progress {
   /** Called immediately before the request is sent. */
   readonly onSend: (accessToken: string) => void
   accessToken?: string
+  /** What no error may quote: the token, and the cursor of a page. */
+  secrets?: readonly string[]
   isSent?: boolean
   head?: ResponseHead
   body?: ResponseBody
@@ -64,7 +66,7 @@ export async function attempt(
 /** Returns what the attempt rejects with. */
 function toFailure(thrown: unknown, progress: Progress): unknown {
   if (thrown instanceof AttemptFailure) return thrown
-  const { request, settings, signal, accessToken, isSent = false, head, body, refusal } = progress
+  const { request, settings, signal, secrets, isSent = false, head, body, refusal } = progress
   const { operation } = request
   body?.release()
   if (signal.aborted) {
@@ -73,11 +75,11 @@ function toFailure(thrown: unknown, progress: Progress): unknown {
     void reportInvalidToken(progress, refusal)
     return apiFailure(refusal)
   }
-  if (accessToken === undefined) return thrown
+  if (secrets === undefined) return thrown
   if (thrown instanceof UnusableResponse && head !== undefined) {
     return unexpectedFailure(operation, head, thrown.reason, thrown.message)
   }
-  return networkFailure(operation, thrown, [accessToken], {
+  return networkFailure(operation, thrown, secrets, {
     url: request.url,
     isPlatformFetch: isPlatformFetch(settings.fetch ?? globalThis.fetch),
     sent: isSent,
@@ -89,17 +91,18 @@ async function run(progress: Progress): Promise<ParsedResponse> {
   const { request, settings, signal } = progress
   signal.throwIfAborted()
   const accessToken = checkAccessToken(await settings.tokenSource.getAccessToken())
-  progress.accessToken = accessToken
+  const secrets = request.cursor === undefined ? [accessToken] : [accessToken, request.cursor]
+  Object.assign(progress, { accessToken, secrets })
   const response = await send(progress, accessToken)
   const body = new ResponseBody(response)
   // A fetch that ignores the signal may resolve late, with a connection that must be released.
   if (signal.aborted) body.release()
   signal.throwIfAborted()
-  const head = new ResponseHead(response, [accessToken])
+  const head = new ResponseHead(response, secrets)
   Object.assign(progress, { head, body })
   if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
   if (response.status < 200 || response.status > 299) throw await readError(progress, head, body)
-  const { data, cursors } = parseBody(await body.text(settings.maxResponseBytes), request, accessToken)
+  const { data, cursors } = parseBody(await body.text(settings.maxResponseBytes), request, secrets)
   signal.throwIfAborted()
   if (!isValidated(request.operation, settings)) return { data, cursors, response: head }
   return { data: await validateResponse(request.operation, data, settings), cursors, response: head }
@@ -128,11 +131,9 @@ async function send(progress: Progress, accessToken: string): Promise<FetchRespo
 
 /** Returns the failure for an error status, even if the body cannot be read. */
 async function readError(progress: Progress, head: ResponseHead, body: ResponseBody): Promise<AttemptFailure> {
-  const { request, settings, accessToken = '' } = progress
+  const { request, settings, secrets = [] } = progress
   const hasCursor = request.cursor !== undefined
-  // The service may quote the cursor that it rejects.
-  const unquotable = hasCursor ? [accessToken, request.cursor] : [accessToken]
-  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, unquotable))
+  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, secrets))
   const factsOf = (text: string): ResponseFacts => {
     const { code, description } = readErrorBody(text, head.get('www-authenticate'))
     return {
@@ -149,7 +150,7 @@ async function readError(progress: Progress, head: ResponseHead, body: ResponseB
   const refusal = factsOf(await body.text(maxErrorBytes).catch(() => ''))
   progress.refusal = refusal
   const cause = await reportInvalidToken(progress, refusal)
-  return apiFailure({ ...refusal, ...(cause !== undefined && { cause: safeCause(cause, [accessToken]) }) })
+  return apiFailure({ ...refusal, ...(cause !== undefined && { cause: safeCause(cause, secrets) }) })
 }
 
 /**
@@ -166,7 +167,7 @@ async function reportInvalidToken(progress: Progress, { response, body }: Respon
   return progress.report
 }
 
-function parseBody(text: string, { operation }: PreparedRequest, accessToken: string): Unwrapped {
+function parseBody(text: string, { operation }: PreparedRequest, secrets: readonly string[]): Unwrapped {
   const envelope = operation.envelope ?? 'item'
   const mayBeEmpty = envelope === 'any' || envelope === 'none'
   const body = mayBeEmpty && text.trim() === '' ? undefined : parseJson(text)
@@ -175,7 +176,7 @@ function parseBody(text: string, { operation }: PreparedRequest, accessToken: st
   } catch (thrown) {
     const { code } = readErrorBody(text)
     if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
-    throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, [accessToken])}`)
+    throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, secrets)}`)
   }
 }
 

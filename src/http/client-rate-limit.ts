@@ -9,8 +9,10 @@ import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
 /** The rate limiter of a client, and the key under which it knows the client. */
 export class ClientRateLimit {
   readonly #limiter: RateLimiter
-  readonly #findKey: () => string | Promise<string>
+  readonly #findKey: () => Promise<string>
   #key: string | undefined
+  /** Calls that start at the same time share it. */
+  #foundKey: Promise<string> | undefined
 
   /** @throws InvalidArgumentError that names the option */
   constructor({ rateLimiter, rateLimitKey, accessToken }: ClientOptions) {
@@ -28,7 +30,10 @@ export class ClientRateLimit {
   /** Resolves when a request can be sent, with a function that ends its turn. Rejects when the call aborts. */
   async acquire(clock: CallClock, call: RateLimitedCall): Promise<() => void> {
     const limiter = this.#limiter
-    this.#key ??= await this.#findKey()
+    if (this.#key === undefined) {
+      this.#foundKey ??= this.#findKey()
+      this.#key = await this.#foundKey
+    }
     const key = this.#key
     // Needs no signal and no timer.
     if (limiter instanceof AdaptiveRateLimiter && limiter.isFree(key)) return () => {}

@@ -62,9 +62,9 @@ export interface RetryEvent extends AttemptStartEvent {
   readonly reason: number | string
 }
 
-/** Emitted when a call waits because the service has asked the client to slow down. */
+/** Emitted when a call waits because of a 429, and again if another 429 prolongs the wait. */
 export interface WaitEvent extends OperationEvent {
-  /** Time until the rate limit ends, in milliseconds. 0 if the call only waits for earlier calls. */
+  /** Expected time until the call is sent, in milliseconds. 0 if it only waits for earlier calls of an unknown duration. */
   readonly wait: number
   readonly reason: 'rate_limit'
 }

@@ -107,14 +107,20 @@ export interface SandboxOptions {
    * Number of requests that the API allows per second (`s`), minute (`min`) or hour (`h`), such as `'100/min'`. A token
    * bucket: the whole number is available at once and refills evenly. Above it, the sandbox responds with 429 and
    * `Retry-After`. The service's documents do not specify its limits.
+   *
+   * Text is one limit for all requests. A function gives each organization a limit of its own: it is called once with each
+   * organization's id and returns that limit, or `undefined` for none. It does not limit requests without a valid token.
    * @default no limit
    */
-  rateLimit?: `${number}/${'s' | 'min' | 'h'}`
+  rateLimit?: RequestRate | ((organizationId: string) => RequestRate | undefined)
   /**
    * Called after each request to the service was handled. An error that it throws is reported as an uncaught exception.
    */
   onRequest?: (request: RecordedRequest) => void
 }
+
+/** A number of requests per second, minute or hour, such as `'100/min'`. */
+export type RequestRate = `${number}/${'s' | 'min' | 'h'}`
 
 /** The OAuth app that is registered with the sandbox. */
 export interface SandboxApp {

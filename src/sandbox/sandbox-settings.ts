@@ -3,6 +3,7 @@ import {
   type Check,
   type Checks,
   checkOptions,
+  checkValue,
   integer,
   mustBe,
   mustBeSecret,
@@ -31,7 +32,7 @@ export interface SandboxSettings {
   pagination: 'all' | 'conversations-only'
   defaultLimit: number
   maxLimit: number
-  rateLimit: RateLimit | undefined
+  rateLimit: RateLimit | ((organizationId: string) => RateLimit | undefined) | undefined
   onRequest: ((request: RecordedRequest) => void) | undefined
 }
 
@@ -63,7 +64,7 @@ export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
     pagination: options.pagination ?? 'all',
     defaultLimit: options.defaultLimit ?? 20,
     maxLimit: options.maxLimit ?? 100,
-    rateLimit: readRateLimit(options.rateLimit),
+    rateLimit: readRateLimitOption(options.rateLimit),
     onRequest: options.onRequest,
   }
 }
@@ -114,6 +115,20 @@ function readTokens(tokens: NonNullable<SandboxOptions['tokens']>): SandboxSetti
 }
 
 const rateLimitSyntax = /^([1-9]\d{0,8})\/(s|min|h)$/
+
+function readRateLimitOption(rateLimit: SandboxOptions['rateLimit']): SandboxSettings['rateLimit'] {
+  if (typeof rateLimit !== 'function') return readRateLimit(rateLimit)
+  return (organizationId) => {
+    const rate = rateLimit(organizationId)
+    if (rate !== undefined) checkValue(`The \`rateLimit\` of ${organizationId}`, rate, rateCheck)
+    return readRateLimit(rate)
+  }
+}
+
+const rateCheck: Check = mustBe(
+  'a number of requests per s, min or h, such as "100/min"',
+  (value) => typeof value === 'string' && rateLimitSyntax.test(value),
+)
 
 function readRateLimit(text: string | undefined): RateLimit | undefined {
   const [, requests, unit] = rateLimitSyntax.exec(text ?? '') ?? []
@@ -176,10 +191,7 @@ export const optionChecks: Checks<SandboxOptions> = {
   pagination: oneOf('all', 'conversations-only'),
   defaultLimit: integer(1),
   maxLimit: integer(1),
-  rateLimit: mustBe(
-    'a number of requests per s, min or h, such as "100/min"',
-    (value) => typeof value === 'string' && rateLimitSyntax.test(value),
-  ),
+  rateLimit: (value) => (typeof value === 'function' ? undefined : rateCheck(value)),
   onRequest: mustBe('a function', (value) => typeof value === 'function'),
 }
 

@@ -4,28 +4,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
 import { type StoreProcess, startProcess } from './helpers/processes.ts'
-import { findRedis, type RedisServer, startRedis } from './helpers/redis-server.ts'
+import { describeOnRedis, type RedisServer, startRedis } from './helpers/redis-server.ts'
 import { makeStore, secret, useSandbox } from './helpers/store.ts'
 
-const binary = findRedis()
-
-const required = process.env.REQUIRE_REDIS === '1'
-
-test.runIf(required)('finds the redis-server that REQUIRE_REDIS requires', () => {
-  expect(binary, 'redis-server is not in the PATH').toMatch(/redis-server$/)
-})
-
-if (binary === undefined && !required) {
-  console.warn(
-    'Skipped test/connections/redis.test.ts: redis-server is not in the PATH. To run it: apt-get install redis-server. To fail without it: REQUIRE_REDIS=1.',
-  )
-}
-
-describe.skipIf(binary === undefined)('on a Redis server', () => {
+describeOnRedis('test/connections/redis.test.ts', (binary) => {
   let redis: RedisServer
   let storage: Storage
   beforeAll(async () => {
-    redis = await startRedis(binary ?? '')
+    redis = await startRedis(binary)
     storage = createStorage({ driver: redisDriver({ path: redis.path }) })
   })
   afterAll(async () => {

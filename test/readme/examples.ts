@@ -40,6 +40,11 @@ export function examplesOf(guide: string): Example[] {
   return [...files].map(([name, code]) => ({ title: `${guide}: ${name}`, path: `${folder}/${name}`, code }))
 }
 
+/** Whether an example needs the packages of `test/engines`, where it is compiled and run. */
+export function needsEngine({ path }: Example): boolean {
+  return /^background-jobs\/(inngest|trigger|temporal)\.ts$/.test(path)
+}
+
 function blocksOf(markdown: string): { readonly section: string; readonly code: string }[] {
   let section = ''
   return [...markdown.matchAll(/^#+ (.+)$|^```ts\n([\s\S]*?)^```$/gm)].flatMap(([, heading, code]) => {

@@ -11,6 +11,8 @@ declare const redirectUri: string
 declare const secret: string
 declare const newSecret: string
 declare const proxyUrl: string
+/** The connection of BullMQ to a Redis server. */
+declare const connection: import('bullmq').ConnectionOptions
 /** An empty folder. */
 declare const folder: string
 /** A storage that all processes share. */

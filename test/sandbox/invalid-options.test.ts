@@ -242,6 +242,17 @@ test('the command line rejects --cors with --no-cors', () => {
   expect(message).toBe('--cors and --no-cors exclude each other. Remove one of them.')
 })
 
+test.each(['100', '0/min', 5, null, Promise.resolve('1/s')])(
+  'createSandbox rejects %s as the limit of an organization',
+  (rate) => {
+    const [{ id } = { id: '' }] = sandbox.state.organizations
+    const { message } = errorOf(() => createSandbox({ conversations: 1, rateLimit: () => rate as never }))
+    expect(message).toMatch(
+      `The \`rateLimit\` of ${id} must be a number of requests per s, min or h, such as "100/min", not `,
+    )
+  },
+)
+
 test('startSandbox rejects what createSandbox throws', async () => {
   for (const options of [null, [], { port: '80' }, { conversation: 1 }]) {
     const { message } = errorOf(() => createSandbox(options as SandboxOptions))

@@ -11,8 +11,8 @@ import { contentTooLarge, type IncomingRequest, readIncomingRequest } from '../i
 import type { RequestLog } from '../request-log.ts'
 import { allowsOrigin, type SandboxSettings } from '../sandbox-settings.ts'
 import type { Service } from '../service.ts'
+import { createRateLimit } from './rate-limit.ts'
 import { createRouter } from './router.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 /** Returns what the client receives for a request. */
 export type RequestHandler = (request: Request) => Promise<ResponseOrDrop>
@@ -28,7 +28,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
   const { service, faults, log, delays } = parts
   const { settings } = service
   const router = createRouter(service)
-  const bucket = settings.rateLimit && new TokenBucket(settings.rateLimit, settings.now())
+  const takeFromLimit = createRateLimit(service)
 
   const responseTo = async (incoming: IncomingRequest, fault: Fault): Promise<Response> => {
     const { status, effect = false } = fault
@@ -40,7 +40,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
     const { method, headers, url, record } = incoming
     if (incoming.isTooLarge) return { kind: 'response', response: contentTooLarge().toResponse() }
     const isLimited = method !== 'OPTIONS' && url.pathname.startsWith('/api/oauth/v1/')
-    const wait = (isLimited && bucket?.take(settings.now())) || 0
+    const wait = isLimited ? takeFromLimit(headers) : 0
     if (wait > 0) {
       record.fault = 'rate limit'
       return { kind: 'response', response: rateLimited(wait).toResponse() }

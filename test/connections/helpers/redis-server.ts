@@ -2,11 +2,27 @@ import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 
 export interface RedisServer {
   /** The path of the Unix socket. The server has no port. */
   readonly path: string
   readonly close: () => Promise<void>
+}
+
+/** Describes tests that need a `redis-server`. Without one they are skipped, or fail with `REQUIRE_REDIS=1`. */
+export function describeOnRedis(file: string, tests: (binary: string) => void): void {
+  const binary = findRedis()
+  const required = process.env.REQUIRE_REDIS === '1'
+  test.runIf(required)('finds the redis-server that REQUIRE_REDIS requires', () => {
+    expect(binary, 'redis-server is not in the PATH').toMatch(/redis-server$/)
+  })
+  if (binary === undefined && !required) {
+    console.warn(
+      `Skipped ${file}: redis-server is not in the PATH. To run it: apt-get install redis-server. To fail without it: REQUIRE_REDIS=1.`,
+    )
+  }
+  describe.skipIf(binary === undefined)('on a Redis server', () => tests(binary ?? ''))
 }
 
 /** The path of `redis-server`; undefined if it is not installed. */

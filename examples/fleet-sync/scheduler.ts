@@ -1,0 +1,38 @@
+import type { ConnectionStore } from 'support-workspace-sdk/oauth'
+import type { Database } from './database.ts'
+import { keep, type SyncQueue } from './queue.ts'
+
+export interface SchedulerParts {
+  readonly store: ConnectionStore
+  readonly database: Database
+  readonly queue: SyncQueue
+  /** Time between the starts of two sweeps of a connection, in milliseconds. */
+  readonly interval: number
+}
+
+/**
+ * Gives each connection a job scheduler, and removes those of connections that are gone or revoked. Running it again
+ * changes nothing, and several processes can run it at the same time.
+ */
+export async function scheduleAll({ store, database, queue, interval }: SchedulerParts): Promise<void> {
+  const schedulers = new Map((await queue.getJobSchedulers()).map(({ key, every }) => [key, every]))
+  const { connections, unreadable } = await store.list()
+  const kept = new Set(unreadable.map(({ key }) => key))
+  for (const { key, organization, connectedAt, revokedAt } of connections) {
+    if (revokedAt !== undefined) {
+      // The worker that noticed may have been killed before it could say so.
+      await database.revoke(key, connectedAt)
+      continue
+    }
+    kept.add(key)
+    await database.connect({ key, organization: organization.name ?? organization.id, connectedAt })
+    // An unchanged scheduler is left alone: to replace it would move its next run.
+    if (schedulers.get(key) === interval) continue
+    await queue.upsertJobScheduler(key, { every: interval }, { name: 'due', data: { key }, opts: keep })
+  }
+  for (const key of schedulers.keys()) {
+    if (kept.has(key)) continue
+    await queue.removeJobScheduler(key)
+    await database.disconnect(key)
+  }
+}

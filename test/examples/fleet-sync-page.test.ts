@@ -1,0 +1,209 @@
+import { Queue } from 'bullmq'
+import { parseDocument } from 'htmlparser2'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ConnectionStatus } from '../../examples/fleet-sync/database.ts'
+import { createSite, serveSite } from '../../examples/fleet-sync/page/site.ts'
+import { statusPage } from '../../examples/fleet-sync/page/status-page.ts'
+import { findRedis, type RedisServer, startRedis } from '../connections/helpers/redis-server.ts'
+
+const now = Date.parse('2026-03-01T12:00:00Z')
+
+function connection(fields: Partial<ConnectionStatus> = {}): ConnectionStatus {
+  return {
+    key: 'key-1',
+    organization: 'Acme',
+    state: 'waiting',
+    completeSweeps: 3,
+    lastCompleteAt: now - 90_000,
+    items: 1_200,
+    sweepItems: 0,
+    nextRunAt: now + 30_000,
+    problem: undefined,
+    ...fields,
+  }
+}
+
+type Node = ReturnType<typeof parseDocument>['children'][number]
+
+/** Returns the elements with this name, in document order. */
+function elements(
+  root: { children: Node[] },
+  name: string,
+): (Node & { children: Node[]; attribs: Record<string, string> })[] {
+  return root.children.flatMap((node) => {
+    if (!('attribs' in node)) return []
+    return [...(node.name === name ? [node] : []), ...elements(node, name)]
+  })
+}
+
+function text(node: Node): string {
+  if (node.type === 'text') return node.data
+  return 'children' in node ? node.children.map(text).join(' ').replace(/\s+/g, ' ').trim() : ''
+}
+
+async function render(connections: ConnectionStatus[], filter = {}) {
+  return parseDocument(String(await statusPage({ connections, now, filter })))
+}
+
+/** Returns the text of each cell, row by row. */
+async function rows(connections: ConnectionStatus[], filter = {}) {
+  const [, ...found] = elements(await render(connections, filter), 'tr')
+  return found.map((row) => row.children.filter((cell) => 'attribs' in cell).map(text))
+}
+
+async function totals(connections: ConnectionStatus[]) {
+  const page = await render(connections)
+  const [names, values] = [elements(page, 'dt').map(text), elements(page, 'dd').map(text)]
+  return Object.fromEntries(names.map((name, index) => [name, values[index]]))
+}
+
+describe('the status page', () => {
+  test('names the state of each connection in words, and shows those that need a person first', async () => {
+    const states = ['waiting', 'syncing', 'delayed', 'revoked', 'failed'] as const
+    const shown = await rows(states.map((state) => connection({ state, key: state })))
+    expect(shown.map(([, state]) => state?.split(' ')[1])).toEqual([
+      'Failed',
+      'Revoked',
+      'Delayed',
+      'Syncing',
+      'Waiting',
+    ])
+  })
+
+  test('shows the progress of a running sweep in proportion to the stored items', async () => {
+    const running = connection({ state: 'syncing', sweepItems: 300 })
+    const [bar] = elements(await render([running]), 'progress')
+    expect(bar?.attribs).toMatchObject({ value: '300', max: '1200', 'aria-label': 'Sweep of Acme' })
+    expect((await rows([running]))[0]?.[2]).toBe('300 of 1,200')
+  })
+
+  test('shows how far the first sweep is without a total', async () => {
+    const first = connection({
+      state: 'syncing',
+      completeSweeps: 0,
+      lastCompleteAt: undefined,
+      items: 50,
+      sweepItems: 50,
+    })
+    const [row] = await rows([first])
+    expect(row?.slice(2)).toEqual(['50 so far', '50', 'never 0 sweeps', 'running'])
+    expect(elements(await render([first]), 'progress')).toEqual([])
+  })
+
+  test('shows when the next run is due, and how late it is', async () => {
+    const nextRun = async (nextRunAt: number | undefined) => (await rows([connection({ nextRunAt })]))[0]?.[5]
+    expect(await nextRun(now + 30_000)).toBe('in 30s')
+    expect(await nextRun(now - 125_000)).toBe('2m late')
+    expect(await nextRun(undefined)).toBe('–')
+  })
+
+  test('shows why a connection does not sync', async () => {
+    const [row] = await rows([connection({ state: 'revoked', problem: 'The access was revoked.' })])
+    expect(row?.[2]).toBe('The access was revoked.')
+  })
+
+  test('adds up all connections, also those that the filter hides', async () => {
+    const connections = [
+      connection({ nextRunAt: now - 5_000 }),
+      connection({ key: 'key-2', state: 'failed', lastCompleteAt: now - 7_200_000, nextRunAt: undefined }),
+    ]
+    const expected = {
+      Connections: '2',
+      'Need attention': '1',
+      Items: '2,400',
+      Sweeps: '6',
+      'Oldest sweep': '2h ago',
+      'Largest lag': '5s',
+    }
+    expect(await totals(connections)).toEqual(expected)
+    expect(await totals([])).toMatchObject({ Connections: '0', 'Oldest sweep': '–', 'Largest lag': '0s' })
+  })
+
+  test('filters by state, and by a part of the organization or key', async () => {
+    const connections = [
+      connection({ organization: 'Acme', key: 'a' }),
+      connection({ organization: 'Beech', key: 'b', state: 'failed' }),
+      connection({ organization: 'Acme Labs', key: 'c', state: 'failed' }),
+    ]
+    const names = async (filter: object) => (await rows(connections, filter)).map(([name]) => name)
+    expect(await names({ state: 'failed' })).toEqual(['Acme Labs c', 'Beech b'])
+    expect(await names({ search: ' ACME ' })).toEqual(['Acme Labs c', 'Acme a'])
+    expect(await names({ state: 'failed', search: 'acme' })).toEqual(['Acme Labs c'])
+    expect(text(elements(await render(connections, { search: 'nobody' }), 'main')[0] as Node)).toContain(
+      'No connection matches.',
+    )
+  })
+
+  test('escapes names, keys and problems, which come from the service', async () => {
+    const hostile = `"><script>alert('x')</script>&amp;`
+    const page = await render(
+      [connection({ organization: hostile, key: hostile, state: 'syncing', problem: hostile })],
+      { state: 'syncing', search: '"><script>' },
+    )
+    expect(elements(page, 'script').map(({ attribs }) => attribs.src)).toEqual(['/refresh.js'])
+    const escaped = await rows([connection({ organization: hostile, key: hostile, problem: hostile })])
+    expect(escaped[0]?.[0]).toBe(`${hostile} ${hostile}`)
+    expect(escaped[0]?.[2]).toBe(hostile)
+  })
+
+  test('has a header for each column and row', async () => {
+    const page = await render([connection()])
+    const scopes = elements(page, 'th').map(({ attribs }) => attribs.scope)
+    expect(scopes).toEqual(['col', 'col', 'col', 'col', 'col', 'col', 'row'])
+    expect(elements(page, 'caption').map(text)).toEqual(['Connections'])
+  })
+})
+
+const binary = findRedis()
+test.runIf(process.env.REQUIRE_REDIS === '1')('finds the redis-server that REQUIRE_REDIS requires', () => {
+  expect(binary).toBeDefined()
+})
+
+describe.skipIf(binary === undefined)('the site', () => {
+  let redis: RedisServer
+  let queue: Queue
+  beforeAll(async () => {
+    redis = await startRedis(binary ?? '')
+    queue = new Queue('sweeps', { connection: { path: redis.path } })
+    await queue.add('sweep', { key: 'key-1' })
+  })
+  afterAll(async () => {
+    await queue.close()
+    await redis.close()
+  })
+
+  const site = () => createSite({ database: { status: async () => [connection()] }, queue })
+
+  test('serves the page on loopback with its style and script', async () => {
+    const { url, close } = await serveSite({ database: { status: async () => [connection()] }, queue }, 0)
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    const page = await fetch(url)
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(page.headers.get('cache-control')).toBe('no-store')
+    expect(await page.text()).toContain('Acme')
+    const types = await Promise.all(
+      ['/style.css', '/refresh.js'].map(async (path) => (await fetch(url + path)).headers.get('content-type')),
+    )
+    expect(types).toEqual(['text/css', 'text/javascript'])
+    await close()
+  })
+
+  test.each(['http://evil.example/', 'http://127.0.0.1.evil.example/queues'])('refuses the host of %s', async (url) => {
+    expect((await site().request(url)).status).toBe(403)
+  })
+
+  test('shows the queue, and does not let anyone change it', async () => {
+    const board = await site().request('http://127.0.0.1/queues')
+    expect(board.status).toBe(200)
+    const response = await site().request('http://127.0.0.1/queues/api/queues?activeQueue=sweeps&jobsPerPage=10')
+    const { queues } = (await response.json()) as {
+      queues: { name: string; readOnlyMode: boolean; counts: { waiting: number } }[]
+    }
+    expect(queues).toMatchObject([{ name: 'sweeps', readOnlyMode: true, counts: { waiting: 1 } }])
+    for (const path of ['queues/pause', 'queues/sweeps/pause', 'queues/sweeps/empty', 'queues/sweeps/obliterate']) {
+      expect((await site().request(`http://127.0.0.1/queues/api/${path}`, { method: 'PUT' })).status).toBe(405)
+    }
+    expect(await queue.getWaitingCount()).toBe(1)
+    expect(await queue.isPaused()).toBe(false)
+  })
+})
