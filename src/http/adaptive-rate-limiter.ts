@@ -1,4 +1,4 @@
-import { checkOptions, longestTimer } from '../check-options.ts'
+import { checkOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import { RateLane } from './rate-lane.ts'
@@ -65,7 +65,7 @@ export class AdaptiveRateLimiter implements RateLimiter {
    */
   penalize(key: string, duration: number): void {
     check('duration', duration >= 0, 'a number of milliseconds', 'for example 1_000')
-    this.#laneOf(key).penalize(Math.min(duration, longestTimer))
+    this.#laneOf(key).penalize(duration)
   }
 
   /** Returns the rate at which requests of a key are sent, per second. Undefined if it is not limited. */

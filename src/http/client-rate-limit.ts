@@ -27,29 +27,40 @@ export class ClientRateLimit {
     this.#findKey = () => defaultKey(accessToken)
   }
 
-  /** Resolves when a request can be sent, with a function that ends its turn. Rejects when the call aborts. */
-  async acquire(clock: CallClock, call: RateLimitedCall): Promise<() => void> {
+  /**
+   * Resolves when a request can be sent, with a function that ends its turn. Rejects when the call aborts.
+   *
+   * @param notBefore earliest time of `performance.now()` after the call's own 429. A custom limiter may not wait for it.
+   */
+  async acquire(clock: CallClock, call: RateLimitedCall, notBefore = 0): Promise<() => void> {
     const limiter = this.#limiter
     if (this.#key === undefined) {
       this.#foundKey ??= this.#findKey()
       this.#key = await this.#foundKey
     }
     const key = this.#key
+    // A subclass may have an `acquire` of its own.
+    const isAdaptive = limiter.acquire === AdaptiveRateLimiter.prototype.acquire
     // Needs no signal and no timer.
-    if (limiter instanceof AdaptiveRateLimiter && limiter.isFree(key)) return () => {}
-    let isAbandoned = false
+    if (isAdaptive && (limiter as AdaptiveRateLimiter).isFree(key)) return () => {}
+    const takeTurn = async (signal: AbortSignal) => {
+      const end = await limiter.acquire(key, signal, call)
+      return () => {
+        if (typeof end === 'function') notify(end)
+      }
+    }
+    let turn: Promise<() => void> | undefined
     try {
-      return await clock.run(async (signal) => {
-        const end = await limiter.acquire(key, signal, call)
-        const endTurn = () => {
-          if (typeof end === 'function') notify(end)
-        }
-        if (isAbandoned) endTurn()
-        return endTurn
+      const endTurn = await clock.run((signal) => {
+        turn = takeTurn(signal)
+        return turn
       })
+      const early = isAdaptive ? 0 : notBefore - performance.now()
+      if (early > 0) await clock.wait(early)
+      return endTurn
     } catch (thrown) {
-      // The limiter may ignore the signal and grant a turn later.
-      isAbandoned = true
+      // The limiter may ignore the signal, or have granted the turn at the same moment.
+      turn?.then((endTurn) => endTurn()).catch(() => {})
       throw thrown
     }
   }

@@ -18,7 +18,7 @@ import type { TimeLimit } from './call-clock.ts'
 import { isConnectError } from './connect-error.ts'
 import { errorClassFor, errorFromResponse, hintFor, type ResponseFacts } from './error-from-response.ts'
 import { BadFetch, type ResponseHead } from './response.ts'
-import type { FailedAttempt } from './retry.ts'
+import { type FailedAttempt, longestRetryAfter } from './retry.ts'
 
 /** The outcome, remedy and attempts of a failed call. */
 interface CallFacts {
@@ -141,7 +141,7 @@ export function timeoutFailure(
           ...context,
           hint:
             context.outcome === 'not-sent'
-              ? 'Nothing was sent. Check what the token provider is waiting for, or raise the timeout.'
+              ? 'Nothing was sent. Check what the token provider or the rate limiter is waiting for, or raise the timeout.'
               : hintFor(operation, context.outcome, 'Try again, or raise the timeout.'),
         },
       ),
@@ -182,7 +182,7 @@ export function rateLimitFailure(operation: Operation, wait: number): FailedCall
         status: 429,
         code: undefined,
         description: undefined,
-        retryAfter: Math.ceil(wait / 1000),
+        retryAfter: Math.ceil(Math.min(wait, longestRetryAfter) / 1000),
         ...context,
         hint: 'Try again after `retryAfter` seconds, or let the call wait with a longer `totalTimeout` and `maxRetries` above 0.',
       }),

@@ -6,6 +6,8 @@ export interface RateLimitedCall {
   readonly canWait: boolean
   /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
   readonly startedAt: number
+  /** The rest of its `totalTimeout`, in milliseconds. */
+  readonly timeLeft: number
   /**
    * To be called before the call is held back. Throws an error if the call cannot wait that long; let it through.
    *

@@ -66,6 +66,9 @@ const timingHeaders = [
   { name: 'x-rate-limit-reset', mayBeTimestamp: true },
 ]
 
+/** A year, in milliseconds. Nobody means to wait longer. */
+export const longestRetryAfter = 31_536_000_000
+
 /** 2024-01-01. Larger numbers are a time in seconds since the Unix epoch, smaller ones a delay in seconds. */
 const firstTimestamp = 1_704_067_200
 
@@ -73,12 +76,12 @@ function parseTiming(value: string, mayBeTimestamp: boolean, now: number): numbe
   const text = value.trim()
   if (/^\d+(\.\d+)?$/.test(text)) {
     const seconds = Number(text)
-    if (!Number.isSafeInteger(Math.ceil(seconds * 1000))) return undefined
-    return Math.ceil(mayBeTimestamp && seconds >= firstTimestamp ? Math.max(0, seconds * 1000 - now) : seconds * 1000)
+    const delay = mayBeTimestamp && seconds >= firstTimestamp ? Math.max(0, seconds * 1000 - now) : seconds * 1000
+    return Math.min(longestRetryAfter, Math.ceil(delay))
   }
   // HTTP dates start with the name of a day. Date.parse would also accept "-1" and "2030".
   if (!/^[A-Z][a-z]+,? /.test(text)) return undefined
   // The oldest of the three HTTP date formats has no time zone. It is GMT like the others.
   const date = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+  return Number.isNaN(date) ? undefined : Math.min(longestRetryAfter, Math.max(0, date - now))
 }

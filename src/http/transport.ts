@@ -1,6 +1,7 @@
 // src/http sends calls: it captures and checks their input, builds requests, retries, and reads responses. It knows
 // operations as data only, and must not import resources, pages, clients or logins.
 
+import type { RequestError } from '../errors/index.ts'
 import type { Method, Operation } from '../operation.ts'
 import { attempt, type ParsedResponse } from './attempt.ts'
 import { CallClock, TimeLimit, throwIfAborted } from './call-clock.ts'
@@ -91,30 +92,27 @@ export class Transport {
   ): Promise<() => void> {
     const canWait = limits.maxRetries > 0
     let isAnnounced = notBefore !== undefined
-    let refusal: unknown
-    const onWait = (wait: number) => {
-      if (!canWait || wait >= clock.remaining) {
+    let isSettled = false
+    let refusal: RequestError | undefined
+    const onWait = (announced: unknown) => {
+      // A custom limiter may pass anything, at any time.
+      const wait = typeof announced === 'number' && announced > 0 ? announced : 0
+      if (isSettled) return
+      if (wait >= clock.remaining || (wait > 0 && !canWait)) {
         refusal = call.toError(rateLimitFailure(call.operation, wait))
         throw refusal
       }
       if (!isAnnounced) call.wait(wait)
       isAnnounced = false
     }
-    let endTurn: () => void
     try {
-      endTurn = await this.settings.rateLimit.acquire(clock, { canWait, startedAt, onWait })
+      const facts = { canWait, startedAt, timeLeft: clock.remaining, onWait }
+      return await this.settings.rateLimit.acquire(clock, facts, notBefore)
     } catch (thrown) {
-      if (thrown === refusal || thrown instanceof TimeLimit) throw thrown
-      throw abandon(call, clock, thrown, 'rate limiter')
-    }
-    try {
-      // A custom limiter may let the call through too early.
-      const early = (notBefore ?? 0) - performance.now()
-      if (early > 0) await clock.wait(early)
-      return endTurn
-    } catch (thrown) {
-      endTurn()
-      throw thrown
+      if (refusal !== undefined) throw refusal
+      throw thrown instanceof TimeLimit ? thrown : abandon(call, clock, thrown, 'rate limiter')
+    } finally {
+      isSettled = true
     }
   }
 

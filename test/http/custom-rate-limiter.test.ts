@@ -263,6 +263,65 @@ describe('a custom rate limiter', () => {
     await settled(call)
   })
 
+  test.each([Number.NaN, -1, 'soon', 10n, Symbol('soon'), undefined, null])(
+    'that announces a wait of %s does not affect the call',
+    async (wait) => {
+      const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => onWait(wait as number))
+      const fetch = scripted(json({}))
+      await settled(keyedClient({ fetch, rateLimiter }).me({ maxRetries: 0 }))
+    },
+  )
+
+  test('that announces an endless wait makes the call reject with a number of seconds', async () => {
+    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => onWait(Number.POSITIVE_INFINITY))
+    const error = await settled(rejection(keyedClient({ fetch: scripted(json({})), rateLimiter }).me()))
+    expect(error).toMatchObject({ name: 'RateLimitError', retryAfter: 31_536_000 })
+  })
+
+  test('that hides the refusal of a call does not change how it rejects', async () => {
+    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => {
+      try {
+        onWait(60_000)
+      } catch {}
+      throw undefined
+    })
+    const error = await settled(
+      rejection(keyedClient({ fetch: scripted(json({})), rateLimiter }).me({ maxRetries: 0 })),
+    )
+    expect(error).toMatchObject({ name: 'RateLimitError', retryAfter: 60 })
+  })
+
+  test('that rejects with undefined before a retry still gives an error', async () => {
+    let count = 0
+    const { rateLimiter } = recordingLimiter(async () => {
+      count += 1
+      if (count === 2) throw undefined
+    })
+    const call = rejection(keyedClient({ fetch: scripted(slowDown, json({})), rateLimiter }).me())
+    expect(await settled(call)).toMatchObject({ name: 'RequestError', attempts: [{ status: 429 }] })
+  })
+
+  test('cannot emit onWait once the call is over', async () => {
+    const { rateLimiter, calls } = recordingLimiter()
+    const waits: unknown[] = []
+    const fetch = scripted(json({}))
+    await settled(keyedClient({ fetch, rateLimiter, hooks: { onWait: (event) => void waits.push(event) } }).me())
+    calls[0]?.onWait(5)
+    expect(waits).toEqual([])
+  })
+
+  test('can extend the adaptive one', async () => {
+    const keys: string[] = []
+    class Logged extends AdaptiveRateLimiter {
+      override async acquire(...[key, signal, call]: Parameters<AdaptiveRateLimiter['acquire']>) {
+        keys.push(key)
+        return super.acquire(key, signal, call)
+      }
+    }
+    await settled(keyedClient({ fetch: scripted(json({})), rateLimiter: new Logged() }).me())
+    expect(keys).toEqual(['org'])
+  })
+
   test('is called as a method', async () => {
     class Limiter implements RateLimiter {
       readonly keys: string[] = []
@@ -313,6 +372,13 @@ describe('the key of a client', () => {
     await makeClient({ fetch, rateLimiter }).me()
     await makeClient({ fetch, rateLimiter }).me()
     expect(new Set(keys).size).toBe(2)
+  })
+
+  test('is found once by calls that start at the same time', async () => {
+    const { rateLimiter, keys } = recordingLimiter()
+    const client = makeClient({ fetch: scripted(() => json({})), rateLimiter, accessToken: async () => token })
+    await Promise.all(Array.from({ length: 10 }, () => client.me()))
+    expect(new Set(keys).size).toBe(1)
   })
 
   test('lets a 429 of one client hold back the others', async () => {

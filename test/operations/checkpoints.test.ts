@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { operations } from '../../src/resources/operations.ts'
 import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
+import { printedForms } from '../helpers/printed-forms.ts'
 
 type List = (workspace: SupportWorkspace, query: ListQuery, options: ListOptions) => Paginated<unknown>
 
@@ -79,3 +80,41 @@ test.each(lists)('%s restarts without the rejected cursor if asked to', async (_
     '?limit=7&after=b',
   ])
 })
+
+const cursor = 'Zx81mQ7-cursor_9rT4vB2nK6'
+
+test.each<[string, Response | Error]>([
+  ['a refusal', refusal(400, `bad ${cursor}`, { 'x-request-id': cursor, 'x-echo': `after=${cursor}` })],
+  ['a success that holds an error', json({ error: `bad ${cursor}` })],
+  ['a redirect', new Response(null, { status: 302, headers: { location: `/list?after=${cursor}` } })],
+  ['a failed fetch', new TypeError(`request to /list?after=${cursor} failed`)],
+  ['a revoked token', refusal(401, 'invalid_token', { 'www-authenticate': `Bearer error="bad ${cursor}"` })],
+])('no error or event quotes the cursor when the service responds with %s', async (_, step) => {
+  const events: unknown[] = []
+  const keep = (event: unknown) => void events.push(event)
+  const workspace = makeClient({
+    fetch: scripted(step),
+    maxRetries: 1,
+    hooks: { onAttemptStart: keep, onAttemptEnd: keep, onRetry: keep, onOperationEnd: keep },
+  })
+  const error = await rejection(workspace.contacts.list({}, { resumeFrom: at(cursor), timeout: 5_000 }))
+  expect(printedForms([error, events]).join('\n')).not.toContain(cursor)
+})
+
+test.each([1_000, 40_000, 200_000])(
+  'a cursor of %s characters is refused like a short one, and not quoted',
+  async (length) => {
+    const long = `${cursor}${'c'.repeat(length)}`
+    const slowDown = refusal(429, `bad ${long}`, { 'retry-after': '90' })
+    const fetch = scripted(refusal(400, `bad ${long}`), refusal(401, 'invalid_token'), slowDown)
+    const workspace = makeClient({ fetch })
+    const list = () => rejection(workspace.contacts.list({}, { resumeFrom: at(long) }))
+    const errors = [await list(), await list(), await list()]
+    expect(errors).toMatchObject([
+      { name: 'CursorRejectedError' },
+      { name: 'AuthenticationError' },
+      { name: 'RateLimitError', retryAfter: 90 },
+    ])
+    expect(printedForms(errors).join('\n')).not.toContain(long.slice(0, 30))
+  },
+)

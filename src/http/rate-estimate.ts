@@ -1,0 +1,160 @@
+/** How much a rate drops at a 429 at most. It rises as much after a calm period, and more after each further one. */
+const step = 0.05
+const largestRise = 2
+/**
+ * A calm period has this many held calls, or as many as are sent in this time in milliseconds if that is more, but is not
+ * longer than `longestPeriod`.
+ */
+const periodCalls = 150
+const periodTime = 10_000
+const longestPeriod = 900_000
+/** While calls wait for more than half of their time, periods are shorter by this factor. */
+const hurry = 6
+/** After a 429, a rate is at most this many times the measured one. The wait after the 429 makes that too low. */
+const tolerance = 1.2
+/** Fewer calls are no measurement. */
+const sample = 10
+/** One 429 in so many calls is no limit if the calls were held back for less than this share of the time. */
+const tolerable = 50
+const saturated = 0.3
+/** Below this share of the rate at the last 429, a rate rises halfway to it, but not by more than `quickRise`. */
+const near = 0.9
+const quickRise = 1.25
+/** One call a minute. A slower rate would keep calls from finding out that the service allows more. */
+const lowestRate = 1 / 60_000
+/** From this rate on, in calls a millisecond, there is nothing left to pace. */
+const unlimitedRate = 1
+/** From the third 429 in a row on, no call is sent for at least 500 ms, and twice as long after each further one. */
+const firstPause = 500
+const longestBackoff = 8_000
+/** A pause between calls only counts up to this time as a result of the limit, in milliseconds. */
+const longestPause = 1_000
+
+/**
+ * Estimates the rate that a service allows, which it only shows by refusing calls. Between two 429s it counts the calls
+ * that are served: that is the rate. See decision 26 for the reasons and figures. Times are in milliseconds of
+ * `performance.now()`.
+ */
+export class RateEstimate {
+  /** In calls a millisecond. Undefined if it is not known or not limited. */
+  #rate: number | undefined
+  /** Whether there was a 429, or the rate was set. */
+  #isLimited = false
+  /** Calls since the last 429 or change of the rate: all of them, and those that were held back. */
+  #sent = 0
+  #held = 0
+  /** Time since then without long pauses between calls, and the part of it in which a call was held back. */
+  #busy = 0
+  #forced = 0
+  #startedAt: number
+  #sentAt: number
+  /** Served calls per 429, on average. */
+  #spacing = Number.POSITIVE_INFINITY
+  /** 429s since the last call that was served, as far as is known. */
+  #refusals = 0
+  /** Periods since the last 429. */
+  #calmPeriods = 0
+  /** The rate at the last 429. */
+  #ceiling = 0
+
+  constructor(now: number) {
+    this.#startedAt = now
+    this.#sentAt = now
+  }
+
+  get rate(): number | undefined {
+    return this.#rate
+  }
+
+  get isLimited(): boolean {
+    return this.#isLimited
+  }
+
+  /** Calls since the last 429 or change of the rate. */
+  get sent(): number {
+    return this.#sent
+  }
+
+  setRate(rate: number | undefined, now: number): void {
+    this.#rate = rate === undefined ? undefined : Math.max(lowestRate, rate)
+    this.#isLimited = rate !== undefined
+    this.#startPeriod(now)
+  }
+
+  /**
+   * Counts a call that is sent.
+   *
+   * @param arrivedAt when it was made. Earlier than `now` if it was held back.
+   * @param isPressed whether calls wait for more than half of their time
+   */
+  countCall(now: number, arrivedAt: number, isPressed: boolean): void {
+    const heldSince = Math.max(this.#sentAt, arrivedAt)
+    this.#forced += now - heldSince
+    this.#busy += now - heldSince + Math.min(longestPause, heldSince - this.#sentAt)
+    this.#sentAt = now
+    this.#sent += 1
+    if (arrivedAt < now) this.#held += 1
+    const rate = this.#rate
+    if (rate !== undefined && this.#isPeriodOver(rate, now, isPressed ? 1 / hurry : 1)) this.#rise(rate, now)
+  }
+
+  /**
+   * Lowers the rate after a 429. Returns the shortest pause that it calls for, in milliseconds.
+   *
+   * @param inFlight calls in flight, which will be refused as well
+   */
+  countRefusal(now: number, inFlight: number): number {
+    const served = Math.max(0, this.#sent - inFlight)
+    if (!this.#isLimited) {
+      this.#isLimited = true
+      this.#startPeriod(now)
+    } else if (served < sample) {
+      // The time counts, and the refused calls do not.
+      this.#sent = served
+      if (served > 0 && this.#rate !== undefined) this.#rate = Math.max(lowestRate, this.#rate * (1 - step))
+    } else {
+      this.#spacing = Math.min(served, (3 * this.#spacing + served) / 4)
+      const isSaturated = this.#forced >= saturated * this.#busy
+      if (isSaturated || this.#spacing < tolerable) this.#measure(served, isSaturated)
+      this.#startPeriod(now)
+    }
+    this.#refusals = served > 0 ? 1 : this.#refusals + 1
+    return this.#refusals < 3 ? 0 : Math.min(longestBackoff, firstPause * 2 ** (this.#refusals - 3))
+  }
+
+  /** Sets the rate after this many served calls and a 429. */
+  #measure(served: number, isSaturated: boolean): void {
+    // If hardly any call was held back, the service may allow more than it was asked for.
+    const measured = (served / Math.max(1, this.#busy)) * (isSaturated ? 1 : tolerance)
+    const rate = this.#rate ?? 0
+    // Few 429s are the price of finding out. Without a calm period before it, the last drop was too small.
+    const drop = step * Math.max(0, 1 - served / (2 * periodCalls)) * (this.#calmPeriods > 0 ? 1 : 2)
+    this.#ceiling = rate
+    this.#calmPeriods = rate === 0 ? 2 : 0
+    this.#rate = Math.max(lowestRate, (1 - step) * measured, (1 - drop) * Math.min(rate, tolerance * measured))
+  }
+
+  #isPeriodOver(rate: number, now: number, part: number): boolean {
+    if (this.#held >= Math.max(periodCalls, rate * periodTime) * part) return true
+    return this.#held >= sample && now - this.#startedAt >= longestPeriod * part
+  }
+
+  #rise(rate: number, now: number): void {
+    const next =
+      rate < near * this.#ceiling
+        ? Math.min((rate + this.#ceiling) / 2, rate * quickRise)
+        : rate * Math.min(largestRise, 1 + step * 2 ** Math.max(0, this.#calmPeriods - 1))
+    this.#calmPeriods += 1
+    this.#rate = next < unlimitedRate ? next : undefined
+    this.#startPeriod(now)
+  }
+
+  #startPeriod(now: number): void {
+    this.#sent = 0
+    this.#held = 0
+    this.#busy = 0
+    this.#forced = 0
+    this.#startedAt = now
+    this.#sentAt = now
+  }
+}
