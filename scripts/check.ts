@@ -12,13 +12,8 @@ const steps: readonly Step[] = [
   { title: 'lint', command: 'npm run lint' },
   { title: 'types', command: 'npm run typecheck' },
   { title: 'unused code and dependencies', command: 'npm run knip' },
-  { title: 'tests', command: 'npm test' },
+  { title: 'tests', command: 'npm test', env: { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' } },
   { title: 'documentation', command: 'npm run docs' },
-  {
-    title: 'Redis and Postgres',
-    command: 'npm test -- test/connections/redis.test.ts test/readme/background-jobs.test.ts test/examples/fleet-sync',
-    env: { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' },
-  },
   { title: 'browsers', command: 'npm run test:browser' },
   { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },
   { title: 'job engines', command: 'npm run test:engines' },
@@ -26,6 +21,7 @@ const steps: readonly Step[] = [
   { title: 'build', command: 'npm run build' },
   { title: 'package', command: 'npm run check:package' },
   { title: 'size', command: 'npm run size' },
+  { title: 'fleet', command: 'npm run fleet-proof -- --ci' },
   { title: 'tour', command: 'npm start' },
 ]
 

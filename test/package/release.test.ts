@@ -139,9 +139,10 @@ describe('npm run check', () => {
   /** Runs the checks with an `npm` that only prints its arguments, and fails for the given ones. */
   async function check(failing: string) {
     const folder = await temporaryFolder()
-    const npm = '#!/bin/sh\necho "npm $* REDIS=$REQUIRE_REDIS SOAK=$SOAK_SECONDS"\ntest "$*" != "$FAILING"\n'
+    const npm =
+      '#!/bin/sh\necho "npm $* SERVERS=$REQUIRE_REDIS$REQUIRE_POSTGRES SOAK=$SOAK_SECONDS"\ntest "$*" != "$FAILING"\n'
     await writeFile(join(folder, 'npm'), npm, { mode: 0o755 })
-    const { REQUIRE_REDIS, SOAK_SECONDS, ...env } = process.env
+    const { REQUIRE_REDIS, REQUIRE_POSTGRES, SOAK_SECONDS, ...env } = process.env
     const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check.ts'], {
       cwd: root,
       env: { ...env, PATH: `${folder}:${env.PATH}`, FAILING: failing },
@@ -150,20 +151,20 @@ describe('npm run check', () => {
     return { status, stderr, ran: stdout.split('\n').filter((line) => line.startsWith('npm ')) }
   }
 
-  test('runs everything, with Redis required and a long soak', async () => {
+  test('runs everything, with Redis and Postgres required and a long soak', async () => {
     const { status, ran } = await check('none')
     expect(status).toBe(0)
-    expect(ran).toContain('npm test REDIS= SOAK=')
-    expect(ran).toContain('npm test -- test/connections/redis.test.ts REDIS=1 SOAK=')
-    expect(ran).toContain('npm test -- test/trust/soak.test.ts REDIS= SOAK=60')
-    expect(ran.at(-1)).toBe('npm start REDIS= SOAK=')
+    expect(ran).toContain('npm test SERVERS=11 SOAK=')
+    expect(ran).toContain('npm test -- test/trust/soak.test.ts SERVERS= SOAK=60')
+    expect(ran).toContain('npm run fleet-proof -- --ci SERVERS= SOAK=')
+    expect(ran.at(-1)).toBe('npm start SERVERS= SOAK=')
   })
 
   test('stops at the first check that fails', async () => {
     const { status, stderr, ran } = await check('run knip')
     expect(status).toBe(1)
     expect(stderr).toContain('The check failed: unused code and dependencies (npm run knip)')
-    expect(ran.at(-1)).toBe('npm run knip REDIS= SOAK=')
+    expect(ran.at(-1)).toBe('npm run knip SERVERS= SOAK=')
   })
 })
 
