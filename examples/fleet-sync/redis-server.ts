@@ -46,7 +46,8 @@ export async function startRedis(): Promise<RunningRedis> {
   } catch (error) {
     remove()
     const help = 'Install redis-server (for example `apt install redis-server`), or set REDIS_URL.'
-    throw new Error(`There is no Redis at 127.0.0.1:6379, and redis-server did not start. ${help}`, { cause: error })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`There is no Redis at 127.0.0.1:6379, and redis-server did not start: ${reason}\n${help}`)
   }
   return {
     url,

@@ -39,7 +39,10 @@ import { startWorker } from './start-worker.ts'
 const accessTokens = (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
 // Workers read the tokens from the store, so no process that is started here gets them.
 delete process.env.ACCESS_TOKENS
-const redisServer = await findRedis()
+const redisServer = await findRedis().catch((error: Error) => {
+  console.error(error.message)
+  process.exit(1)
+})
 process.env.REDIS_URL = redisServer.url
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sync-'))
 const sandbox = process.env.BASE_URL ? undefined : await startSandbox({ organizations: 20 })

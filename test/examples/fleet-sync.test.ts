@@ -34,6 +34,13 @@ async function start({ onTestFinished }: TestContext, options: Partial<FleetOpti
   return fleet
 }
 
+test('says how to get a Redis if redis-server is not installed', async ({ onTestFinished }) => {
+  onTestFinished(() => void vi.unstubAllEnvs())
+  vi.stubEnv('PATH', '/nowhere')
+  const message = 'redis-server did not start: spawn redis-server ENOENT\nInstall redis-server'
+  await expect(startRedis()).rejects.toThrow(message)
+})
+
 describeOnRedis('test/examples/fleet-sync.test.ts', () => {
   describeOnDatabases('test/examples/fleet-sync.test.ts', (createDatabase) => {
     test('copies every item of every organization, and fetches no page twice', {
