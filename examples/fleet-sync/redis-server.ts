@@ -38,7 +38,8 @@ export async function startRedis(): Promise<RunningRedis> {
   const options = ['--port', '0', '--unixsocket', url, '--save', '', '--appendonly', 'no', '--dir', folder]
   // In its own process group, so that Ctrl-C does not end it before the workers.
   const server = spawn('redis-server', options, { stdio: 'ignore', detached: true })
-  const ended = once(server, 'close')
+  // Unlike `once`, this does not reject as well if redis-server is not installed.
+  const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
     await once(server, 'spawn')

@@ -339,7 +339,7 @@ describeOnRedis('test/examples/fleet-sync.test.ts', () => {
       {
         timeout: 180_000,
       },
-      async () => {
+      async ({ onTestFinished }) => {
         const folder = mkdtempSync(join(tmpdir(), 'fleet-start-'))
         const redisServer = await startRedis()
         const databaseUrl = join(folder, 'replica.sqlite')
@@ -360,6 +360,12 @@ describeOnRedis('test/examples/fleet-sync.test.ts', () => {
           },
         )
         const ended = once(child, 'exit')
+        onTestFinished(async () => {
+          child.kill()
+          await ended
+          await redisServer.close()
+          rmSync(folder, { recursive: true })
+        })
         let printed = ''
         child.stdout.on('data', (piece: Buffer) => {
           printed += piece
@@ -368,6 +374,7 @@ describeOnRedis('test/examples/fleet-sync.test.ts', () => {
         const page = await fetch(/^Open (.*)$/m.exec(printed)?.[1] ?? '')
         expect(await page.text()).toContain('Fleet sync')
         const database = await openDatabase(databaseUrl)
+        onTestFinished(() => database.close())
         await waitUntil(async () => {
           const connections = await database.status()
           expect(connections).toHaveLength(20)
@@ -380,9 +387,6 @@ describeOnRedis('test/examples/fleet-sync.test.ts', () => {
         }
         child.kill('SIGINT')
         expect(await ended).toEqual([0, null])
-        await database.close()
-        await redisServer.close()
-        rmSync(folder, { recursive: true })
       },
     )
   })
