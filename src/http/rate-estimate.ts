@@ -20,6 +20,13 @@ const saturated = 0.3
 /** Below this share of the rate at the last 429, a rate rises halfway to it, but not by more than `quickRise`. */
 const near = 0.9
 const quickRise = 1.25
+/**
+ * If the next 429 comes before so many calls are served, a drop did not help. A service that still refuses calls after
+ * several such drops does so for another reason than the rate, and 429s are ignored for a time in milliseconds.
+ */
+const helpful = 30
+const mostDoubts = 5
+const trust = 60_000
 /** One call a minute. A slower rate would keep calls from finding out that the service allows more. */
 const lowestRate = 1 / 60_000
 /** From this rate on, in calls a millisecond, there is nothing left to pace. */
@@ -56,6 +63,9 @@ export class RateEstimate {
   #calmPeriods = 0
   /** The rate at the last 429. */
   #ceiling = 0
+  /** How often a drop did not help lately. */
+  #doubts = 0
+  #ignoredUntil = 0
 
   constructor(now: number) {
     this.#startedAt = now
@@ -108,14 +118,15 @@ export class RateEstimate {
     if (!this.#isLimited) {
       this.#isLimited = true
       this.#startPeriod(now)
+    } else if (now < this.#ignoredUntil) {
+      this.#startPeriod(now)
     } else if (served < sample) {
       // The time counts, and the refused calls do not.
       this.#sent = served
-      if (served > 0 && this.#rate !== undefined) this.#rate = Math.max(lowestRate, this.#rate * (1 - step))
     } else {
       this.#spacing = Math.min(served, (3 * this.#spacing + served) / 4)
       const isSaturated = this.#forced >= saturated * this.#busy
-      if (isSaturated || this.#spacing < tolerable) this.#measure(served, isSaturated)
+      if (isSaturated || this.#spacing < tolerable) this.#measure(now, served, isSaturated)
       this.#startPeriod(now)
     }
     this.#refusals = served > 0 ? 1 : this.#refusals + 1
@@ -123,15 +134,24 @@ export class RateEstimate {
   }
 
   /** Sets the rate after this many served calls and a 429. */
-  #measure(served: number, isSaturated: boolean): void {
+  #measure(now: number, served: number, isSaturated: boolean): void {
     // If hardly any call was held back, the service may allow more than it was asked for.
     const measured = (served / Math.max(1, this.#busy)) * (isSaturated ? 1 : tolerance)
     const rate = this.#rate ?? 0
+    if (served >= helpful) this.#doubts = Math.max(0, this.#doubts - 2)
+    else if (rate > 0 && this.#calmPeriods === 0) this.#doubts += 1
+    if (this.#doubts >= mostDoubts) {
+      this.#doubts = mostDoubts - 2
+      this.#ignoredUntil = now + trust
+      this.#rate = undefined
+      return
+    }
     // Few 429s are the price of finding out. Without a calm period before it, the last drop was too small.
     const drop = step * Math.max(0, 1 - served / (2 * periodCalls)) * (this.#calmPeriods > 0 ? 1 : 2)
     this.#ceiling = rate
     this.#calmPeriods = rate === 0 ? 2 : 0
-    this.#rate = Math.max(lowestRate, (1 - step) * measured, (1 - drop) * Math.min(rate, tolerance * measured))
+    const gentle = Math.max((1 - step) * measured, (1 - drop) * Math.min(rate, tolerance * measured))
+    this.#rate = Math.max(lowestRate, served < helpful ? (1 - 2 * step) * measured : gentle)
   }
 
   #isPeriodOver(rate: number, now: number, part: number): boolean {
