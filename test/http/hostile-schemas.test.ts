@@ -108,6 +108,19 @@ test.each([
   expect(String(error)).toContain('received missing')
 })
 
+test('a response schema is not called when the operation returns no data', async () => {
+  const validate = vi.fn(() => ({ issues: [{ message: 'no' }] }))
+  const remove = defineOperation({
+    id: 'tags.delete',
+    method: 'DELETE',
+    path: '/tags/1',
+    envelope: 'none',
+    response: schemaOf(validate),
+  })
+  expect(await makeClient({ fetch: async () => json({ data: {} }) }).call(remove)).toBeUndefined()
+  expect(validate).not.toHaveBeenCalled()
+})
+
 test('a response schema is not called once the call has been aborted', async () => {
   const controller = new AbortController()
   const validate = vi.fn((value: unknown) => ({ value }))
