@@ -283,6 +283,20 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
       expect(await job.waitUntilFinished(events['organization-replies'])).toBe(newestMessage()?.id)
     })
 
+    test('a job is done while that of another connection waits for its rate limit', async () => {
+      const { key: limited } = await openStore().save(sandbox.issueToken({ actor: 'self' }))
+      const { key: free } = await openStore().save(sandbox.issueToken({ actor: 'self', role: 'agent' }))
+      expect(free).not.toBe(limited)
+      sandbox.clearRequests()
+      sandbox.failNext({ status: 429, retryAfter: 3 })
+      const waiting = await addReplyOf(limited)
+      await vi.waitFor(() => expect(sandbox.requests.map(({ status }) => status)).toEqual([429]), 30_000)
+      const other = await addReplyOf(free)
+      await other.waitUntilFinished(events['organization-replies'])
+      expect(await waiting.getState()).toBe('active')
+      await waiting.waitUntilFinished(events['organization-replies'])
+    })
+
     test('a job without its scope is done after a login that requests the scope too', async () => {
       const { key } = await openStore().save(sandbox.issueToken({ actor: 'self', scopes: ['conversations:read'] }))
       const job = await addReplyOf(key)
