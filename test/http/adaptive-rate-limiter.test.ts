@@ -214,7 +214,9 @@ test('a 429 is waited for under a fake clock that only has timers', async () => 
     isFirst = false
     return refusal(429, 'x', { 'retry-after': '10' })
   })
-  const call = makeClient({ fetch }).me()
+  const retried = Promise.withResolvers<void>()
+  const call = makeClient({ fetch, hooks: { onRetry: () => retried.resolve() } }).me()
+  await retried.promise
   await vi.advanceTimersByTimeAsync(10_000)
   await settled(call)
 })
