@@ -45,8 +45,8 @@ export class RateEstimate {
   /** Time since then without long pauses between calls, and the part of it in which a call was held back. */
   #busy = 0
   #forced = 0
-  #startedAt: number
-  #sentAt: number
+  #startedAt = 0
+  #sentAt = 0
   /** Served calls that the last 429 left in the count. */
   #kept = 0
   /** 429s since the last call that was served, as far as is known. */
@@ -55,11 +55,6 @@ export class RateEstimate {
   #calmPeriods = 0
   /** The rate at the last 429, less a step. */
   #ceiling = 0
-
-  constructor(now: number) {
-    this.#startedAt = now
-    this.#sentAt = now
-  }
 
   get rate(): number | undefined {
     return this.#rate
