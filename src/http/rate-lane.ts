@@ -156,7 +156,7 @@ export class RateLane {
 
   /** Time until the next call can be sent, in milliseconds, if it has a slot. */
   #waitAt(now: number): number {
-    return Math.max(0, this.#opensAt - now, (this.rate === undefined ? 0 : this.#nextAt) - now)
+    return Math.max(0, this.#opensAt - now, this.#nextAt - now)
   }
 
   #hasSlot(now: number, canWait: boolean): boolean {

@@ -225,18 +225,27 @@ describe('the rate', () => {
   test('rises after fewer calls while one waits for more than half of its time, until none waits', async () => {
     const lane = makeLane()
     lane.limiter.setRate('org', 10)
-    const sendPressed = async (timeLeft: number) => {
-      for (let count = 0; count < 20; count += 1) void lane.send({ timeLeft }).then((end) => end())
+    const sendPressed = async (calls: number, timeLeft: number) => {
+      for (let count = 0; count < calls; count += 1) void lane.send({ timeLeft }).then((end) => end())
       await vi.advanceTimersByTimeAsync(10_000)
     }
-    // The last one waits for 1.9 s, and then for 1.8 s.
-    await sendPressed(3_800)
+    // The last one waits for 2.9 s, and then for 1.8 s.
+    await sendPressed(30, 5_800)
     expect(lane.rate).toBeCloseTo(10, 9)
-    await sendPressed(3_599)
+    await sendPressed(20, 3_599)
     expect(lane.rate).toBeCloseTo(10.5, 9)
     lane.sendAll(100)
     await vi.advanceTimersByTimeAsync(20_000)
     expect(lane.rate).toBeCloseTo(10.5, 9)
+  })
+
+  test('rises after the usual number of calls if it is set while calls wait for a place', async () => {
+    const lane = makeLane({ maxConcurrency: 1 })
+    lane.sendAll(40)
+    lane.limiter.setRate('org', 10)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(lane.sent).toHaveLength(40)
+    expect(lane.rate).toBeCloseTo(10, 9)
   })
 
   test.each<[string, (lane: ReturnType<typeof makeLane>) => void]>([
@@ -292,6 +301,10 @@ describe('the rate', () => {
     lane.limiter.setRate('org', undefined)
     expect(lane.limiter.isFree('org')).toBe(false)
     lane.sendAll(3)
+    // The timer is late.
+    const now = vi.spyOn(performance, 'now').mockReturnValue(60_000)
+    expect(lane.limiter.isFree('org')).toBe(false)
+    now.mockRestore()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(lane.sentAt).toEqual([60_000, 60_000, 60_000])
     expect(lane.limiter.isFree('org')).toBe(true)
@@ -469,6 +482,14 @@ describe('a call that is held back', () => {
 })
 
 describe('a turn', () => {
+  test('is taken by as many calls as maxConcurrency allows, and needs no timer', async () => {
+    const lane = makeLane({ maxConcurrency: 3 })
+    for (let count = 0; count < 5; count += 1) void lane.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(lane.sent).toHaveLength(3)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('that is ended twice frees one place', async () => {
     const { sent, send } = makeLane({ maxConcurrency: 1 })
     const end = await settled(send())
