@@ -47,8 +47,15 @@ export async function actOnError(error: unknown, failed: FailedSync): Promise<vo
   throw error
 }
 
+/**
+ * The longest delay, in milliseconds. While a job is delayed, no other sweep of its connection is added, so a mistake in a
+ * `Retry-After` could stop the connection for years. After a longer one that is meant, a request each hour does no harm.
+ */
+const longestDelay = 3_600_000
+
 /** Moves the job to a later time. Unlike a failure, this does not count as one of its attempts. */
-async function delay({ job, token, claim, database }: FailedSync, until: number, problem: string): Promise<never> {
+async function delay({ job, token, claim, database }: FailedSync, wanted: number, problem: string): Promise<never> {
+  const until = Math.round(Math.min(wanted, Date.now() + longestDelay))
   await database.interrupt(claim, 'delayed', { problem, nextRunAt: until })
   await job.moveToDelayed(until, token)
   throw new DelayedError()

@@ -109,7 +109,7 @@ export interface StoredItem {
   readonly id: string
   /** The conversation of a message. */
   readonly conversation: string | undefined
-  /** The item, as the service sent it. */
+  /** The item, as the service sent it. Characters that a database cannot store are replaced: see `wellFormed`. */
   readonly data: unknown
   readonly deleted: boolean
 }

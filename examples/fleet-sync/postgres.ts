@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Query, type Sql, schema } from './sql.ts'
+import { type Query, type Sql, schema, storable } from './sql.ts'
 
 /** Opens a Postgres database by its URL. */
 export async function openPostgres(url: string): Promise<Sql> {
@@ -15,7 +15,7 @@ export async function openPostgres(url: string): Promise<Sql> {
     let failure: Error | undefined
     try {
       await client.query('BEGIN')
-      const result = await run(async (sql, values = []) => (await client.query(sql, [...values])).rows)
+      const result = await run(async (sql, values = []) => (await client.query(sql, values.map(storable))).rows)
       await client.query('COMMIT')
       return result
     } catch (error) {
@@ -34,7 +34,7 @@ export async function openPostgres(url: string): Promise<Sql> {
     await query(schema)
   })
   return {
-    query: async (sql, values = []) => (await pool.query(sql, [...values])).rows,
+    query: async (sql, values = []) => (await pool.query(sql, values.map(storable))).rows,
     transaction,
     close: () => pool.end(),
   }

@@ -38,7 +38,8 @@ export async function startRedis(): Promise<RunningRedis> {
   const options = ['--port', '0', '--unixsocket', url, '--save', '', '--appendonly', 'no', '--dir', folder]
   // In its own process group, so that Ctrl-C does not end it before the workers.
   const server = spawn('redis-server', options, { stdio: 'ignore', detached: true })
-  const ended = once(server, 'close')
+  // Unlike `once`, this does not reject as well if redis-server is not installed.
+  const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
     await once(server, 'spawn')
@@ -46,7 +47,8 @@ export async function startRedis(): Promise<RunningRedis> {
   } catch (error) {
     remove()
     const help = 'Install redis-server (for example `apt install redis-server`), or set REDIS_URL.'
-    throw new Error(`There is no Redis at 127.0.0.1:6379, and redis-server did not start. ${help}`, { cause: error })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`There is no Redis at 127.0.0.1:6379, and redis-server did not start: ${reason}\n${help}`)
   }
   return {
     url,

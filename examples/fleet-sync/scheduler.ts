@@ -12,27 +12,34 @@ export interface SchedulerParts {
 
 /**
  * Gives each connection a job scheduler, and removes those of connections that are gone or revoked. Running it again
- * changes nothing, and several processes can run it at the same time.
+ * changes nothing, and several processes can run it at the same time. A connection that fails is reported on stderr, and
+ * does not keep the others from their schedulers.
  */
 export async function scheduleAll({ store, database, queue, interval }: SchedulerParts): Promise<void> {
   const schedulers = new Map((await queue.getJobSchedulers()).map(({ key, every }) => [key, every]))
   const { connections, unreadable } = await store.list()
   const kept = new Set(unreadable.map(({ key }) => key))
   for (const { key, organization, connectedAt, revokedAt } of connections) {
-    if (revokedAt !== undefined) {
+    if (revokedAt === undefined) kept.add(key)
+    await reportFailure(key, async () => {
       // The worker that noticed may have been killed before it could say so.
-      await database.revoke(key, connectedAt)
-      continue
-    }
-    kept.add(key)
-    await database.connect({ key, organization: organization.name ?? organization.id, connectedAt })
-    // An unchanged scheduler is left alone: to replace it would move its next run.
-    if (schedulers.get(key) === interval) continue
-    await queue.upsertJobScheduler(key, { every: interval }, { name: 'due', data: { key }, opts: keep })
+      if (revokedAt !== undefined) return database.revoke(key, connectedAt)
+      await database.connect({ key, organization: organization.name ?? organization.id, connectedAt })
+      // An unchanged scheduler is left alone: to replace it would move its next run.
+      if (schedulers.get(key) === interval) return
+      await queue.upsertJobScheduler(key, { every: interval }, { name: 'due', data: { key }, opts: keep })
+    })
   }
   for (const key of schedulers.keys()) {
     if (kept.has(key)) continue
-    await queue.removeJobScheduler(key)
-    await database.disconnect(key)
+    await reportFailure(key, async () => {
+      // In this order, so that the next run repeats both if the database fails.
+      await database.disconnect(key)
+      await queue.removeJobScheduler(key)
+    })
   }
+}
+
+async function reportFailure(key: string, run: () => Promise<void>): Promise<void> {
+  await run().catch((error) => console.error(`The connection ${key} could not be scheduled: ${error}`))
 }

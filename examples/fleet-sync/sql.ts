@@ -13,6 +13,27 @@ export interface Sql {
   close(): Promise<void>
 }
 
+/**
+ * Returns the value that both databases store and return unchanged. Without this, a time beyond the safe integers could not
+ * be read, and a single name could fail a statement.
+ */
+export function storable(value: SqlValue): SqlValue {
+  if (typeof value !== 'number') return wellFormed(value)
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.trunc(value)))
+}
+
+/**
+ * Replaces what Postgres cannot store (NUL) and what UTF-8 cannot encode (half of a surrogate pair) by U+FFFD, in text or in
+ * all text of JSON data. An id must be compared in this form, or else it differs from the one that was stored.
+ */
+export function wellFormed<Value>(value: Value): Value
+export function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\uFFFD')
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((each) => wellFormed(each))
+  return Object.fromEntries(Object.entries(value).map((entry) => wellFormed(entry)))
+}
+
 /** Returns `$3, $4, $5` for 3 parameters from the third. */
 export function parameters(first: number, count: number): string {
   return Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { type Query, type Row, type Sql, schema } from './sql.ts'
+import { type Query, type Row, type Sql, type SqlValue, schema, storable } from './sql.ts'
 
 /** Opens a SQLite file, which several processes of one machine can share. */
 export function openSqlite(path: string): Sql {
@@ -10,8 +10,13 @@ export function openSqlite(path: string): Sql {
   database.exec('PRAGMA synchronous = NORMAL')
   database.exec(schema)
 
-  const query: Query = async (sql, values = []) =>
-    database.prepare(sql).all(Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]))) as Row[]
+  const query: Query = async (sql, values = []) => {
+    const statement = database.prepare(sql)
+    // Otherwise a single integer beyond the safe ones would make every row unreadable.
+    statement.setReadBigInts(true)
+    const rows = statement.all(Object.fromEntries(values.map((value, index) => [`$${index + 1}`, storable(value)])))
+    return rows.map(toRow)
+  }
 
   // All jobs of a process share one connection, so a statement must not run within the transaction of another job.
   let queue: Promise<unknown> = Promise.resolve()
@@ -38,4 +43,13 @@ export function openSqlite(path: string): Sql {
       }),
     close: () => inTurn(async () => database.close()),
   }
+}
+
+function toRow(columns: Record<string, unknown>): Row {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' ? Number(value) : (value as SqlValue),
+    ]),
+  )
 }

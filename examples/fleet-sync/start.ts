@@ -36,7 +36,13 @@ import { scheduleAll } from './scheduler.ts'
 import { readSettings } from './settings.ts'
 import { startWorker } from './start-worker.ts'
 
-const redisServer = await findRedis()
+const accessTokens = (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
+// Workers read the tokens from the store, so no process that is started here gets them.
+delete process.env.ACCESS_TOKENS
+const redisServer = await findRedis().catch((error: Error) => {
+  console.error(error.message)
+  process.exit(1)
+})
 process.env.REDIS_URL = redisServer.url
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sync-'))
 const sandbox = process.env.BASE_URL ? undefined : await startSandbox({ organizations: 20 })
@@ -52,7 +58,7 @@ const database = await openDatabase(settings.databaseUrl)
 const redis = connectToRedis(settings.redisUrl)
 const queue = openQueue(redis)
 const { store, close: closeConnections } = openConnections(settings)
-for (const token of sandbox ? tokensOf(sandbox) : accessTokens()) await store.save(token)
+for (const token of sandbox ? tokensOf(sandbox) : accessTokens) await store.save(token)
 
 const shutdown = new AbortController()
 const { signal } = shutdown
@@ -75,10 +81,6 @@ rmSync(folder, { recursive: true })
 
 function tokensOf({ state, issueToken }: Sandbox): string[] {
   return state.organizations.map(({ id }) => issueToken({ organization: id, actor: 'self' }))
-}
-
-function accessTokens(): string[] {
-  return (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
 }
 
 /** Keeps a worker process running until the shutdown. */

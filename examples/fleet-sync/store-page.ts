@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Change, Claim, FetchedItem } from './database.ts'
-import { parameterRows, parameters, type Query } from './sql.ts'
+import { parameterRows, parameters, type Query, wellFormed } from './sql.ts'
 
 type NewChange = Pick<Change, 'kind' | 'id' | 'change'>
 
-/** The most rows of a statement. The service may return a list without pages, and a statement has limited parameters. */
-const most = 1000
+/**
+ * The most rows of a statement. The service may return a list without pages, and a statement has limited parameters. The
+ * time to bind them grows with the square of their number in SQLite.
+ */
+const most = 100
 
 /** Stores the items of a response, and reports those that are new, changed or restored. */
 export async function storePage(query: Query, claim: Claim, fetched: readonly FetchedItem[]): Promise<void> {
   // A list that changes while it is read can contain an item twice.
-  const items = [...new Map(fetched.map((item) => [item.id, item])).values()]
+  const items = [...new Map(wellFormed(fetched).map((item) => [item.id, item])).values()]
   for (let start = 0; start < items.length; start += most) {
     await storeItems(query, claim, items.slice(start, start + most))
   }

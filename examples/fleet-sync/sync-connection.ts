@@ -1,4 +1,4 @@
-import { type Checkpoint, type ListOptions, NotFoundError, type SupportWorkspace } from 'support-workspace-sdk'
+import { type Checkpoint, NotFoundError, type SupportWorkspace } from 'support-workspace-sdk'
 import type { Claim, Database, FetchedItem } from './database.ts'
 
 export interface SyncParts {
@@ -9,7 +9,7 @@ export interface SyncParts {
   readonly signal: AbortSignal
 }
 
-const query = { limit: 50 }
+const limit = 50
 const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
 
@@ -29,31 +29,37 @@ export async function syncConnection(parts: SyncParts): Promise<void> {
   }
 }
 
-async function syncConversations(parts: SyncParts, resumeFrom: Checkpoint): Promise<void> {
-  const { workspace, database, claim } = parts
-  const list = workspace.conversations.list(query, optionsOf(parts, resumeFrom))
-  for await (const { data, checkpoint } of list.pages()) {
-    const items = data.map((item): FetchedItem => ({ kind: 'conversation', id: item.id, data: item }))
+async function syncConversations({ workspace, database, claim, signal }: SyncParts, from: Checkpoint): Promise<void> {
+  const pages = workspace.conversations.list({ limit }, { ...resume(from), signal }).pages()
+  for await (const { data, checkpoint } of pages) {
+    const items = data.map(
+      (conversation): FetchedItem => ({ kind: 'conversation', id: conversation.id, data: conversation }),
+    )
     await database.savePage(claim, items, { checkpoint })
   }
 }
 
-async function syncMessages(parts: SyncParts, conversation: string, resumeFrom: Checkpoint): Promise<void> {
-  const { workspace, database, claim } = parts
-  const list = workspace.messages.list(conversation, query, optionsOf(parts, resumeFrom))
+async function syncMessages(
+  { workspace, database, claim, signal }: SyncParts,
+  conversation: string,
+  from: Checkpoint,
+): Promise<void> {
+  const pages = workspace.messages.list(conversation, { limit }, { ...resume(from), signal }).pages()
   try {
-    for await (const { data, checkpoint } of list.pages()) {
-      const items = data.map((item): FetchedItem => ({ kind: 'message', id: item.id, conversation, data: item }))
+    for await (const { data, checkpoint } of pages) {
+      const items = data.map(
+        (message): FetchedItem => ({ kind: 'message', id: message.id, conversation, data: message }),
+      )
       await database.savePage(claim, items, { conversation, checkpoint })
     }
   } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error
     // The conversation was deleted since it was listed.
+    if (!(error instanceof NotFoundError)) throw error
     await database.savePage(claim, [], { conversation, checkpoint: end })
   }
 }
 
-function optionsOf({ signal }: SyncParts, resumeFrom: Checkpoint): ListOptions {
-  // A saved cursor may have expired. The list starts over within the same sweep, so that nothing counts as deleted.
-  return { resumeFrom, onRejectedCursor: 'restart', signal }
+/** A saved cursor may have expired. The list then starts over within the same sweep, so that nothing counts as deleted. */
+function resume(from: Checkpoint) {
+  return { resumeFrom: from, onRejectedCursor: 'restart' } as const
 }

@@ -27,7 +27,7 @@ export interface CallOptions {
   readonly totalTimeout?: number | undefined
   /**
    * Maximum number of retries, where a retry is safe. With 0, the call also rejects with a `RateLimitError` instead of
-   * waiting for the rate limit.
+   * waiting for a `Retry-After`.
    *
    * @default the client's `maxRetries`
    */

@@ -20,6 +20,13 @@ const sample = 10
 /** One 429 in so many calls is no limit if calls were held back for less than this share of the time. */
 const tolerable = 50
 const saturated = 0.3
+/**
+ * A drop did not help if the next 429 comes before so many calls are served. After so many of them without one that helped,
+ * the service refuses calls for another reason than the rate, and 429s are ignored for this time in milliseconds.
+ */
+const helpful = 30
+const mostDoubts = 5
+const trust = 60_000
 /** One call a minute. A slower rate would keep calls from finding out that the service allows more. */
 const lowestRate = 1 / 60_000
 /** From this rate on, in calls a millisecond, there is nothing left to pace. */
@@ -51,6 +58,9 @@ export class RateEstimate {
   #kept = 0
   /** 429s since the last call that was served, as far as is known. */
   #refusals = 0
+  /** Drops that did not help, since the last one that did. */
+  #doubts = 0
+  #ignoredUntil = 0
   /** Periods since the rate was set or lowered. */
   #calmPeriods = 0
   /** The rate at the last 429, less a step. */
@@ -101,7 +111,7 @@ export class RateEstimate {
   countRefusal(now: number, inFlight: number): number {
     const served = Math.max(0, this.#sent - inFlight)
     const isOutage = served <= this.#kept
-    if (!this.#isLimited) {
+    if (!this.#isLimited || now < this.#ignoredUntil) {
       this.#isLimited = true
       this.#startPeriod(now)
     } else if (served < sample) {
@@ -110,17 +120,25 @@ export class RateEstimate {
       this.#kept = served
       if (!isOutage && this.#rate !== undefined) this.#changeRate((1 - step) * this.#rate)
     } else {
-      if (served < tolerable || this.#forced >= saturated * this.#busy) this.#measure(served)
+      if (served < tolerable || this.#forced >= saturated * this.#busy) this.#measure(served, now)
       this.#startPeriod(now)
     }
     this.#refusals = isOutage ? this.#refusals + 1 : 1
     return this.#refusals > harmless ? longestBackoff(this.#refusals - harmless) : 0
   }
 
-  /** Sets the rate after this many served calls and a 429. */
-  #measure(served: number): void {
+  /** Changes the rate after this many served calls and a 429. */
+  #measure(served: number, now: number): void {
     const measured = served / Math.max(1, this.#busy)
     const rate = this.#rate ?? 0
+    if (served >= helpful) this.#doubts = 0
+    else if (rate > 0 && this.#calmPeriods === 0) this.#doubts += 1
+    if (this.#doubts === mostDoubts) {
+      this.#doubts = 0
+      this.#ignoredUntil = now + trust
+      this.#rate = undefined
+      return
+    }
     this.#ceiling = (1 - step) * rate
     this.#changeRate((1 - step) * Math.max(measured, Math.min(rate, tolerance * measured)))
     // Waits for the first 429s make the first measurement too low.

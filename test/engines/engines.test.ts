@@ -87,9 +87,10 @@ describe('in Inngest', () => {
     expect((await runStep()).data).toBe(sandbox.state.messages(conversationId)[0]?.id)
   })
 
-  test('a 429 is retried after Retry-After', async () => {
+  test('a 429 is retried after Retry-After and a random part of it', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
     sandbox.failNext({ status: 429, retryAfter: 90 })
-    expect(await runStep()).toMatchObject({ retryAfter: '90', noRetry: 'false', error: { name: 'RetryAfterError' } })
+    expect(await runStep()).toMatchObject({ retryAfter: '135', noRetry: 'false', error: { name: 'RetryAfterError' } })
   })
 
   test('a write that was not sent is retried with the backoff of Inngest', async () => {
@@ -132,10 +133,11 @@ describe('in Trigger.dev', () => {
     expect(sandbox.state.writes).toHaveLength(1)
   })
 
-  test('a 429 is retried after Retry-After', async () => {
+  test('a 429 is retried after Retry-After and a random part of it', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
     vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_000_000 })
     sandbox.failNext({ status: 429, retryAfter: 90 })
-    const retry = { delay: 90_000, timestamp: 1_800_000_090_000 }
+    const retry = { delay: 135_000, timestamp: 1_800_000_135_000 }
     expect(await runAttempt('reply')).toMatchObject({ retry, error: { name: 'RateLimitError' } })
   })
 
@@ -145,7 +147,7 @@ describe('in Trigger.dev', () => {
   })
 
   test('a retry without Retry-After has the backoff of Trigger.dev', async () => {
-    sandbox.failNext({ status: 500 })
+    sandbox.faults.add({ status: 500, times: 3 })
     expect(await runAttempt('count')).toMatchObject({
       retry: { delay: expect.any(Number) },
       error: { name: 'ServerError' },
@@ -183,11 +185,12 @@ describe('in Temporal', () => {
     expect(await runReply()).toBe(sandbox.state.messages(conversationId)[0]?.id)
   })
 
-  test('a 429 is retried after Retry-After', async () => {
+  test('a 429 is retried after Retry-After and a random part of it', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
     sandbox.failNext({ status: 429, retryAfter: 90 })
     const failure = await runReply()
     expect(failure).toBeInstanceOf(ApplicationFailure)
-    expect(failure).toMatchObject({ type: 'retry', nonRetryable: false, nextRetryDelay: 90_000 })
+    expect(failure).toMatchObject({ type: 'retry', nonRetryable: false, nextRetryDelay: 135_000 })
     expect(failure).toMatchObject({ cause: { name: 'RateLimitError' } })
   })
 

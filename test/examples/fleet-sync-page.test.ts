@@ -97,6 +97,17 @@ describe('the status page', () => {
     expect(await nextRun(undefined)).toBe('–')
   })
 
+  test.each([2 ** 62, Number.NaN, Number.POSITIVE_INFINITY])(
+    'shows the other connections when a time is %s',
+    async (at) => {
+      const connections = [connection({ nextRunAt: at, lastCompleteAt: at }), connection({ key: 'key-2' })]
+      const [bad, good] = await rows(connections)
+      expect(bad?.slice(4)).toEqual(['unknown 3 sweeps', 'unknown'])
+      expect(good?.slice(4)).toEqual(['1m ago 3 sweeps', 'in 30s'])
+      expect(await totals(connections)).toMatchObject({ 'Oldest sweep': '1m ago', 'Largest lag': '0s' })
+    },
+  )
+
   test('shows why a connection does not sync', async () => {
     const [row] = await rows([connection({ state: 'revoked', problem: 'The access was revoked.' })])
     expect(row?.[2]).toBe('The access was revoked.')

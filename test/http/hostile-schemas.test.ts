@@ -1,11 +1,12 @@
 import {
   defineOperation,
   NotFoundError,
+  NotLoadedError,
   type StandardSchemaV1,
   SupportWorkspaceError,
   type WebFetch,
 } from 'support-workspace-sdk'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, page, rejection } from '../helpers/client.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
@@ -74,6 +75,28 @@ test('an asynchronous query schema and a synchronous body schema that both fail 
   expect(fetch).not.toHaveBeenCalled()
 })
 
+describe('schemas of this package that cannot be loaded', () => {
+  const check = () => Promise.reject(new NotLoadedError('The schemas', new Error('404')))
+  const operation = { id: 'x', method: 'POST', path: '/x', evidence: 'reference' } as const
+
+  test('let a write reject before it is sent', async () => {
+    const fetch = vi.fn<WebFetch>()
+    const call = makeClient({ fetch }).call({ ...operation, body: schemaOf(check) }, { body: {} })
+    expect(await rejection(call)).toMatchObject({ name: 'NotLoadedError', outcome: 'not-sent' })
+    expect(fetch).not.toHaveBeenCalled()
+  })
+
+  test('let a response through unchecked, unless the client is strict', async () => {
+    const fetch = async () => json({ data: { id: 7 } })
+    const onDrift = vi.fn()
+    const read = { ...operation, response: schemaOf(check) }
+    expect(await makeClient({ fetch, onDrift }).call(read)).toEqual({ id: 7 })
+    expect(onDrift).not.toHaveBeenCalled()
+    const error = await rejection(makeClient({ fetch, validation: 'strict' }).call(read))
+    expect(error).toMatchObject({ reason: 'schema', message: expect.stringContaining('could not be loaded') })
+  })
+})
+
 test.each([
   ['a symbol', [Symbol('x')], 'body.Symbol(x)'],
   ['fields of a missing object', ['a', 'b', 'c'], 'body.a.b.c'],
@@ -83,6 +106,19 @@ test.each([
   const error = await rejection(makeClient({ fetch: vi.fn<WebFetch>() }).call(create, { body: {} }))
   expect(error).toMatchObject({ name: 'InvalidArgumentError', argument })
   expect(String(error)).toContain('received missing')
+})
+
+test('a response schema is not called when the operation returns no data', async () => {
+  const validate = vi.fn(() => ({ issues: [{ message: 'no' }] }))
+  const remove = defineOperation({
+    id: 'tags.delete',
+    method: 'DELETE',
+    path: '/tags/1',
+    envelope: 'none',
+    response: schemaOf(validate),
+  })
+  expect(await makeClient({ fetch: async () => json({ data: {} }) }).call(remove)).toBeUndefined()
+  expect(validate).not.toHaveBeenCalled()
 })
 
 test('a response schema is not called once the call has been aborted', async () => {

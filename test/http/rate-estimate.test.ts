@@ -229,6 +229,73 @@ describe('a 429 among calls that were hardly held back', () => {
   )
 })
 
+describe('429s that come within 30 calls after each drop', () => {
+  /** Sends calls and gets a 429 after so many of them, the given number of times. */
+  const refuseEach = (limited: ReturnType<typeof makeEstimate>, calls: number, times: number) => {
+    for (let count = 0; count < times; count += 1) {
+      limited.send(calls, 100)
+      limited.refuse()
+    }
+  }
+
+  test('are ignored for a minute after the fifth one', () => {
+    const limited = makeEstimate(10)
+    refuseEach(limited, 29, 4)
+    expect(limited.rate).toBeCloseTo(9.5, 9)
+    refuseEach(limited, 29, 1)
+    expect(limited.rate).toBeUndefined()
+    refuseEach(limited, 100, 5)
+    limited.send(99, 100)
+    limited.refuse()
+    expect(limited.rate).toBeUndefined()
+    expect(limited.estimate).toMatchObject({ isLimited: true, sent: 0 })
+    refuseEach(limited, 1, 1)
+    refuseEach(limited, 9, 1)
+    expect(limited.rate).toBeCloseTo(9.5, 9)
+  })
+
+  test('are counted again after that', () => {
+    const limited = makeEstimate(10)
+    refuseEach(limited, 10, 5)
+    limited.send(1, 60_000)
+    limited.refuse()
+    limited.setRate(10)
+    refuseEach(limited, 10, 4)
+    expect(limited.rate).toBeCloseTo(9.5, 9)
+    refuseEach(limited, 10, 1)
+    expect(limited.rate).toBeUndefined()
+  })
+
+  test('are counted anew from one that comes after 30 calls', () => {
+    const limited = makeEstimate(10)
+    refuseEach(limited, 29, 4)
+    refuseEach(limited, 30, 1)
+    refuseEach(limited, 29, 4)
+    expect(limited.rate).toBeDefined()
+    refuseEach(limited, 29, 1)
+    expect(limited.rate).toBeUndefined()
+  })
+
+  test('are not counted if the rate was not known before', () => {
+    const limited = makeLimited()
+    for (let count = 0; count < 5; count += 1) {
+      refuseEach(limited, 10, 1)
+      expect(limited.rate).toBeCloseTo(9.5, 9)
+      limited.setRate(undefined)
+      limited.refuse()
+    }
+  })
+
+  test('are not counted if the rate has risen before', () => {
+    const limited = makeEstimate(10)
+    for (let count = 0; count < 10; count += 1) {
+      limited.sendUntilRise(100)
+      refuseEach(limited, 10, 1)
+    }
+    expect(limited.rate).toBeDefined()
+  })
+})
+
 describe('a rate', () => {
   test('rises by 5 %, 5 %, 10 %, 20 % and so on up to 100 %', () => {
     const limited = makeEstimate(1)

@@ -1,10 +1,20 @@
 import { rm } from 'node:fs/promises'
 import { type Job, Queue, QueueEvents, type Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import type { InsufficientScopeError } from 'support-workspace-sdk'
+import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import { type Sandbox, type SandboxOptions, type SandboxScope, startSandbox } from 'support-workspace-sdk/sandbox'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { describeOnRedis, type RedisServer, startRedis } from '../connections/helpers/redis-server.ts'
+import { mapStorage } from '../connections/helpers/storages.ts'
 import { examplesFolder, examplesOf, writeExamples } from './examples.ts'
+
+const names = ['replies', 'counts', 'organization-replies'] as const
+type Name = (typeof names)[number]
+const forEachName = <Value>(create: (name: Name) => Value) =>
+  Object.fromEntries(names.map((name) => [name, create(name)])) as Record<Name, Value>
+
+const secret = 'thirty-two characters, or some more'
 
 describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
   let redis: RedisServer
@@ -14,37 +24,49 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
   afterAll(() => redis.close())
 
   let sandbox: Sandbox
-  let guide: { replies: Worker; counts: Worker }
-  let queues: { replies: Queue; counts: Queue }
-  let events: { replies: QueueEvents; counts: QueueEvents }
-  /** The listener that the guide adds. */
-  let onSigterm: () => Promise<void>
+  let workers: Record<Name, Worker>
+  let queues: Record<Name, Queue>
+  let events: Record<Name, QueueEvents>
+  /** Does what the listeners of the guide do. */
+  let onSigterm: () => Promise<unknown>
   let tests = 0
 
-  beforeEach(async () => {
-    sandbox = await startSandbox({ conversations: 5 })
+  /** Runs the guide against a new sandbox. */
+  async function open(options: SandboxOptions = {}) {
+    sandbox = await startSandbox({ conversations: 120, ...options })
     const connection = { path: redis.path, maxRetriesPerRequest: null }
-    queues = { replies: new Queue('replies', { connection }), counts: new Queue('counts', { connection }) }
-    events = { replies: new QueueEvents('replies', { connection }), counts: new QueueEvents('counts', { connection }) }
+    queues = forEachName((name) => new Queue(name, { connection }))
+    events = forEachName((name) => new QueueEvents(name, { connection }))
     await Promise.all(Object.values(events).map((each) => each.waitUntilReady()))
-    const given = { baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }), connection }
+    const accessToken = sandbox.issueToken({ actor: 'self' })
+    const given = { baseUrl: sandbox.url, accessToken, connection, secret, storage: mapStorage() }
     for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
     // A module runs only once.
     const folder = `${examplesFolder}/background-jobs-${++tests}`
     await writeExamples(folder, examplesOf('background-jobs.md'))
-    guide = await import(/* @vite-ignore */ `${folder}/background-jobs/bullmq.ts`)
+    const before = process.listeners('SIGTERM')
+    const { replies, counts } = await import(/* @vite-ignore */ `${folder}/background-jobs/bullmq.ts`)
+    const { organizationReplies } = await import(/* @vite-ignore */ `${folder}/background-jobs/organizations.ts`)
+    workers = { replies, counts, 'organization-replies': organizationReplies }
     await rm(folder, { recursive: true })
-    onSigterm = process.listeners('SIGTERM').at(-1) as typeof onSigterm
-    process.removeListener('SIGTERM', onSigterm)
-  })
+    const added = process.listeners('SIGTERM').filter((listener) => !before.includes(listener))
+    for (const listener of added) process.removeListener('SIGTERM', listener)
+    onSigterm = () => Promise.all(added.map((listener) => listener('SIGTERM')))
+  }
+
+  async function close() {
+    await Promise.all(Object.values(workers).map((worker) => worker.close()))
+    await Promise.all(Object.values(queues).map((queue) => queue.obliterate({ force: true })))
+    await Promise.all([...Object.values(queues), ...Object.values(events)].map((each) => each.close()))
+    await sandbox.close()
+  }
+
+  beforeEach(() => open())
 
   afterEach(async () => {
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
-    await Promise.all([guide.replies.close(), guide.counts.close()])
-    await Promise.all(Object.values(queues).map((queue) => queue.obliterate({ force: true })))
-    await Promise.all([...Object.values(queues), ...Object.values(events)].map((each) => each.close()))
-    await sandbox.close()
+    await close()
   })
 
   const conversationId = () => sandbox.state.conversations[0]?.id ?? ''
@@ -52,15 +74,16 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
   const addReply = (attempts = 3) =>
     queues.replies.add('reply', { conversationId: conversationId(), html: '<p>On it.</p>' }, { attempts })
   const stateOf = async (job: Job) => {
-    const queue = job.queueName === 'replies' ? queues.replies : queues.counts
-    const { attemptsMade, attemptsStarted, failedReason } = (await queue.getJob(job.id ?? '')) as Job
+    const { attemptsMade, attemptsStarted, failedReason } = (await queues[job.queueName as Name].getJob(
+      job.id ?? '',
+    )) as Job
     return { state: await job.getState(), attemptsMade, attemptsStarted, failedReason }
   }
   /** Resolves when the next reply is delayed. Call it before what causes that. */
   const nextDelayed = () =>
     new Promise<{ jobId: string; delay: unknown }>((resolve) => events.replies.once('delayed', resolve))
   const failureOf = async (job: Job) => {
-    const error: unknown = await job.waitUntilFinished(events.replies).catch((thrown) => thrown)
+    const error: unknown = await job.waitUntilFinished(events[job.queueName as Name]).catch((thrown) => thrown)
     expect(error).toBeInstanceOf(Error)
     return (error as Error).message
   }
@@ -80,7 +103,7 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
   test('while the client is rate limited, the next job is delayed without a request, and both are done later', async () => {
     sandbox.failNext({ status: 429, retryAfter: 30 })
     const errors: Error[] = []
-    guide.replies.on('error', (error) => errors.push(error))
+    workers.replies.on('error', (error) => errors.push(error))
     const jobs = []
     for (let count = 0; count < 2; count += 1) {
       const isDelayed = nextDelayed()
@@ -99,19 +122,56 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
     expect(errors).toEqual([])
   })
 
-  test('a job that is always delayed fails in the end', async () => {
-    sandbox.faults.add({ status: 429, retryAfter: 90, times: Number.POSITIVE_INFINITY })
-    events.replies.on('delayed', async ({ jobId }) => (await queues.replies.getJob(jobId))?.promote())
-    const job = await addReply(1)
-    expect(await failureOf(job)).toBe('job started more than allowable limit')
-    expect(sandbox.requests).toHaveLength(20)
+  test('a delay is up to twice as long as Retry-After', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    sandbox.failNext({ status: 429, retryAfter: 90 })
+    const isDelayed = nextDelayed()
+    const before = Date.now()
+    await addReply(1)
+    expect(Number((await isDelayed).delay)).toBeGreaterThanOrEqual(before + 135_000)
   })
 
-  test('a retry without Retry-After uses an attempt', async () => {
-    sandbox.failNext({ status: 500 })
-    const job = await queues.counts.add('count', {}, { attempts: 2 })
-    expect(await job.waitUntilFinished(events.counts)).toBe(5)
+  test('a job that is delayed often is done in the end and uses one attempt', async () => {
+    sandbox.faults.add({ status: 429, retryAfter: 90, times: 25 })
+    events.replies.on('delayed', async ({ jobId }) => (await queues.replies.getJob(jobId))?.promote())
+    const job = await addReply(1)
+    await job.waitUntilFinished(events.replies)
+    expect(await stateOf(job)).toMatchObject({ state: 'completed', attemptsMade: 1, attemptsStarted: 26 })
+    expect(sandbox.state.writes).toHaveLength(1)
+  })
+
+  test.each([1, 10])(
+    'a backlog under a rate limit is done at its rate, with a concurrency of %i',
+    async (concurrency) => {
+      await close()
+      await open({ rateLimit: '10/s' })
+      workers.replies.concurrency = concurrency
+      const jobs = await Promise.all(Array.from({ length: 40 }, () => addReply(1)))
+      for (const job of jobs) await job.waitUntilFinished(events.replies)
+      const starts = await Promise.all(jobs.map(async (job) => (await stateOf(job)).attemptsStarted))
+      const refused = sandbox.requests.filter(({ status }) => status === 429)
+      expect(refused.length).toBeLessThan(20)
+      expect(starts.reduce((sum, count) => sum + count, 0)).toBeLessThan(60)
+      expect(await queues.replies.getJobCounts('completed', 'failed')).toEqual({ completed: 40, failed: 0 })
+      expect(sandbox.state.writes).toHaveLength(40)
+    },
+  )
+
+  test('a list whose retry uses an attempt continues with the page that failed', async () => {
+    sandbox.faults.add({ status: 500, after: 1, times: 3 })
+    const job = await queues.counts.add('count', { team: 'billing' }, { attempts: 2 })
+    expect(await job.waitUntilFinished(events.counts)).toBe(120)
     expect(await stateOf(job)).toMatchObject({ state: 'completed', attemptsMade: 2 })
+    expect(sandbox.requests.map(({ status, query }) => [status, 'after' in query])).toEqual([
+      [200, false],
+      [500, true],
+      [500, true],
+      [500, true],
+      [200, true],
+      [200, true],
+    ])
+    const checkpoint = { cursor: null, done: true }
+    expect((await queues.counts.getJob(job.id ?? ''))?.data).toEqual({ team: 'billing', count: 120, checkpoint })
   })
 
   test.each([
@@ -194,7 +254,7 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const checkForStalledJobs = async () => {
       await client.del('bull:replies:stalled-check')
-      await guide.replies.startStalledCheckTimer()
+      await workers.replies.startStalledCheckTimer()
       await vi.waitFor(async () => expect(await client.exists('bull:replies:stalled-check')).toBe(1))
     }
     await checkForStalledJobs() // remembers the active jobs
@@ -203,5 +263,53 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
     release()
     expect(await failureOf(job)).toBe('job stalled more than allowable limit')
     expect(sandbox.state.writes).toHaveLength(1)
+  })
+
+  describe('for many organizations', () => {
+    const openStore = () => new ConnectionStore({ baseUrl: sandbox.url, secret, storage })
+    const addReplyOf = (key: string) =>
+      queues['organization-replies'].add('reply', { key, conversationId: conversationId(), html: '<p>On it.</p>' })
+
+    test('a job after a revocation fails with reconnect, sends nothing, and is done after a login', async () => {
+      const { key } = await openStore().save(sandbox.issueToken({ actor: 'self' }))
+      sandbox.revokeAll()
+      expect(await failureOf(await addReplyOf(key))).toMatch(/^reconnect: messages\.create failed with 401/)
+      sandbox.clearRequests()
+      const job = await addReplyOf(key)
+      expect(await failureOf(job)).toMatch(/^reconnect: /)
+      expect(sandbox.requests).toEqual([])
+      await openStore().save(sandbox.issueToken({ actor: 'self' }))
+      await job.retry()
+      expect(await job.waitUntilFinished(events['organization-replies'])).toBe(newestMessage()?.id)
+    })
+
+    test('a job is done while that of another connection waits for its rate limit', async () => {
+      const { key: limited } = await openStore().save(sandbox.issueToken({ actor: 'self' }))
+      const { key: free } = await openStore().save(sandbox.issueToken({ actor: 'self', role: 'agent' }))
+      expect(free).not.toBe(limited)
+      sandbox.clearRequests()
+      sandbox.failNext({ status: 429, retryAfter: 3 })
+      const waiting = await addReplyOf(limited)
+      await vi.waitFor(() => expect(sandbox.requests.map(({ status }) => status)).toEqual([429]), 30_000)
+      const other = await addReplyOf(free)
+      await other.waitUntilFinished(events['organization-replies'])
+      expect(await waiting.getState()).toBe('active')
+      await waiting.waitUntilFinished(events['organization-replies'])
+    })
+
+    test('a job without its scope is done after a login that requests the scope too', async () => {
+      const { key } = await openStore().save(sandbox.issueToken({ actor: 'self', scopes: ['conversations:read'] }))
+      const job = await addReplyOf(key)
+      expect(await failureOf(job)).toMatch(/^reconnect: .*messages:write/)
+      const workspace = await openStore().workspace(key, { actor: 'self' })
+      const error: unknown = await workspace.messages
+        .create(conversationId(), { body_html: '' })
+        .catch((thrown) => thrown)
+      const { scopesToRequest } = error as InsufficientScopeError
+      expect(scopesToRequest).toEqual(['conversations:read', 'messages:write'])
+      await openStore().save(sandbox.issueToken({ actor: 'self', scopes: scopesToRequest as SandboxScope[] }))
+      await job.retry()
+      expect(await job.waitUntilFinished(events['organization-replies'])).toBe(newestMessage()?.id)
+    })
   })
 })

@@ -59,7 +59,7 @@ export function statusPage({ connections, now, filter = {} }: StatusPage): Marku
 }
 
 function totals(connections: readonly ConnectionStatus[], now: number): Markup {
-  const completeTimes = connections.map(({ lastCompleteAt }) => lastCompleteAt).filter((at) => at !== undefined)
+  const completeTimes = connections.map(({ lastCompleteAt }) => lastCompleteAt).filter(isTime)
   const lags = connections.map((connection) => lagOf(connection, now))
   const needAttention = connections.filter(({ state }) => state === 'failed' || state === 'revoked').length
   return html`
@@ -147,7 +147,7 @@ function nextRun(connection: ConnectionStatus, now: number): Markup | string {
 
 /** How long ago the next run should have started, in milliseconds. */
 function lagOf({ state, nextRunAt }: ConnectionStatus, now: number): number {
-  return state === 'syncing' || nextRunAt === undefined || now - nextRunAt < 1_000 ? 0 : now - nextRunAt
+  return state === 'syncing' || !isTime(nextRunAt) || now - nextRunAt < 1_000 ? 0 : now - nextRunAt
 }
 
 const number = new Intl.NumberFormat('en')
@@ -160,7 +160,13 @@ const units = [
   ['second', 1_000],
 ] as const
 
+/** Whether a date can show the time. A single one that cannot must not fail the page. */
+function isTime(at: number | undefined): at is number {
+  return at !== undefined && !Number.isNaN(new Date(at).getTime())
+}
+
 function relative(at: number, now: number): Markup {
+  if (!isTime(at)) return html`unknown`
   const [unit, size] = unitOf(Math.abs(at - now))
   return time(at, relativeTime.format(Math.trunc((at - now) / size), unit))
 }

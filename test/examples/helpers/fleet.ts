@@ -106,7 +106,11 @@ export async function waitForStatus(database: Database, key: string, wanted: Par
 }
 
 /** Checks that the replica is what the service has: every item, as it is, and no other. */
-export async function expectReplica({ sandbox, database }: Fleet, key: string, organization: string): Promise<void> {
+export async function expectReplica(
+  { sandbox, database }: Pick<Fleet, 'sandbox' | 'database'>,
+  key: string,
+  organization: string,
+): Promise<void> {
   const service = sandbox.state.of(organization)
   const items = await database.items(key)
   const stored = (kind: string) =>

@@ -41,7 +41,8 @@ export async function startPostgres(binaries: string): Promise<PostgresServer> {
     ended.then(() => reject(new Error(`postgres ended before it was ready:\n${log}`)), reject)
   })
   const urlOf = (database: string) => `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`
-  const admin = new pg.Pool({ connectionString: urlOf('postgres'), max: 1 })
+  const admin = new pg.Client(urlOf('postgres'))
+  await admin.connect()
   let databases = 0
   return {
     createDatabase: async () => {
@@ -52,7 +53,8 @@ export async function startPostgres(binaries: string): Promise<PostgresServer> {
     },
     close: async () => {
       await admin.end()
-      server.kill('SIGINT')
+      // A smart shutdown, which waits for the connections that are being closed. A faster one would end them with an error.
+      server.kill('SIGTERM')
       await ended
       rmSync(folder, { recursive: true })
     },
