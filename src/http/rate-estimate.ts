@@ -1,5 +1,8 @@
-/** How much a rate drops at a 429 at most. It rises as much after a calm period, and more after each further one. */
+import { longestBackoff } from './retry.ts'
+
+/** How much a rate drops at a 429. It rises as much after a calm period, and more after each further one. */
 const step = 0.05
+/** How many times as high it is after a rise, at most. It rises as fast to its value before the last 429, less a step. */
 const largestRise = 2
 /**
  * A calm period has this many held calls, or as many as are sent in this time in milliseconds if that is more, but is not
@@ -14,15 +17,12 @@ const hurry = 6
 const tolerance = 1.2
 /** Fewer calls are no measurement. */
 const sample = 10
-/** One 429 in so many calls is no limit if the calls were held back for less than this share of the time. */
+/** One 429 in so many calls is no limit if calls were held back for less than this share of the time. */
 const tolerable = 50
 const saturated = 0.3
-/** Below this share of the rate at the last 429, a rate rises halfway to it, but not by more than `quickRise`. */
-const near = 0.9
-const quickRise = 1.25
 /**
- * If the next 429 comes before so many calls are served, a drop did not help. A service that still refuses calls after
- * several such drops does so for another reason than the rate, and 429s are ignored for a time in milliseconds.
+ * A drop did not help if the next 429 comes before so many calls are served. After so many of them without one that helped,
+ * the service refuses calls for another reason than the rate, and 429s are ignored for this time in milliseconds.
  */
 const helpful = 30
 const mostDoubts = 5
@@ -31,9 +31,8 @@ const trust = 60_000
 const lowestRate = 1 / 60_000
 /** From this rate on, in calls a millisecond, there is nothing left to pace. */
 const unlimitedRate = 1
-/** From the third 429 in a row on, no call is sent for at least 500 ms, and twice as long after each further one. */
-const firstPause = 500
-const longestBackoff = 8_000
+/** This many 429s in a row, without a served call, cause no backoff. */
+const harmless = 2
 /** A pause between calls only counts up to this time as a result of the limit, in milliseconds. */
 const longestPause = 1_000
 
@@ -53,24 +52,19 @@ export class RateEstimate {
   /** Time since then without long pauses between calls, and the part of it in which a call was held back. */
   #busy = 0
   #forced = 0
-  #startedAt: number
-  #sentAt: number
-  /** Served calls per 429, on average. */
-  #spacing = Number.POSITIVE_INFINITY
+  #startedAt = 0
+  #sentAt = 0
+  /** Served calls that the last 429 left in the count. */
+  #kept = 0
   /** 429s since the last call that was served, as far as is known. */
   #refusals = 0
-  /** Periods since the last 429. */
-  #calmPeriods = 0
-  /** The rate at the last 429. */
-  #ceiling = 0
-  /** How often a drop did not help lately. */
+  /** Drops that did not help, since the last one that did. */
   #doubts = 0
   #ignoredUntil = 0
-
-  constructor(now: number) {
-    this.#startedAt = now
-    this.#sentAt = now
-  }
+  /** Periods since the rate was set or lowered. */
+  #calmPeriods = 0
+  /** The rate at the last 429, less a step. */
+  #ceiling = 0
 
   get rate(): number | undefined {
     return this.#rate
@@ -86,8 +80,9 @@ export class RateEstimate {
   }
 
   setRate(rate: number | undefined, now: number): void {
-    this.#rate = rate === undefined ? undefined : Math.max(lowestRate, rate)
     this.#isLimited = rate !== undefined
+    this.#ceiling = 0
+    this.#changeRate(rate)
     this.#startPeriod(now)
   }
 
@@ -115,43 +110,44 @@ export class RateEstimate {
    */
   countRefusal(now: number, inFlight: number): number {
     const served = Math.max(0, this.#sent - inFlight)
-    if (!this.#isLimited) {
+    const isOutage = served <= this.#kept
+    if (!this.#isLimited || now < this.#ignoredUntil) {
       this.#isLimited = true
-      this.#startPeriod(now)
-    } else if (now < this.#ignoredUntil) {
       this.#startPeriod(now)
     } else if (served < sample) {
       // The time counts, and the refused calls do not.
       this.#sent = served
+      this.#kept = served
+      if (!isOutage && this.#rate !== undefined) this.#changeRate((1 - step) * this.#rate)
     } else {
-      this.#spacing = Math.min(served, (3 * this.#spacing + served) / 4)
-      const isSaturated = this.#forced >= saturated * this.#busy
-      if (isSaturated || this.#spacing < tolerable) this.#measure(now, served, isSaturated)
+      if (served < tolerable || this.#forced >= saturated * this.#busy) this.#measure(served, now)
       this.#startPeriod(now)
     }
-    this.#refusals = served > 0 ? 1 : this.#refusals + 1
-    return this.#refusals < 3 ? 0 : Math.min(longestBackoff, firstPause * 2 ** (this.#refusals - 3))
+    this.#refusals = isOutage ? this.#refusals + 1 : 1
+    return this.#refusals > harmless ? longestBackoff(this.#refusals - harmless) : 0
   }
 
-  /** Sets the rate after this many served calls and a 429. */
-  #measure(now: number, served: number, isSaturated: boolean): void {
-    // If hardly any call was held back, the service may allow more than it was asked for.
-    const measured = (served / Math.max(1, this.#busy)) * (isSaturated ? 1 : tolerance)
+  /** Changes the rate after this many served calls and a 429. */
+  #measure(served: number, now: number): void {
+    const measured = served / Math.max(1, this.#busy)
     const rate = this.#rate ?? 0
-    if (served >= helpful) this.#doubts = Math.max(0, this.#doubts - 2)
+    if (served >= helpful) this.#doubts = 0
     else if (rate > 0 && this.#calmPeriods === 0) this.#doubts += 1
-    if (this.#doubts >= mostDoubts) {
-      this.#doubts = mostDoubts - 2
+    if (this.#doubts === mostDoubts) {
+      this.#doubts = 0
       this.#ignoredUntil = now + trust
       this.#rate = undefined
       return
     }
-    // Few 429s are the price of finding out. Without a calm period before it, the last drop was too small.
-    const drop = step * Math.max(0, 1 - served / (2 * periodCalls)) * (this.#calmPeriods > 0 ? 1 : 2)
-    this.#ceiling = rate
-    this.#calmPeriods = rate === 0 ? 2 : 0
-    const gentle = Math.max((1 - step) * measured, (1 - drop) * Math.min(rate, tolerance * measured))
-    this.#rate = Math.max(lowestRate, served < helpful ? (1 - 2 * step) * measured : gentle)
+    this.#ceiling = (1 - step) * rate
+    this.#changeRate((1 - step) * Math.max(measured, Math.min(rate, tolerance * measured)))
+    // Waits for the first 429s make the first measurement too low.
+    if (rate === 0) this.#calmPeriods = 2
+  }
+
+  #changeRate(rate: number | undefined): void {
+    this.#rate = rate === undefined ? undefined : Math.max(lowestRate, rate)
+    this.#calmPeriods = 0
   }
 
   #isPeriodOver(rate: number, now: number, part: number): boolean {
@@ -161,8 +157,8 @@ export class RateEstimate {
 
   #rise(rate: number, now: number): void {
     const next =
-      rate < near * this.#ceiling
-        ? Math.min((rate + this.#ceiling) / 2, rate * quickRise)
+      rate < this.#ceiling
+        ? Math.min(this.#ceiling, rate * largestRise)
         : rate * Math.min(largestRise, 1 + step * 2 ** Math.max(0, this.#calmPeriods - 1))
     this.#calmPeriods += 1
     this.#rate = next < unlimitedRate ? next : undefined
@@ -171,6 +167,7 @@ export class RateEstimate {
 
   #startPeriod(now: number): void {
     this.#sent = 0
+    this.#kept = 0
     this.#held = 0
     this.#busy = 0
     this.#forced = 0

@@ -26,7 +26,7 @@ const memory = 600_000
 /** Decides when the calls of one key are sent. Nothing holds them back until the first 429. */
 export class RateLane {
   readonly #maxConcurrency: number
-  readonly #estimate: RateEstimate
+  readonly #estimate = new RateEstimate()
   /** Sorted by the start of the call. */
   readonly #held: HeldCall[] = []
   #inFlight = 0
@@ -46,7 +46,6 @@ export class RateLane {
 
   constructor(maxConcurrency: number) {
     this.#maxConcurrency = maxConcurrency
-    this.#estimate = new RateEstimate(performance.now())
   }
 
   /** Whether a new lane would do the same. */
@@ -157,7 +156,7 @@ export class RateLane {
 
   /** Time until the next call can be sent, in milliseconds, if it has a slot. */
   #waitAt(now: number): number {
-    return Math.max(0, this.#opensAt - now, (this.rate === undefined ? 0 : this.#nextAt) - now)
+    return Math.max(0, this.#opensAt - now, this.#nextAt - now)
   }
 
   #hasSlot(now: number, canWait: boolean): boolean {

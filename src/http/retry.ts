@@ -37,8 +37,13 @@ export function isIdempotent(method: Method): boolean {
  * delay that the service requests. `Retry-After: 0` does not turn off the backoff.
  */
 export function delayBefore(repeat: number, failed: FailedAttempt): number {
-  const backoff = Math.floor(Math.random() * Math.min(longestDelay, firstDelay * 2 ** (repeat - 1)))
+  const backoff = Math.floor(Math.random() * longestBackoff(repeat))
   return Math.max(backoff, failed.retryAfter ?? 0)
+}
+
+/** Returns the longest backoff before a retry, in milliseconds: 500, then twice as long each time, up to 8,000. */
+export function longestBackoff(repeat: number): number {
+  return Math.min(longestDelay, firstDelay * 2 ** (repeat - 1))
 }
 
 /**
