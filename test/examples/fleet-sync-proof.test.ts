@@ -252,6 +252,12 @@ describe('the options', () => {
     }
   })
 
+  test('set how long each part of the run takes', () => {
+    const options = readOptions(['--warm-up', '30', '--seconds', '40', '--kills', '10'])
+    expect(options).toMatchObject({ warmUp: 30, quiet: 20, noisy: 20, kills: 10 })
+    expect(readOptions([])).toMatchObject({ warmUp: 120, quiet: 120, noisy: 120, kills: 90 })
+  })
+
   test('reject what they do not know', () => {
     expect(() => readOptions(['--limiter', 'some'])).toThrow('--limiter must be shared, fixed or none.')
     expect(() => readOptions(['--workers', '0'])).toThrow('--workers must be an integer of at least 1.')

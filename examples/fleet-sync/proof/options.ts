@@ -33,7 +33,9 @@ Options:
   --connections <number>   Number of organizations (default: 200)
   --workers <number>       Number of worker processes (default: 8)
   --limiter <name>         shared, fixed (the same constant rate for each connection) or none (default: shared)
+  --warm-up <seconds>      Length of the warm-up (default: 120)
   --seconds <number>       Length of the measurement, half of it with the noisy neighbor (default: 240)
+  --kills <seconds>        How long workers are killed (default: 90)
   --database <url>         A postgres:// URL (default: a new SQLite file)
   --json <file>            Write the report to a file
   --ci                     A small run that fails unless every promise holds
@@ -48,7 +50,9 @@ export function readOptions(args: readonly string[]): ProofOptions | undefined {
       connections: { type: 'string' },
       workers: { type: 'string' },
       limiter: { type: 'string', default: 'shared' },
+      'warm-up': { type: 'string' },
       seconds: { type: 'string' },
+      kills: { type: 'string' },
       database: { type: 'string' },
       json: { type: 'string' },
       ci: { type: 'boolean', default: false },
@@ -71,10 +75,10 @@ export function readOptions(args: readonly string[]): ProofOptions | undefined {
     revocations: Math.min(5, busy.length - 1),
     databaseUrl: values.database,
     fixedRate: busy.reduce((sum, { limit }) => sum + limit, 0) / busy.length / 60,
-    warmUp: ci ? 20 : 120,
+    warmUp: number('warm-up', values['warm-up'], ci ? 20 : 120),
     quiet: seconds / 2,
     noisy: seconds / 2,
-    kills: ci ? 20 : 90,
+    kills: number('kills', values.kills, ci ? 20 : 90),
     secondsBetweenKills: 5,
     faultsPerSecond: ci ? 1 : 3,
     changesPerSecond: ci ? 2 : 4,
