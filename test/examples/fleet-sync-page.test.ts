@@ -199,6 +199,11 @@ describe.skipIf(binary === undefined)('the site', () => {
     await close()
   })
 
+  test('redirects a path with a slash at its end', async () => {
+    const response = await site().request('http://127.0.0.1/queues/')
+    expect([response.status, response.headers.get('location')]).toEqual([301, 'http://127.0.0.1/queues'])
+  })
+
   test.each(['http://evil.example/', 'http://127.0.0.1.evil.example/queues'])('refuses the host of %s', async (url) => {
     expect((await site().request(url)).status).toBe(403)
   })

@@ -8,6 +8,7 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import type { Queue } from 'bullmq'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
+import { trimTrailingSlash } from 'hono/trailing-slash'
 import type { Database } from '../database.ts'
 import { statusPage } from './status-page.ts'
 
@@ -33,6 +34,8 @@ export function createSite({ database, queue }: SiteOptions): Hono {
     await next()
     context.header('cache-control', 'no-store')
   })
+
+  site.use(trimTrailingSlash())
 
   const board = new HonoAdapter(serveStatic)
   createBullBoard({ queues: [new BullMQAdapter(queue, { readOnlyMode: true })], serverAdapter: board })
