@@ -329,6 +329,12 @@ describe('a cursor', () => {
     }
   })
 
+  test('that is long is sent as it is', async () => {
+    const cursor = 'x'.repeat(16_384)
+    const { list } = setUp({ '': { data: items(1), after: cursor }, [cursor]: { data: items(2), after: null } })
+    expect(await ids(list.list())).toEqual(['1', '2'])
+  })
+
   test('that repeats is harmless when it is not followed', async () => {
     const { list } = setUp({ '': { data: items(1), after: 'a' }, a: { data: items(2), after: 'a' } })
     expect(await ids(list.list({}, { maxItems: 2 }))).toEqual(['1', '2'])
@@ -338,6 +344,8 @@ describe('a cursor', () => {
     ['a number', { after: 7 }],
     ['an object', { after: {} }],
     ['a boolean', { before: true }],
+    ['no Unicode text', { after: 'half\ud83d' }],
+    ['longer than a URL', { after: 'x'.repeat(16_385) }],
   ])('that is %s makes the loop reject instead of end', async (_, metadata) => {
     const fetch = scripted(json({ data: items(1), page_metadata: metadata }))
     const error = await rejection(all(makeClient({ fetch }).conversations.list()))
@@ -602,7 +610,7 @@ const waysToStart: [string, { after?: string; before?: string }, ListOptions][] 
 
 describe('a cursor that the service rejects', () => {
   test.each(waysToStart)('from %s makes every use of the list reject with its refusal', async (_, query, options) => {
-    for (const status of [400, 410, 422]) {
+    for (const status of [400, 410, 414, 422, 431]) {
       const fetch = scripted(refusal(status, 'some_code', { 'x-request-id': 'r1' }))
       const list = makeClient({ fetch }).conversations.list({ limit: 2, ...query }, options)
       for (const use of [list, list.withResponse(), list.toArray(), all(list), all(list.pages())]) {

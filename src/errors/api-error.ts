@@ -52,8 +52,8 @@ export class BadRequestError extends ApiError {
 }
 
 /**
- * 400, 410 or 422 for a page of a list that was requested with a cursor: the service no longer accepts the cursor. It may
- * have expired, or belong to another list or query. How long a cursor is valid is not documented.
+ * 400, 410, 414, 422 or 431 for a page of a list that was requested with a cursor: the service no longer accepts the
+ * cursor. It may have expired, or belong to another list or query. How long a cursor is valid is not documented.
  *
  * The service does not say which parameter it rejected, so it may be another one. `description` has its reason, if any.
  *

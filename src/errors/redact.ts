@@ -20,7 +20,11 @@ const longestRead = 100_000
 
 /** Returns untrusted text for a message or a log: without secrets and control characters, up to 500 characters. */
 export function redact(text: string, secrets: readonly string[] = []): string {
-  const safe = withoutSecrets(cutOff(text), secrets).replace(/\p{Cc}+/gu, ' ')
+  const read = cutOff(text)
+  // A secret may be wrapped, as base64 in mail is. Without one, the text keeps its lines apart.
+  const joined = read.replace(/(?<!\bBearer\s{0,9})\p{Cc}+/giu, '')
+  const found = withoutSecrets(joined, secrets)
+  const safe = (found === joined ? withoutSecrets(read, secrets) : found).replace(/\p{Cc}+/gu, ' ')
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
 }
 
@@ -38,7 +42,7 @@ function cutOff(text: string): string {
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
   let safe = text
   for (const secret of secrets) {
-    if (secret.length < shortestSecret) continue
+    if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestPattern)) continue
     // Plain, in a URL, and in JSON.
     for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
       safe = safe.replace(literally(form), placeholder)

@@ -35,14 +35,21 @@ export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   return { data, cursors: readCursors(body.page_metadata) }
 }
 
+/** Servers accept URLs of 8 or 16 kB. */
+const longestCursor = 16_384
+
 /** Absent, null and empty mean there is no further page. Three lists in the reference have no `page_metadata`. */
 function readCursors(metadata: unknown): PageCursors {
   if (metadata === undefined || metadata === null) return noCursors
   if (!isObject(metadata)) throw unusable(`expected an object in \`page_metadata\`, received ${kindOf(metadata)}`)
   for (const name of ['after', 'before']) {
     const cursor = metadata[name]
-    if (cursor !== undefined && cursor !== null && typeof cursor !== 'string') {
+    if (cursor === undefined || cursor === null) continue
+    if (typeof cursor !== 'string') {
       throw unusable(`expected a string or null in \`page_metadata.${name}\`, received ${kindOf(cursor)}`)
+    }
+    if (cursor.length > longestCursor || !cursor.isWellFormed()) {
+      throw unusable(`the cursor in \`page_metadata.${name}\` cannot be part of a URL`)
     }
   }
   return { after: (metadata.after as string) || null, before: (metadata.before as string) || null }

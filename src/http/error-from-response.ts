@@ -72,8 +72,8 @@ export function errorClassFor({ response: { status }, body: { code }, hasCursor 
   return byCode.get(code) ?? byCursor ?? byStatus[status] ?? (status >= 500 ? ServerError : ApiError)
 }
 
-/** The status for a rejected cursor is not documented. These reject a request for its parameters. */
-const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 422])
+/** The status for a rejected cursor is not documented. These reject a request for its parameters, or for its length. */
+const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
 
 const byCode: ReadonlyMap<string | undefined, typeof ApiError> = new Map([
   ['actor_self_required', ActorSelfRequiredError],

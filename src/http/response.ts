@@ -1,5 +1,5 @@
 import type { ResponseInfo, UnexpectedResponseReason } from '../errors/index.ts'
-import { withoutSecrets } from '../errors/redact.ts'
+import { redact, withoutSecrets } from '../errors/redact.ts'
 import type { FetchResponse } from '../web-types.ts'
 import { notify } from './hooks.ts'
 
@@ -162,7 +162,7 @@ export class ResponseHead {
 
   get requestId(): string | undefined {
     const requestId = this.get('x-request-id') ?? this.get('request-id')
-    return requestId === null ? undefined : withoutSecrets(requestId, this.#secrets)
+    return requestId === null ? undefined : redact(requestId, this.#secrets)
   }
 
   /** Returns the response as callers see it, the same object each time. */

@@ -62,11 +62,29 @@ describe.each(['swot_0123456789abcdefghijklmnopqrstuv', 'f81d4fae-7dec+a765/00a0
   },
 )
 
+test.each(['swot_0123456789', 'f81d4fae-7dec-11d0', Buffer.from('id:f81d4fae-7dec-11d0').toString('base64')])(
+  'redact() removes %s in pieces',
+  (text) => {
+    const pieces = text.replace(/.{6}/g, '$&\r\n')
+    expect(redact(`It is ${pieces}\n. Bye`, ['f81d4fae-7dec-11d0'])).toMatch(/^It is \[redacted\]\.? Bye$/)
+    expect(redact(`Bearer\nabcdef0123456789abcdef, ${pieces}`, ['f81d4fae-7dec-11d0'])).toBe(
+      'Bearer [redacted], [redacted]',
+    )
+    expect(redact('No such\r\nuser.', ['f81d4fae-7dec-11d0'])).toBe('No such user.')
+  },
+)
+
+test('redact() removes a part of a very long secret from a text that is shorter', () => {
+  const secret = `cursor-${'x1'.repeat(5_000)}`
+  expect(redact(`It was ${secret.slice(0, 2_000)} or so.`, [secret])).toBe('It was [redacted] or so.')
+  expect(redact(`It was ${secret.slice(0, 100)}.`, [secret])).toBe(`It was ${secret.slice(0, 100)}.`)
+})
+
 test('redact() removes a very long secret, and cuts a very long text', () => {
   const secret = 'é1'.repeat(4_000)
   const encoded = [encodeURIComponent(secret).toLowerCase(), Buffer.from(secret).toString('base64')]
   expect(redact(encoded.join(' % '), [secret])).toBe('[redacted] % [redacted]')
-  for (const piece of ['A', '%', '%2b', 'x%41', 'c3dvdF8']) {
+  for (const piece of ['A', ' \n', '%', '%2b', 'x%41', 'c3dvdF8']) {
     expect(redact(piece.repeat(50_000), [secret, 'swot_0123456789'])).toHaveLength(501)
   }
 })

@@ -177,6 +177,12 @@ test('a header whose name contains the token is left out, and its value is redac
   expect(response.requestId).toBe('[redacted]')
 })
 
+test('a request ID is cut off after 500 characters', async () => {
+  const fetch = async () => json({ actor: 'self' }, 200, { 'x-request-id': 'r'.repeat(9_000) })
+  const { response } = await makeClient({ fetch }).me().withResponse()
+  expect(response.requestId).toBe(`${'r'.repeat(500)}…`)
+})
+
 test('a body of endless empty chunks is refused after 1,000 of them, instead of keeping timers from firing', async () => {
   const next = vi.fn(async () => ({ done: false, value: new Uint8Array() }))
   const body = { [Symbol.asyncIterator]: () => ({ next }) }
