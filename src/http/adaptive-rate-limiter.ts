@@ -64,14 +64,14 @@ export class AdaptiveRateLimiter implements RateLimiter {
    * @throws InvalidArgumentError if `duration` is negative or not a number.
    */
   penalize(key: string, duration: number): void {
-    check('duration', duration >= 0, 'a number of milliseconds', 'for example 1_000')
+    check('duration', typeof duration === 'number' && duration >= 0, 'a number of milliseconds', 'for example 1_000')
     this.#laneOf(key).penalize(duration)
   }
 
   /** Returns the rate at which requests of a key are sent, per second. Undefined if it is not limited. */
   getRate(key: string): number | undefined {
-    const rate = this.#lanes.get(key)?.rate
-    return rate === undefined ? undefined : rate * 1_000
+    const lane = this.#lanes.get(key)
+    return lane?.rate === undefined || lane.isUnneeded ? undefined : lane.rate * 1_000
   }
 
   /**
@@ -83,7 +83,7 @@ export class AdaptiveRateLimiter implements RateLimiter {
   setRate(key: string, rate: number | undefined): void {
     check(
       'rate',
-      rate === undefined || rate > 0,
+      rate === undefined || (typeof rate === 'number' && rate > 0),
       'a positive number',
       'the requests per second, or undefined for no limit',
     )

@@ -11,7 +11,7 @@ const largestRise = 2
 const periodCalls = 150
 const periodTime = 10_000
 const longestPeriod = 900_000
-/** While calls wait for more than half of their time, periods are shorter by this factor. */
+/** With a call that waited for more than half of its time, a period ends after so many times fewer calls. */
 const hurry = 6
 /** After a 429, a rate is at most this many times the measured one. The wait after the 429 makes that too low. */
 const tolerance = 1.2
@@ -21,11 +21,13 @@ const sample = 10
 const tolerable = 50
 const saturated = 0.3
 /**
- * A drop did not help if the next 429 comes before so many calls are served. After so many of them without one that helped,
- * the service refuses calls for another reason than the rate, and 429s are ignored for this time in milliseconds.
+ * A 429 that comes before the rate has risen contradicts the drop before it. After so many of them, other things than this
+ * rate cause 429s, and it is set to what it was before, times `amends`. If none of them came after more than `helpful`
+ * calls, 429s are ignored for a time in milliseconds.
  */
-const helpful = 30
 const mostDoubts = 5
+const amends = 1.25
+const helpful = 30
 const trust = 60_000
 /** One call a minute. A slower rate would keep calls from finding out that the service allows more. */
 const lowestRate = 1 / 60_000
@@ -58,8 +60,11 @@ export class RateEstimate {
   #kept = 0
   /** 429s since the last call that was served, as far as is known. */
   #refusals = 0
-  /** Drops that did not help, since the last one that did. */
+  /** Drops that a 429 contradicted, less those that it did not. */
   #doubts = 0
+  /** The rate before the first of them, and the most calls that were served between them. */
+  #undoubted = 0
+  #mostServed = 0
   #ignoredUntil = 0
   /** Periods since the rate was set or lowered. */
   #calmPeriods = 0
@@ -82,6 +87,7 @@ export class RateEstimate {
   setRate(rate: number | undefined, now: number): void {
     this.#isLimited = rate !== undefined
     this.#ceiling = 0
+    this.#doubts = 0
     this.#changeRate(rate)
     this.#startPeriod(now)
   }
@@ -90,7 +96,7 @@ export class RateEstimate {
    * Counts a call that is sent.
    *
    * @param arrivedAt when it was made. Earlier than `now` if it was held back.
-   * @param isPressed whether calls wait for more than half of their time
+   * @param isPressed whether it was held back for more than half of its time
    */
   countCall(now: number, arrivedAt: number, isPressed: boolean): void {
     const heldSince = Math.max(this.#sentAt, arrivedAt)
@@ -131,18 +137,24 @@ export class RateEstimate {
   #measure(served: number, now: number): void {
     const measured = served / Math.max(1, this.#busy)
     const rate = this.#rate ?? 0
-    if (served >= helpful) this.#doubts = 0
-    else if (rate > 0 && this.#calmPeriods === 0) this.#doubts += 1
+    if (rate > 0 && this.#calmPeriods === 0) this.#doubt(served, Math.min(rate, tolerance * measured))
+    else this.#doubts = Math.max(0, this.#doubts - 1)
     if (this.#doubts === mostDoubts) {
       this.#doubts = 0
-      this.#ignoredUntil = now + trust
-      this.#rate = undefined
+      if (this.#mostServed < helpful) this.#ignoredUntil = now + trust
+      this.#changeRate(this.#mostServed < helpful ? undefined : amends * this.#undoubted)
       return
     }
     this.#ceiling = (1 - step) * rate
     this.#changeRate((1 - step) * Math.max(measured, Math.min(rate, tolerance * measured)))
     // Waits for the first 429s make the first measurement too low.
     if (rate === 0) this.#calmPeriods = 2
+  }
+
+  #doubt(served: number, rate: number): void {
+    if (this.#doubts === 0) this.#undoubted = rate
+    this.#mostServed = Math.max(served, this.#doubts === 0 ? 0 : this.#mostServed)
+    this.#doubts += 1
   }
 
   #changeRate(rate: number | undefined): void {

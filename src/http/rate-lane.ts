@@ -36,8 +36,6 @@ export class RateLane {
   #nextAt = 0
   /** Whether only a few calls are sent at a time, until no call is held back. */
   #isCautious = false
-  /** Whether calls wait for more than half of their time, until no call is held back. */
-  #isPressed = false
   /** When a call was last held back or refused. */
   #neededAt = 0
   /** A timer that has fired proves that this time has come, also under a fake clock that only has timers. */
@@ -96,12 +94,10 @@ export class RateLane {
   }
 
   async #hold(signal: AbortSignal, call: RateLimitedCall & { readonly arrivedAt: number }): Promise<() => void> {
-    const { arrivedAt, canWait, startedAt, timeLeft, onWait } = call
+    const { arrivedAt, canWait, startedAt, onWait } = call
     const index = this.#held.findLastIndex((held) => held.startedAt <= startedAt) + 1
     if (this.#estimate.isLimited && (canWait || arrivedAt < this.#opensAt)) {
-      const wait = this.#expectedWait(index, arrivedAt)
-      if (wait > timeLeft / 2) this.#isPressed = true
-      onWait(wait)
+      onWait(this.#expectedWait(index, arrivedAt))
     }
     throwIfAborted(signal)
     return new Promise((resolve, reject) => {
@@ -121,8 +117,8 @@ export class RateLane {
         },
         reject: (error) => leave(() => reject(error)),
       }
-      this.#held.splice(index, 0, held)
       signal.addEventListener('abort', abort)
+      this.#held.splice(index, 0, held)
       this.#sendHeld()
     })
   }
@@ -173,8 +169,8 @@ export class RateLane {
       const [next] = this.#held
       const now = this.#now()
       const wait = this.#waitAt(now)
-      if (next === undefined) this.#isPressed = false
-      else if (wait > 0) this.#wakeIn(wait, now)
+      if (next === undefined) return
+      if (wait > 0) this.#wakeIn(wait, now)
       else if (this.#hasSlot(now, next.canWait)) {
         this.#held.shift()
         next.send()
@@ -193,10 +189,10 @@ export class RateLane {
   }
 
   /** Counts a call that is sent. Returns a function that ends its turn. */
-  #send(now: number, { arrivedAt, canWait }: RateLimitedCall & { readonly arrivedAt: number }): () => void {
+  #send(now: number, { arrivedAt, canWait, timeLeft }: RateLimitedCall & { readonly arrivedAt: number }): () => void {
     this.#inFlight += 1
     if (arrivedAt < now) this.#neededAt = now
-    this.#estimate.countCall(now, arrivedAt, this.#isPressed)
+    this.#estimate.countCall(now, arrivedAt, now - arrivedAt > timeLeft / 2)
     if (canWait) this.#nextAt = Math.max(this.#nextAt, now - slack) + this.#interval
     let isOver = false
     return () => {

@@ -95,6 +95,39 @@ describe('a limit that nobody knows', () => {
     },
   )
 
+  test('is seldom exceeded with the default timeouts, and a call that cannot wait changes nothing', async () => {
+    for (const [perSecond, makeLimit] of [
+      [10, () => bucket(10, 10)],
+      [1, () => fixedWindow(60, 60_000)],
+    ] as const) {
+      const { fetch, counts } = makeService(makeLimit())
+      const client = makeClient({ fetch })
+      load(client, 8)
+      await vi.advanceTimersByTimeAsync(300_000 / perSecond)
+      const warm = { ...counts }
+      for (let minute = 0; minute < 20; minute += 1) {
+        await settled(rejection(client.me({ totalTimeout: 50 })))
+        await vi.advanceTimersByTimeAsync(60_000)
+      }
+      const served = counts.served - warm.served
+      const refused = counts.refused - warm.refused
+      expect(served / 1_200 / perSecond).toBeGreaterThanOrEqual(0.9)
+      expect(refused / (served + refused)).toBeLessThanOrEqual(0.015)
+    }
+  })
+
+  test('is shared by clients that do not know of each other', async () => {
+    const { fetch, counts } = makeService(bucket(10, 10))
+    for (let count = 0; count < 3; count += 1) load(makeClient({ fetch, ...unlimited }), 3)
+    await vi.advanceTimersByTimeAsync(100_000)
+    const warm = { ...counts }
+    await vi.advanceTimersByTimeAsync(1_000_000)
+    const served = counts.served - warm.served
+    const refused = counts.refused - warm.refused
+    expect(served).toBeGreaterThanOrEqual(9_500)
+    expect(refused / (served + refused)).toBeLessThanOrEqual(0.03)
+  })
+
   test('is used again when it rises to ten times as much', async () => {
     let perSecond = 1
     const limits = { 1: bucket(1, 10), 10: bucket(10, 10) }
@@ -149,6 +182,18 @@ describe('a service without a limit', () => {
       })
       const { succeeded } = await makeCalls(makeClient({ fetch }), 5, 1_200)
       expect(succeeded).toBeGreaterThanOrEqual(least * 6_000)
+    },
+  )
+
+  test.each([0.005, 0.02, 0.05])(
+    'that refuses %f of the calls at random is not asked ever more slowly',
+    async (share) => {
+      const { fetch, counts } = makeService(() => (Math.random() < share ? 1_000 : 0))
+      load(makeClient({ fetch, ...unlimited }), 8)
+      await vi.advanceTimersByTimeAsync(1_800_000)
+      const before = counts.served
+      await vi.advanceTimersByTimeAsync(1_800_000)
+      expect((counts.served - before) / 1_800).toBeGreaterThanOrEqual(2)
     },
   )
 

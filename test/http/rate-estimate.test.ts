@@ -229,7 +229,7 @@ describe('a 429 among calls that were hardly held back', () => {
   )
 })
 
-describe('429s that come within 30 calls after each drop', () => {
+describe('429s that contradict a drop, because they come before the rate has risen', () => {
   /** Sends calls and gets a 429 after so many of them, the given number of times. */
   const refuseEach = (limited: ReturnType<typeof makeEstimate>, calls: number, times: number) => {
     for (let count = 0; count < times; count += 1) {
@@ -238,7 +238,7 @@ describe('429s that come within 30 calls after each drop', () => {
     }
   }
 
-  test('are ignored for a minute after the fifth one', () => {
+  test('are ignored for a minute after the fifth one, if each came within 30 calls', () => {
     const limited = makeEstimate(10)
     refuseEach(limited, 29, 4)
     expect(limited.rate).toBeCloseTo(9.5, 9)
@@ -254,6 +254,40 @@ describe('429s that come within 30 calls after each drop', () => {
     expect(limited.rate).toBeCloseTo(9.5, 9)
   })
 
+  test.each([0, 2, 4])('raise the rate by a quarter after the fifth one, if number %i came after 30 calls', (place) => {
+    const limited = makeEstimate(10)
+    for (let count = 0; count < 4; count += 1) refuseEach(limited, count === place ? 30 : 29, 1)
+    expect(limited.rate).toBeCloseTo(9.5, 9)
+    refuseEach(limited, place === 4 ? 30 : 29, 1)
+    expect(limited.rate).toBeCloseTo(12.5, 9)
+    expect(limited.estimate.sent).toBe(0)
+  })
+
+  test('raise it from the rate before the first one', () => {
+    const limited = makeEstimate(10)
+    for (let count = 0; count < 4; count += 1) {
+      limited.send(40, 105)
+      limited.refuse()
+    }
+    expect(limited.rate).toBeLessThan(9.1)
+    refuseEach(limited, 40, 1)
+    expect(limited.rate).toBeCloseTo(12.5, 9)
+  })
+
+  test('raise it from 120 % of what was measured, if that is less', () => {
+    const limited = makeEstimate(10)
+    limited.send(40, 200)
+    limited.refuse()
+    refuseEach(limited, 40, 4)
+    expect(limited.rate).toBeCloseTo(1.25 * 6, 9)
+  })
+
+  test('make the next rise one of 5 %', () => {
+    const limited = makeEstimate(8)
+    refuseEach(limited, 40, 5)
+    expect(limited.sendUntilRise()).toEqual([150, close(10.5)])
+  })
+
   test('are counted again after that', () => {
     const limited = makeEstimate(10)
     refuseEach(limited, 10, 5)
@@ -262,17 +296,39 @@ describe('429s that come within 30 calls after each drop', () => {
     limited.setRate(10)
     refuseEach(limited, 10, 4)
     expect(limited.rate).toBeCloseTo(9.5, 9)
+    refuseEach(limited, 30, 1)
+    expect(limited.rate).toBeCloseTo(12.5, 9)
+    refuseEach(limited, 10, 4)
+    expect(limited.rate).toBeDefined()
     refuseEach(limited, 10, 1)
     expect(limited.rate).toBeUndefined()
   })
 
-  test('are counted anew from one that comes after 30 calls', () => {
+  test('count one less for each that comes after a rise', () => {
     const limited = makeEstimate(10)
-    refuseEach(limited, 29, 4)
-    refuseEach(limited, 30, 1)
-    refuseEach(limited, 29, 4)
+    refuseEach(limited, 40, 4)
+    for (let count = 0; count < 2; count += 1) {
+      limited.sendUntilRise(100)
+      refuseEach(limited, 40, 1)
+    }
+    refuseEach(limited, 40, 2)
+    expect(limited.rate).toBeLessThan(10)
+    refuseEach(limited, 40, 1)
+    expect(limited.rate).toBeCloseTo(12.5, 9)
+  })
+
+  test('are counted from zero after many that come after a rise, and after the rate was set', () => {
+    const limited = makeEstimate(10)
+    for (let count = 0; count < 3; count += 1) {
+      limited.sendUntilRise(100)
+      refuseEach(limited, 40, 1)
+    }
+    refuseEach(limited, 10, 4)
     expect(limited.rate).toBeDefined()
-    refuseEach(limited, 29, 1)
+    limited.setRate(10)
+    refuseEach(limited, 10, 4)
+    expect(limited.rate).toBeDefined()
+    refuseEach(limited, 10, 1)
     expect(limited.rate).toBeUndefined()
   })
 
@@ -284,15 +340,6 @@ describe('429s that come within 30 calls after each drop', () => {
       limited.setRate(undefined)
       limited.refuse()
     }
-  })
-
-  test('are not counted if the rate has risen before', () => {
-    const limited = makeEstimate(10)
-    for (let count = 0; count < 10; count += 1) {
-      limited.sendUntilRise(100)
-      refuseEach(limited, 10, 1)
-    }
-    expect(limited.rate).toBeDefined()
   })
 })
 

@@ -222,7 +222,7 @@ describe('the rate', () => {
     expect(lane.rate).toBeCloseTo(10.5, 9)
   })
 
-  test('rises after fewer calls while one waits for more than half of its time, until none waits', async () => {
+  test('rises after fewer calls with one that waited for more than half of its time', async () => {
     const lane = makeLane()
     lane.limiter.setRate('org', 10)
     const sendPressed = async (calls: number, timeLeft: number) => {
