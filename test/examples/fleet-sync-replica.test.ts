@@ -8,6 +8,7 @@ import { actOnError } from '../../examples/fleet-sync/act-on-error.ts'
 import { type FetchedItem, LostLeaseError, openDatabase } from '../../examples/fleet-sync/database.ts'
 import { statusPage } from '../../examples/fleet-sync/page/status-page.ts'
 import { syncConnection } from '../../examples/fleet-sync/sync-connection.ts'
+import { addNotes, NoteInFlightError } from '../../examples/fleet-sync/write-once.ts'
 import { SupportWorkspace } from '../../src/index.ts'
 import { ConnectionStore } from '../../src/oauth.ts'
 import { createSandbox, type SandboxOptions } from '../../src/sandbox.ts'
@@ -172,6 +173,46 @@ describeOnDatabases('test/examples/fleet-sync-replica.test.ts', (createDatabase)
     expect(await database.missingNotes(key)).toEqual([{ conversation: 'new', startedAt: expect.any(Number) }])
     await database.finishNote(key, 'new')
     expect(await database.missingNotes(key)).toEqual([])
+  })
+
+  /** Creates a replica with a new conversation. Stops the first worker that has recorded its note, and continues it later. */
+  async function stopBeforeNote(
+    context: TestContext,
+    stoppedFor: number,
+    meanwhile: (add: () => Promise<void>) => unknown,
+  ) {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { sandbox, database, person, claim, sweep } = await createReplica(context)
+    await sweep()
+    const body = { customer_email: 'new@customer.example', initial_message: 'Hello' }
+    const { id } = await person.conversations.create(body)
+    await sweep()
+    const add = async () => addNotes({ workspace: person, database, claim: await claim(), signal })
+    const { startNote } = database
+    vi.spyOn(database, 'startNote').mockImplementationOnce(async (...values) => {
+      await startNote.apply(database, values)
+      vi.setSystemTime(Date.now() + stoppedFor)
+      await meanwhile(add)
+    })
+    const createNote = vi.spyOn(person.notes, 'create')
+    return { add, createNote, notes: () => sandbox.state.notes(id).map(({ body_html }) => body_html) }
+  }
+
+  test('adds a note once when another worker takes over before it is sent', async (context) => {
+    const { add, createNote, notes } = await stopBeforeNote(context, 5_000, (addByAnother) => addByAnother())
+    await expect(add()).rejects.toBeInstanceOf(NoteInFlightError)
+    await add()
+    expect(notes()).toEqual(['<p>Copied to the archive.</p>'])
+    expect(createNote).toHaveBeenCalledOnce()
+  })
+
+  test('sends a note only in the time that is left after it was recorded', async (context) => {
+    const { add, createNote, notes } = await stopBeforeNote(context, 2_000, async (addByAnother) => {
+      await expect(addByAnother()).rejects.toBeInstanceOf(NoteInFlightError)
+    })
+    await add()
+    expect(notes()).toEqual(['<p>Copied to the archive.</p>'])
+    expect(createNote.mock.calls).toEqual([[expect.any(String), expect.any(Object), { totalTimeout: 3_000, signal }]])
   })
 
   test('gives one notice for a revocation that several jobs notice at the same time', async (context) => {
