@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -296,6 +297,68 @@ describeOnDatabases('test/examples/fleet-sync-replica.test.ts', (createDatabase)
     })
     await database.revoke(key, 2)
     expect(await database.notices()).toMatchObject([{ organization: 'Acme��' }])
+  })
+
+  test.for<[string, unknown]>([
+    ['a number as its id', { id: 5 }],
+    ['no id', {}],
+    ['an empty id', { id: '' }],
+    ['the id "."', { id: '.' }],
+    ['the id ".."', { id: '..' }],
+    ['an id of 201 characters', { id: 'x'.repeat(201) }],
+    ['an id of 9,000 random characters', { id: randomBytes(4_500).toString('hex') }],
+    ['null in its place', null],
+  ])('skips an item with %s, says so, and syncs the others', async ([, bad], context) => {
+    const replica = await createReplica(context)
+    const { sandbox, database, key, sweep } = replica
+    const addBad = (path: RegExp, data: readonly object[]) => {
+      const body = { data: [...data, bad], page_metadata: { after: null, before: null } }
+      sandbox.faults.add({ path, status: 200, body, times: 3 })
+    }
+    const { conversations } = sandbox.state
+    addBad(/\/conversations$/, conversations)
+    addBad(new RegExp(`${conversations[0]!.id}/messages$`), sandbox.state.messages(conversations[0]!.id))
+    for (let sweeps = 1; sweeps <= 3; sweeps += 1) {
+      await sweep()
+      const problem = expect.stringMatching(/^Skipped items without a usable id/)
+      expect(await statusOf(database, key)).toMatchObject({ completeSweeps: sweeps, items: 12, problem })
+    }
+    expect(sandbox.faults.pending).toBe(0)
+    await expectReplica(replica, key, sandbox.state.organization.id)
+    expect((await database.changes(key)).map(({ change }) => change)).toEqual(Array(12).fill('created'))
+    await sweep()
+    expect(await statusOf(database, key)).toMatchObject({ items: 12, problem: undefined })
+  })
+
+  test('stores an item with an id of 200 characters that need the most bytes', async (context) => {
+    const { sandbox, database, key, sweep } = await createReplica(context, { conversations: 1 })
+    const id = Array.from({ length: 200 }, (_, index) => String.fromCharCode(0x4e00 + 37 * index)).join('')
+    const body = { data: [{ id }], page_metadata: { after: null, before: null } }
+    sandbox.faults.add({ path: /\/messages$/, status: 200, body })
+    await sweep()
+    expect((await database.items(key)).map((item) => item.id)).toContain(id)
+    expect(await statusOf(database, key)).toMatchObject({ completeSweeps: 1, problem: undefined })
+  })
+
+  test('replaces what is nested more than 100 levels deep, and stores the rest', async (context) => {
+    const { sandbox, database, key, sweep, changesOf } = await createReplica(context, { conversations: 1 })
+    const nested = (levels: number): unknown[] => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+    const data = [
+      { id: 'deepest', meta: nested(99) },
+      { id: 'too deep', meta: nested(3_000), name: 'kept' },
+    ]
+    sandbox.faults.add({
+      path: /\/messages$/,
+      status: 200,
+      body: { data, page_metadata: { after: null, before: null } },
+      times: 3,
+    })
+    for (let sweeps = 0; sweeps < 3; sweeps += 1) await sweep()
+    const [, deepest, tooDeep] = await database.items(key)
+    expect(deepest?.data).toEqual(data[0])
+    const meta = JSON.stringify(nested(99)).replace('[]', '["\ufffd"]')
+    expect(tooDeep?.data).toEqual({ id: 'too deep', meta: JSON.parse(meta), name: 'kept' })
+    expect(await changesOf('too deep')).toEqual(['1 created'])
   })
 
   test('continues a sweep whose conversations have ids that a database cannot store', async (context) => {
