@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -374,7 +374,8 @@ describeOnDatabases('test/examples/fleet-sync-replica.test.ts', (createDatabase)
   })
 })
 
-test('reads a SQLite database with an integer that JavaScript cannot represent', async ({ onTestFinished }) => {
+/** Opens a new SQLite database with one connection. */
+async function openSqliteFile({ onTestFinished }: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-'))
   const url = join(folder, 'replica.sqlite')
   const database = await openDatabase(url)
@@ -383,6 +384,25 @@ test('reads a SQLite database with an integer that JavaScript cannot represent',
     rmSync(folder, { recursive: true })
   })
   await database.connect({ key: 'key', organization: 'Acme', connectedAt: 1 })
+  return { folder, url, database }
+}
+
+test.skipIf(process.platform === 'win32')('keeps a new SQLite database from other users', async (context) => {
+  const { folder, url } = await openSqliteFile(context)
+  const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
+  const names = ['replica.sqlite', 'replica.sqlite-shm', 'replica.sqlite-wal']
+  expect(modes.sort()).toEqual(names.map((name) => [name, 0o600]))
+  chmodSync(url, 0o640)
+  await (await openDatabase(url)).close()
+  expect(statSync(url).mode & 0o777).toBe(0o640)
+})
+
+test('says that a SQLite database cannot be created', async () => {
+  await expect(openDatabase('/nowhere/replica.sqlite')).rejects.toThrow('unable to open database file')
+})
+
+test('reads a SQLite database with an integer that JavaScript cannot represent', async (context) => {
+  const { url, database } = await openSqliteFile(context)
   const file = new DatabaseSync(url)
   file.exec(`UPDATE connections SET next_run_at = ${2n ** 62n}`)
   file.close()
