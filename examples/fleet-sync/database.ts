@@ -19,11 +19,12 @@ export interface Database {
    */
   claim(key: string): Promise<Claim | undefined>
   /**
-   * Stores the items of one response, their changes and the new position, in one transaction.
+   * Stores the items of one response, their changes and the new position, in one transaction. A problem is shown in the
+   * status until the next claim.
    *
    * @throws LostLeaseError if another process has taken over
    */
-  savePage(claim: Claim, items: readonly FetchedItem[], position: Position): Promise<void>
+  savePage(claim: Claim, items: readonly FetchedItem[], position: Position, problem?: string): Promise<void>
   /** Returns the id of the stored conversation that comes after another one, in the order of ids. */
   nextConversation(key: string, after?: string): Promise<string | undefined>
   /**
@@ -71,7 +72,7 @@ export interface ConnectionStatus {
   /** Number of items seen so far in the running sweep. */
   readonly sweepItems: number
   readonly nextRunAt: number | undefined
-  /** Why the connection is delayed, revoked or failed. */
+  /** Why the connection is delayed, revoked or failed, or what its sweep skipped. */
   readonly problem: string | undefined
 }
 
@@ -99,7 +100,7 @@ export interface FetchedItem {
   readonly kind: Kind
   readonly id: string
   /** The conversation of a message. */
-  readonly conversation?: string
+  readonly conversation?: string | undefined
   /** The item, as the service sent it. */
   readonly data: object
 }
@@ -109,7 +110,7 @@ export interface StoredItem {
   readonly id: string
   /** The conversation of a message. */
   readonly conversation: string | undefined
-  /** The item, as the service sent it. Characters that a database cannot store are replaced: see `wellFormed`. */
+  /** The item, as the service sent it. What a database cannot store is replaced: see `wellFormed`. */
   readonly data: unknown
   readonly deleted: boolean
 }

@@ -40,12 +40,18 @@ export async function startRedis(): Promise<RunningRedis> {
   const server = spawn('redis-server', options, { stdio: 'ignore', detached: true })
   // Unlike `once`, this does not reject as well if redis-server is not installed.
   const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const stop = () => {
+    process.off('exit', stop)
+    server.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  // If this process fails, nothing else stops the server.
+  process.once('exit', stop)
   try {
     await once(server, 'spawn')
     while (!(await respondsAt(url))) if (server.exitCode !== null) throw new Error('redis-server ended.')
   } catch (error) {
-    remove()
+    stop()
     const help = 'Install redis-server (for example `apt install redis-server`), or set REDIS_URL.'
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`There is no Redis at 127.0.0.1:6379, and redis-server did not start: ${reason}\n${help}`)
@@ -53,9 +59,8 @@ export async function startRedis(): Promise<RunningRedis> {
   return {
     url,
     close: async () => {
-      server.kill()
+      stop()
       await ended
-      remove()
     },
   }
 }

@@ -27,10 +27,12 @@ export class SharedRateLimiter implements RateLimiter {
   async acquire(key: string, signal: AbortSignal, call: RateLimitedCall): Promise<() => void> {
     const isNew = !this.#pausedUntil.has(key)
     const [pause, rate] = await Promise.all([this.#pauses.get(key), isNew ? this.#rates.get(key) : null])
-    if (rate !== null) this.#local.setRate(key, rate.consumedPoints / 1_000)
+    const learned = positive(rate?.consumedPoints)
+    if (learned !== undefined) this.#local.setRate(key, learned / 1_000)
+    const wait = positive(pause?.msBeforeNext) ?? 0
     const known = this.#pausedUntil.get(key) ?? 0
-    const until = performance.now() + (pause?.msBeforeNext ?? 0)
-    if (pause !== null && until > known + rounding) this.#local.penalize(key, pause.msBeforeNext)
+    const until = performance.now() + wait
+    if (wait > 0 && until > known + rounding) this.#local.penalize(key, wait)
     this.#pausedUntil.set(key, Math.max(known, until))
     return this.#local.acquire(key, signal, call)
   }
@@ -45,4 +47,9 @@ export class SharedRateLimiter implements RateLimiter {
       rate === undefined ? undefined : this.#rates.set(key, Math.ceil(rate * 1_000), memory),
     ])
   }
+}
+
+/** Others can write to Redis as well. What they leave there must not fail a call, so any other number is ignored. */
+function positive(value: number | undefined): number | undefined {
+  return value !== undefined && Number.isFinite(value) && value > 0 ? value : undefined
 }

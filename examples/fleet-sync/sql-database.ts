@@ -70,9 +70,10 @@ export class SqlDatabase implements Database {
     return { key, lease: Number(row.lease), sweep: Number(row.complete_sweeps) + 1, position }
   }
 
-  async savePage(claim: Claim, items: readonly FetchedItem[], position: Position): Promise<void> {
+  async savePage(claim: Claim, items: readonly FetchedItem[], position: Position, problem?: string): Promise<void> {
     await this.#asOwner(claim, async (query) => {
-      await query('UPDATE connections SET position = $2 WHERE key = $1', [claim.key, JSON.stringify(position)])
+      const values = [claim.key, JSON.stringify(position), problem ?? null]
+      await query('UPDATE connections SET position = $2, problem = COALESCE($3, problem) WHERE key = $1', values)
       await storePage(query, claim, items)
     })
   }

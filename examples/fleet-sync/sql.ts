@@ -22,16 +22,22 @@ export function storable(value: SqlValue): SqlValue {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.trunc(value)))
 }
 
+/** How deeply JSON data may be nested. Functions that call themselves for each level exceed the stack at a few thousand. */
+const mostLevels = 100
+
 /**
  * Replaces what Postgres cannot store (NUL) and what UTF-8 cannot encode (half of a surrogate pair) by U+FFFD, in text or in
- * all text of JSON data. An id must be compared in this form, or else it differs from the one that was stored.
+ * all text of JSON data, and what is nested too deeply as well. An id must be compared in this form, or else it differs from
+ * the one that was stored.
  */
-export function wellFormed<Value>(value: Value): Value
-export function wellFormed(value: unknown): unknown {
+export function wellFormed<Value>(value: Value, levels?: number): Value
+export function wellFormed(value: unknown, levels = mostLevels): unknown {
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\uFFFD')
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((each) => wellFormed(each))
-  return Object.fromEntries(Object.entries(value).map((entry) => wellFormed(entry)))
+  if (levels === 0) return '\uFFFD'
+  const inner = (each: unknown) => wellFormed(each, levels - 1)
+  if (Array.isArray(value)) return value.map(inner)
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [wellFormed(name), inner(each)]))
 }
 
 /** Returns `$3, $4, $5` for 3 parameters from the third. */

@@ -1,8 +1,15 @@
+import { writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type Query, type Row, type Sql, type SqlValue, schema, storable } from './sql.ts'
 
 /** Opens a SQLite file, which several processes of one machine can share. */
 export function openSqlite(path: string): Sql {
+  try {
+    // Only this user may read a new file. SQLite gives the files beside it the same permissions.
+    writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
+  } catch {
+    // It exists, or else SQLite says why it cannot be created.
+  }
   const database = new DatabaseSync(path)
   // A writer waits for the writers of other processes. WAL lets readers go on meanwhile.
   database.exec('PRAGMA busy_timeout = 15000')

@@ -39,12 +39,16 @@ import { startWorker } from './start-worker.ts'
 const accessTokens = (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
 // Workers read the tokens from the store, so no process that is started here gets them.
 delete process.env.ACCESS_TOKENS
+// Unlike by default, a signal during the start also stops what this process has started.
+const exit = () => process.exit(1)
+process.once('SIGINT', exit).once('SIGTERM', exit)
 const redisServer = await findRedis().catch((error: Error) => {
   console.error(error.message)
   process.exit(1)
 })
 process.env.REDIS_URL = redisServer.url
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sync-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const sandbox = process.env.BASE_URL ? undefined : await startSandbox({ organizations: 20 })
 if (sandbox !== undefined) {
   // A local service starts with new tokens each time, so nothing needs to outlive it.
@@ -62,13 +66,15 @@ for (const token of sandbox ? tokensOf(sandbox) : accessTokens) await store.save
 
 const shutdown = new AbortController()
 const { signal } = shutdown
+// First, because the port may be in use.
+const site = await serveSite({ database, queue }, Number(process.env.PORT ?? 3000))
 const workers = Array.from({ length: Number(process.env.WORKERS ?? 2) }, runWorker)
 const scheduling = runScheduler()
-const site = await serveSite({ database, queue }, Number(process.env.PORT ?? 3000))
 console.log(
   `Open ${site.url}${sandbox ? `\nThe local service runs at ${sandbox.url}` : ''}\nCtrl-C ends all processes.`,
 )
 
+process.off('SIGINT', exit).off('SIGTERM', exit)
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 console.log('Shutting down.')
 shutdown.abort()
@@ -77,7 +83,6 @@ await Promise.all([site.close(), queue.close(), closeConnections(), database.clo
 redis.disconnect()
 await redisServer.close()
 await sandbox?.close()
-rmSync(folder, { recursive: true })
 
 function tokensOf({ state, issueToken }: Sandbox): string[] {
   return state.organizations.map(({ id }) => issueToken({ organization: id, actor: 'self' }))

@@ -12,8 +12,9 @@ const most = 100
 
 /** Stores the items of a response, and reports those that are new, changed or restored. */
 export async function storePage(query: Query, claim: Claim, fetched: readonly FetchedItem[]): Promise<void> {
+  const storable = fetched.map((item) => ({ ...item, id: wellFormed(item.id), data: wellFormed(item.data) }))
   // A list that changes while it is read can contain an item twice.
-  const items = [...new Map(wellFormed(fetched).map((item) => [item.id, item])).values()]
+  const items = [...new Map(storable.map((item) => [item.id, item])).values()]
   for (let start = 0; start < items.length; start += most) {
     await storeItems(query, claim, items.slice(start, start + most))
   }

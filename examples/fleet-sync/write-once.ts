@@ -1,7 +1,7 @@
 import { NotFoundError, type SupportWorkspace } from 'support-workspace-sdk'
 import type { SyncParts } from './sync-connection.ts'
 
-/** Time limit of the request that adds a note, in milliseconds. After it, the request is no longer in flight. */
+/** Time limit to record a note and to add it, in milliseconds. After it, the request is no longer in flight. */
 const timeout = 5_000
 const text = 'Copied to the archive.'
 
@@ -27,9 +27,12 @@ export async function addNotes({ workspace, database, claim, signal }: SyncParts
   for (const { conversation, startedAt } of await database.missingNotes(claim.key)) {
     try {
       if (startedAt === undefined || !(await hasNote(workspace, conversation, startedAt, signal))) {
+        // Not after the recorded time, so that this process never sends the note once another may look for it.
+        const until = Date.now() + timeout
         await database.startNote(claim, conversation)
-        const body = { body_html: `<p>${text}</p>` }
-        await workspace.notes.create(conversation, body, { totalTimeout: timeout, signal })
+        const totalTimeout = until - Date.now()
+        if (totalTimeout <= 0) throw new NoteInFlightError(until)
+        await workspace.notes.create(conversation, { body_html: `<p>${text}</p>` }, { totalTimeout, signal })
       }
     } catch (error) {
       // The conversation was deleted, so it needs no note.

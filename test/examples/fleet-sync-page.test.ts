@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { Queue } from 'bullmq'
 import { parseDocument } from 'htmlparser2'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ConnectionStatus } from '../../examples/fleet-sync/database.ts'
 import { createSite, serveSite } from '../../examples/fleet-sync/page/site.ts'
 import { statusPage } from '../../examples/fleet-sync/page/status-page.ts'
@@ -113,6 +115,16 @@ describe('the status page', () => {
     expect(row?.[2]).toBe('The access was revoked.')
   })
 
+  test('counts what skipped something as in need of attention, and shows it first among those of its state', async () => {
+    const connections = [
+      connection({ organization: 'Acme' }),
+      connection({ organization: 'Beech', key: 'key-2', problem: 'Skipped items.' }),
+      connection({ organization: 'Cedar', key: 'key-3', state: 'delayed', problem: 'The rate limit was exceeded.' }),
+    ]
+    expect(await totals(connections)).toMatchObject({ 'Need attention': '1' })
+    expect((await rows(connections)).map(([name]) => name)).toEqual(['Cedar key-3', 'Beech key-2', 'Acme key-1'])
+  })
+
   test('adds up all connections, also those that the filter hides', async () => {
     const connections = [
       connection({ nextRunAt: now - 5_000 }),
@@ -155,6 +167,15 @@ describe('the status page', () => {
     const escaped = await rows([connection({ organization: hostile, key: hostile, problem: hostile })])
     expect(escaped[0]?.[0]).toBe(`${hostile} ${hostile}`)
     expect(escaped[0]?.[2]).toBe(hostile)
+  })
+
+  test('isolates the direction of names, keys and problems', async () => {
+    const override = '\u202Egnp.exe'
+    const page = await render([connection({ organization: override, key: override, problem: override })])
+    const [row] = elements(page, 'tbody').flatMap((body) => elements(body, 'tr'))
+    const isolated = elements(row!, 'bdi').map(text)
+    expect(isolated).toEqual([override, override, override])
+    expect(text(row!).split(override)).toHaveLength(isolated.length + 1)
   })
 
   test('has a header for each column and row', async () => {
@@ -206,6 +227,28 @@ describe.skipIf(binary === undefined)('the site', () => {
 
   test.each(['http://evil.example/', 'http://127.0.0.1.evil.example/queues'])('refuses the host of %s', async (url) => {
     expect((await site().request(url)).status).toBe(403)
+  })
+
+  test('refuses a host that no URL can have, without a log of it', async ({ onTestFinished }) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => log.mockRestore())
+    const { url, close } = await serveSite({ database: { status: async () => [connection()] }, queue }, 0)
+    const statusFor = async (host: string) => {
+      const sent = request(url, { headers: { host } }).end()
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      response.resume()
+      return response.statusCode
+    }
+    for (const host of ['127.0.0.999', '1.2.3.4.5', '256.0.0.1', 'xn--a', '..', '0xg']) {
+      expect(await statusFor(host), host).toBe(403)
+    }
+    // The server refuses these before the site gets them.
+    for (const host of ['[::1', '%00', 'a b', '127.0.0.1:99999', 'evil.example@127.0.0.1', '127.0.0.1#']) {
+      expect(await statusFor(host), host).toBe(400)
+    }
+    expect(await statusFor('localhost')).toBe(200)
+    expect(log).not.toHaveBeenCalled()
+    await close()
   })
 
   test('shows the queue, and does not let anyone change it', async () => {

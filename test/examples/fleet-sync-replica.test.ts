@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,6 +9,7 @@ import { actOnError } from '../../examples/fleet-sync/act-on-error.ts'
 import { type FetchedItem, LostLeaseError, openDatabase } from '../../examples/fleet-sync/database.ts'
 import { statusPage } from '../../examples/fleet-sync/page/status-page.ts'
 import { syncConnection } from '../../examples/fleet-sync/sync-connection.ts'
+import { addNotes, NoteInFlightError } from '../../examples/fleet-sync/write-once.ts'
 import { SupportWorkspace } from '../../src/index.ts'
 import { ConnectionStore } from '../../src/oauth.ts'
 import { createSandbox, type SandboxOptions } from '../../src/sandbox.ts'
@@ -174,6 +176,46 @@ describeOnDatabases('test/examples/fleet-sync-replica.test.ts', (createDatabase)
     expect(await database.missingNotes(key)).toEqual([])
   })
 
+  /** Creates a replica with a new conversation. Stops the first worker that has recorded its note, and continues it later. */
+  async function stopBeforeNote(
+    context: TestContext,
+    stoppedFor: number,
+    meanwhile: (add: () => Promise<void>) => unknown,
+  ) {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { sandbox, database, person, claim, sweep } = await createReplica(context)
+    await sweep()
+    const body = { customer_email: 'new@customer.example', initial_message: 'Hello' }
+    const { id } = await person.conversations.create(body)
+    await sweep()
+    const add = async () => addNotes({ workspace: person, database, claim: await claim(), signal })
+    const { startNote } = database
+    vi.spyOn(database, 'startNote').mockImplementationOnce(async (...values) => {
+      await startNote.apply(database, values)
+      vi.setSystemTime(Date.now() + stoppedFor)
+      await meanwhile(add)
+    })
+    const createNote = vi.spyOn(person.notes, 'create')
+    return { add, createNote, notes: () => sandbox.state.notes(id).map(({ body_html }) => body_html) }
+  }
+
+  test('adds a note once when another worker takes over before it is sent', async (context) => {
+    const { add, createNote, notes } = await stopBeforeNote(context, 5_000, (addByAnother) => addByAnother())
+    await expect(add()).rejects.toBeInstanceOf(NoteInFlightError)
+    await add()
+    expect(notes()).toEqual(['<p>Copied to the archive.</p>'])
+    expect(createNote).toHaveBeenCalledOnce()
+  })
+
+  test('sends a note only in the time that is left after it was recorded', async (context) => {
+    const { add, createNote, notes } = await stopBeforeNote(context, 2_000, async (addByAnother) => {
+      await expect(addByAnother()).rejects.toBeInstanceOf(NoteInFlightError)
+    })
+    await add()
+    expect(notes()).toEqual(['<p>Copied to the archive.</p>'])
+    expect(createNote.mock.calls).toEqual([[expect.any(String), expect.any(Object), { totalTimeout: 3_000, signal }]])
+  })
+
   test('gives one notice for a revocation that several jobs notice at the same time', async (context) => {
     const { database, key } = await createReplica(context)
     const revoke = (connectedAt: number) => Promise.all([1, 2, 3].map(() => database.revoke(key, connectedAt)))
@@ -257,6 +299,68 @@ describeOnDatabases('test/examples/fleet-sync-replica.test.ts', (createDatabase)
     expect(await database.notices()).toMatchObject([{ organization: 'Acme��' }])
   })
 
+  test.for<[string, unknown]>([
+    ['a number as its id', { id: 5 }],
+    ['no id', {}],
+    ['an empty id', { id: '' }],
+    ['the id "."', { id: '.' }],
+    ['the id ".."', { id: '..' }],
+    ['an id of 201 characters', { id: 'x'.repeat(201) }],
+    ['an id of 9,000 random characters', { id: randomBytes(4_500).toString('hex') }],
+    ['null in its place', null],
+  ])('skips an item with %s, says so, and syncs the others', async ([, bad], context) => {
+    const replica = await createReplica(context)
+    const { sandbox, database, key, sweep } = replica
+    const addBad = (path: RegExp, data: readonly object[]) => {
+      const body = { data: [...data, bad], page_metadata: { after: null, before: null } }
+      sandbox.faults.add({ path, status: 200, body, times: 3 })
+    }
+    const { conversations } = sandbox.state
+    addBad(/\/conversations$/, conversations)
+    addBad(new RegExp(`${conversations[0]!.id}/messages$`), sandbox.state.messages(conversations[0]!.id))
+    for (let sweeps = 1; sweeps <= 3; sweeps += 1) {
+      await sweep()
+      const problem = expect.stringMatching(/^Skipped items without a usable id/)
+      expect(await statusOf(database, key)).toMatchObject({ completeSweeps: sweeps, items: 12, problem })
+    }
+    expect(sandbox.faults.pending).toBe(0)
+    await expectReplica(replica, key, sandbox.state.organization.id)
+    expect((await database.changes(key)).map(({ change }) => change)).toEqual(Array(12).fill('created'))
+    await sweep()
+    expect(await statusOf(database, key)).toMatchObject({ items: 12, problem: undefined })
+  })
+
+  test('stores an item with an id of 200 characters that need the most bytes', async (context) => {
+    const { sandbox, database, key, sweep } = await createReplica(context, { conversations: 1 })
+    const id = Array.from({ length: 200 }, (_, index) => String.fromCharCode(0x4e00 + 37 * index)).join('')
+    const body = { data: [{ id }], page_metadata: { after: null, before: null } }
+    sandbox.faults.add({ path: /\/messages$/, status: 200, body })
+    await sweep()
+    expect((await database.items(key)).map((item) => item.id)).toContain(id)
+    expect(await statusOf(database, key)).toMatchObject({ completeSweeps: 1, problem: undefined })
+  })
+
+  test('replaces what is nested more than 100 levels deep, and stores the rest', async (context) => {
+    const { sandbox, database, key, sweep, changesOf } = await createReplica(context, { conversations: 1 })
+    const nested = (levels: number): unknown[] => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+    const data = [
+      { id: 'deepest', meta: nested(99) },
+      { id: 'too deep', meta: nested(3_000), name: 'kept' },
+    ]
+    sandbox.faults.add({
+      path: /\/messages$/,
+      status: 200,
+      body: { data, page_metadata: { after: null, before: null } },
+      times: 3,
+    })
+    for (let sweeps = 0; sweeps < 3; sweeps += 1) await sweep()
+    const [, deepest, tooDeep] = await database.items(key)
+    expect(deepest?.data).toEqual(data[0])
+    const meta = JSON.stringify(nested(99)).replace('[]', '["\ufffd"]')
+    expect(tooDeep?.data).toEqual({ id: 'too deep', meta: JSON.parse(meta), name: 'kept' })
+    expect(await changesOf('too deep')).toEqual(['1 created'])
+  })
+
   test('continues a sweep whose conversations have ids that a database cannot store', async (context) => {
     const { sandbox, database, key, sweep, changesOf } = await createReplica(context)
     const [conversation, ...others] = sandbox.state.conversations
@@ -270,7 +374,8 @@ describeOnDatabases('test/examples/fleet-sync-replica.test.ts', (createDatabase)
   })
 })
 
-test('reads a SQLite database with an integer that JavaScript cannot represent', async ({ onTestFinished }) => {
+/** Opens a new SQLite database with one connection. */
+async function openSqliteFile({ onTestFinished }: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-'))
   const url = join(folder, 'replica.sqlite')
   const database = await openDatabase(url)
@@ -279,6 +384,25 @@ test('reads a SQLite database with an integer that JavaScript cannot represent',
     rmSync(folder, { recursive: true })
   })
   await database.connect({ key: 'key', organization: 'Acme', connectedAt: 1 })
+  return { folder, url, database }
+}
+
+test.skipIf(process.platform === 'win32')('keeps a new SQLite database from other users', async (context) => {
+  const { folder, url } = await openSqliteFile(context)
+  const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
+  const names = ['replica.sqlite', 'replica.sqlite-shm', 'replica.sqlite-wal']
+  expect(modes.sort()).toEqual(names.map((name) => [name, 0o600]))
+  chmodSync(url, 0o640)
+  await (await openDatabase(url)).close()
+  expect(statSync(url).mode & 0o777).toBe(0o640)
+})
+
+test('says that a SQLite database cannot be created', async () => {
+  await expect(openDatabase('/nowhere/replica.sqlite')).rejects.toThrow('unable to open database file')
+})
+
+test('reads a SQLite database with an integer that JavaScript cannot represent', async (context) => {
+  const { url, database } = await openSqliteFile(context)
   const file = new DatabaseSync(url)
   file.exec(`UPDATE connections SET next_run_at = ${2n ** 62n}`)
   file.close()

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
 import { describe, expect, type TestContext, test, vi } from 'vitest'
 import { openDatabase } from '../../examples/fleet-sync/database.ts'
 import { startRedis } from '../../examples/fleet-sync/redis-server.ts'
@@ -23,6 +25,9 @@ import {
   waitForStatus,
   waitUntil,
 } from './helpers/fleet.ts'
+
+const startFile = fileURLToPath(new URL('../../examples/fleet-sync/start.ts', import.meta.url))
+const redisServerModule = new URL('../../examples/fleet-sync/redis-server.ts', import.meta.url).href
 
 /** Starts a fleet without workers. */
 async function start({ onTestFinished }: TestContext, options: Partial<FleetOptions> = {}): Promise<Fleet> {
@@ -334,6 +339,55 @@ describeOnRedis('test/examples/fleet-sync.test.ts', () => {
       },
     )
 
+    run('stops the Redis that it has started when it fails', async ({ onTestFinished }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'fleet-failure-'))
+      const script = `import { startRedis } from ${JSON.stringify(redisServerModule)}
+        console.log((await startRedis()).url)
+        process.stdin.once('data', () => { throw new Error('any') })`
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+        env: { ...process.env, TMPDIR: folder },
+        stdio: ['pipe', 'pipe', 'ignore'],
+      })
+      const ended = once(child, 'exit')
+      const [url] = (await once(child.stdout, 'data')) as [Buffer]
+      const redis = new Redis(String(url).trim(), { retryStrategy: () => null })
+      onTestFinished(async () => {
+        redis.disconnect()
+        child.kill()
+        await ended
+        rmSync(folder, { recursive: true })
+      })
+      expect(await redis.ping()).toBe('PONG')
+      const disconnected = once(redis, 'end')
+      child.stdin.write('fail')
+      expect(await ended).toEqual([1, null])
+      await disconnected
+      expect(readdirSync(folder)).toEqual([])
+    })
+
+    run('npm run example:fleet-sync leaves nothing behind when it fails to start', async ({ onTestFinished }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'fleet-failure-'))
+      onTestFinished(() => rmSync(folder, { recursive: true }))
+      const { REDIS_URL: _, ...environment } = process.env
+      const child = spawn(process.execPath, [startFile], {
+        env: {
+          ...environment,
+          ...preloadSource,
+          TMPDIR: folder,
+          ACCESS_TOKENS: 'secret',
+          // A port that `fetch` refuses.
+          BASE_URL: 'http://127.0.0.1:9',
+          STORE_SECRET: 'a secret of this app, 32 characters or more',
+          DATABASE_URL: join(folder, 'replica.sqlite'),
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      const [ended, failure] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+      expect(ended).toEqual([1, null])
+      expect(failure).toContain('NetworkError')
+      expect(readdirSync(folder).filter((name) => name.startsWith('fleet-'))).toEqual([])
+    })
+
     run(
       'npm run example:fleet-sync syncs 20 organizations until Ctrl-C',
       {
@@ -344,21 +398,17 @@ describeOnRedis('test/examples/fleet-sync.test.ts', () => {
         const redisServer = await startRedis()
         const databaseUrl = join(folder, 'replica.sqlite')
         const { BASE_URL: _, ...environment } = process.env
-        const child = spawn(
-          process.execPath,
-          [fileURLToPath(new URL('../../examples/fleet-sync/start.ts', import.meta.url))],
-          {
-            env: {
-              ...environment,
-              ...preloadSource,
-              ACCESS_TOKENS: 'secret',
-              REDIS_URL: redisServer.url,
-              DATABASE_URL: databaseUrl,
-              PORT: '0',
-            },
-            stdio: ['ignore', 'pipe', 'inherit'],
+        const child = spawn(process.execPath, [startFile], {
+          env: {
+            ...environment,
+            ...preloadSource,
+            ACCESS_TOKENS: 'secret',
+            REDIS_URL: redisServer.url,
+            DATABASE_URL: databaseUrl,
+            PORT: '0',
           },
-        )
+          stdio: ['ignore', 'pipe', 'inherit'],
+        })
         const ended = once(child, 'exit')
         onTestFinished(async () => {
           child.kill()
@@ -383,7 +433,7 @@ describeOnRedis('test/examples/fleet-sync.test.ts', () => {
         if (process.platform === 'linux') {
           const environments = childrenOf(child.pid ?? 0).map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8'))
           expect(environments).toHaveLength(2)
-          for (const text of environments) expect(text).not.toContain('ACCESS_TOKENS')
+          for (const each of environments) expect(each).not.toContain('ACCESS_TOKENS')
         }
         child.kill('SIGINT')
         expect(await ended).toEqual([0, null])

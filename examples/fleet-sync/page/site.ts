@@ -28,7 +28,7 @@ export function createSite({ database, queue }: SiteOptions): Hono {
   site.use(async (context, next) => {
     const { method, url } = context.req
     // A site whose domain resolves to this machine (DNS rebinding) could read the pages otherwise.
-    if (!isLoopback(new URL(url).hostname)) return context.text('Open this page at 127.0.0.1.', 403)
+    if (!isLoopback(URL.parse(url)?.hostname ?? '')) return context.text('Open this page at 127.0.0.1.', 403)
     // The pages only show. A page of another site could send requests that change the queue otherwise.
     if (method !== 'GET') return context.text('These pages can only be read.', 405, { allow: 'GET' })
     await next()

@@ -29,7 +29,12 @@ export function statusPage({ connections, now, filter = {} }: StatusPage): Marku
   const shown = connections
     .filter(({ state }) => !filter.state || state === filter.state)
     .filter(({ key, organization }) => `${organization} ${key}`.toLowerCase().includes(search.toLowerCase()))
-    .toSorted((one, other) => stateNames.indexOf(one.state) - stateNames.indexOf(other.state) || byName(one, other))
+    .toSorted(
+      (one, other) =>
+        stateNames.indexOf(one.state) - stateNames.indexOf(other.state) ||
+        Number(needsAttention(other)) - Number(needsAttention(one)) ||
+        byName(one, other),
+    )
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -61,7 +66,7 @@ export function statusPage({ connections, now, filter = {} }: StatusPage): Marku
 function totals(connections: readonly ConnectionStatus[], now: number): Markup {
   const completeTimes = connections.map(({ lastCompleteAt }) => lastCompleteAt).filter(isTime)
   const lags = connections.map((connection) => lagOf(connection, now))
-  const needAttention = connections.filter(({ state }) => state === 'failed' || state === 'revoked').length
+  const needAttention = connections.filter(needsAttention).length
   return html`
     <dl id="totals">
       <div><dt>Connections</dt><dd>${number.format(connections.length)}</dd></div>
@@ -116,9 +121,9 @@ function row(connection: ConnectionStatus, now: number): Markup {
   const { label, mark } = states[state]
   return html`
     <tr id="connection-${key}">
-      <th scope="row">${organization}<span class="soft key" title="${key}"><bdi>${key}</bdi></span></th>
+      <th scope="row"><bdi>${organization}</bdi><span class="soft key" title="${key}"><bdi>${key}</bdi></span></th>
       <td class="state"><span class="tag ${state}"><span aria-hidden="true">${mark}</span> ${label}</span></td>
-      <td class="sweep">${progress(connection)}${problem === undefined ? '' : html`<span class="problem">${problem}</span>`}</td>
+      <td class="sweep">${progress(connection)}${problem === undefined ? '' : html`<bdi class="problem">${problem}</bdi>`}</td>
       <td class="number" data-label="Items">${number.format(items)}</td>
       <td class="number" data-label="Last sweep">
         ${lastCompleteAt === undefined ? 'never' : relative(lastCompleteAt, now)}
@@ -136,6 +141,11 @@ function progress({ organization, state, sweepItems, items, completeSweeps }: Co
   return html`
     <progress value="${sweepItems}" max="${Math.max(total, 1)}" aria-label="Sweep of ${organization}"></progress>
     <span class="soft count">${number.format(sweepItems)} of ${number.format(total)}</span>`
+}
+
+/** Whether a person must act. A sweep that skipped something has a problem in any state; a delay ends without help. */
+function needsAttention({ state, problem }: ConnectionStatus): boolean {
+  return state === 'failed' || state === 'revoked' || (problem !== undefined && state !== 'delayed')
 }
 
 function nextRun(connection: ConnectionStatus, now: number): Markup | string {
