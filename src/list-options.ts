@@ -38,8 +38,8 @@ export interface ListOptions extends CallOptions {
    */
   readonly maxItems?: number | undefined
   /**
-   * Whether to fetch the next page while you process the current one, starting with the second page. If prefetching a
-   * page fails, it is fetched again when the loop reaches it.
+   * Whether to fetch the next page while you process the current one, starting with the second page. If a page
+   * fails before the loop reaches it, it is then fetched again, because the failure may be long ago.
    *
    * @default true
    */

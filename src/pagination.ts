@@ -210,6 +210,7 @@ function followedCursor({ query, options }: ListPlan<unknown>): 'after' | 'befor
 /** A prefetched page. */
 interface PageAhead<Item> {
   readonly page: Promise<FetchedPage<Item>>
+  readonly hasFailed: () => boolean
   readonly abandon: () => void
 }
 
@@ -218,21 +219,29 @@ function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObj
   const release = forwardAbort(options.signal as AbortSignal | undefined, controller)
   const page = fetchPage(query, { ...options, signal: controller.signal }, number)
   // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
-  page.then(release, release)
-  return { page, abandon: () => controller.abort() }
+  let hasFailed = false
+  page.then(release, () => {
+    hasFailed = true
+    release()
+  })
+  return { page, hasFailed: () => hasFailed, abandon: () => controller.abort() }
 }
 
-/** Returns the prefetched page. Fetches it again if prefetching failed with an error that can be retried. */
+/**
+ * Returns the prefetched page. Fetches it again if it failed before the loop asked for it, which may be long ago, with an
+ * error that can be retried.
+ */
 async function takeAhead<Item>(
   { options }: ListPlan<Item>,
-  { page }: PageAhead<Item>,
+  { page, hasFailed }: PageAhead<Item>,
   fetchNow: () => Promise<FetchedPage<Item>>,
 ): Promise<FetchedPage<Item>> {
+  const isStale = hasFailed()
   try {
     return await page
   } catch (error) {
     const isFinal = error instanceof RequestError && error.remedy !== 'retry'
-    if (options.signal?.aborted || isFinal) throw error
+    if (options.signal?.aborted || isFinal || !isStale) throw error
     return fetchNow()
   }
 }

@@ -188,6 +188,17 @@ describe('the next page', () => {
     expect(fetch.requests).toHaveLength(6)
   })
 
+  test.each([
+    ['a 503', refusal(503, 'busy'), 'ServerError'],
+    ['a 429 with a long Retry-After', refusal(429, 'slow_down', { 'retry-after': '90' }), 'RateLimitError'],
+    ['a broken connection', brokenConnection(), 'NetworkError'],
+  ])('is not fetched again if the loop was waiting for it when it got %s', async (_, failure, name) => {
+    const fetch = failingOnce(failure)
+    const list = makeClient({ fetch, maxRetries: 0 }).conversations.list()
+    await expect(list.toArray()).rejects.toMatchObject({ name })
+    expect(fetch.requests).toHaveLength(3)
+  })
+
   test('is fetched again if there was no access token for it the first time', async () => {
     let asked = 0
     const accessToken = () => {
@@ -197,7 +208,12 @@ describe('the next page', () => {
     }
     const pages = ['1', '2', '3'].map((id, index) => json(page([{ id }], index < 2 ? id : null)))
     const client = makeClient({ accessToken, fetch: scripted(...pages) })
-    expect((await client.members.list().toArray()).map(({ id }) => id)).toEqual(['1', '2', '3'])
+    const seen: string[] = []
+    for await (const { id } of client.members.list()) {
+      await manyTurns()
+      seen.push(id)
+    }
+    expect(seen).toEqual(['1', '2', '3'])
     expect(asked).toBe(4)
   })
 
