@@ -9,8 +9,9 @@ export default defineConfig({
     include: ['test/{http,trust,oauth,connections,errors,operations}/**/*.test.ts', 'test/*.test.ts'],
     exclude: [
       ...(base.test?.exclude ?? []),
-      // Runs of random faults, which take seconds and find what the others find.
+      // Runs of random faults and simulations, which take seconds and find what the others find.
       'test/trust/{soak,outcome,leaks}.test.ts',
+      'test/http/rate-simulation.test.ts',
       'test/**/hostile-requests.test.ts',
       'test/connections/{interleavings,random-interleavings,long-list,redis,redis-required}.test.ts',
       'test/operations/{differential,documentation}.test.ts',
