@@ -196,6 +196,23 @@ describe('a storage whose errors quote the token', () => {
   })
 })
 
+test('a later error of the storage does not quote the token of a later login', async () => {
+  const watch = watched(mapStorage())
+  const me = { actor: 'app', application: { id: 'a' }, organization: { id: 'o' } }
+  const client = { fetch: async () => Response.json(me), validation: 'off', maxRetries: 0 } as const
+  const store = makeStore(sandbox, { storage: watch.storage, client })
+  const { key } = await store.save('opaque-0123456789-first')
+  const workspace = await store.workspace(key)
+  await store.save('opaque-0123456789-second')
+  await workspace.me()
+  watch.before = () => {
+    throw new Error('failed: opaque-0123456789-second')
+  }
+  const error = await rejection(workspace.me())
+  expect(String((error as Error).cause)).toContain('failed: [redacted]')
+  for (const form of printedForms(error)) expect(form).not.toContain('0123456789')
+})
+
 test.each(['opaque-0123456789-credential', 'opaque"0123\\\\456%789/credential'])(
   'a later error of the storage does not quote the token that was read: %s',
   async (token) => {

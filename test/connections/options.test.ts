@@ -118,6 +118,21 @@ test('save, setMetadata and reseal reject invalid options before using the stora
   expect(storage.calls).toEqual([])
 })
 
+test.each([
+  ['app', 'The connection does not have `actor=app`.'],
+  ['bot', '`actor` must be "app" or "self".'],
+  [null, '`actor` must be "app" or "self".'],
+])('workspace says what is wrong with the actor %s of a connection with self', async (actor, problem) => {
+  const store = makeStore(sandbox)
+  const { key } = await store.save(sandbox.issueToken({ actor: 'self' }))
+  const error = await rejection(store.workspace(key, { actor: actor as 'app' }))
+  expect(String(error)).toContain(problem)
+  const other = await store.save(sandbox.issueToken({ actor: 'app' }))
+  expect(String(await rejection(store.workspace(other.key, { actor: 'self' })))).toContain(
+    'The connection does not have `actor=self`.',
+  )
+})
+
 test.each<[string, () => unknown]>([
   ['a Map', () => ({ tags: new Map([['a', 1]]) })],
   ['a Map', () => new Map([['a', 1]])],

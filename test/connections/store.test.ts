@@ -1,5 +1,6 @@
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import { AccessToken } from '../../src/oauth/access-token.ts'
 import { type Connection, type ConnectionStorage, ConnectionStore } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
@@ -104,6 +105,15 @@ describe('a connection', () => {
     const userOf = (connection: Connection) => (connection.actor === 'self' ? connection.user.id : connection.user)
     expectTypeOf(userOf).returns.toEqualTypeOf<string | undefined>()
   })
+})
+
+test('does not know the scopes if neither /me nor the token response has any', async () => {
+  const me = { actor: 'app', application: { id: 'a' }, organization: { id: 'o' } }
+  const store = makeStore(sandbox, { client: { fetch: async () => Response.json(me), validation: 'off' } })
+  const token = (scope: string) =>
+    new AccessToken({ accessToken: 'opaque-token', baseUrl: sandbox.url, clientId: 'c', tokenType: 'Bearer', scope })
+  expect(await store.save(token(''))).not.toHaveProperty('scopes')
+  expect(await store.save(token('users:read'))).toHaveProperty('scopes', ['users:read'])
 })
 
 test('drops earlier scopes with a new login that has fewer', async () => {

@@ -396,6 +396,22 @@ describe('a failed code exchange', () => {
       expect(await settled(outcome)).toBeInstanceOf(TimeoutError)
     })
 
+    test('closes the body of a response that comes after the time is over', async () => {
+      const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+      const { promise: late, resolve: respond } = Promise.withResolvers<Response>()
+      const fetch = () => {
+        ask()
+        return late
+      }
+      const outcome = rejection(finish({ timeout: 10, fetch }))
+      await Promise.race([asked, outcome])
+      await vi.advanceTimersByTimeAsync(10)
+      expect(await settled(outcome)).toBeInstanceOf(TimeoutError)
+      const cancel = vi.fn()
+      respond(new Response(new ReadableStream({ cancel })))
+      await vi.waitFor(() => expect(cancel).toHaveBeenCalledOnce())
+    })
+
     test('rejects with the abort reason of the caller', async () => {
       const controller = new AbortController()
       const outcome = rejection(finish({}, controller.signal))
