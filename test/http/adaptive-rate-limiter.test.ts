@@ -163,8 +163,18 @@ describe('keys', () => {
     const rateLimiter = new AdaptiveRateLimiter()
     for (let count = 0; count < 100; count += 1) rateLimiter.setRate(`org-${count}`, 5)
     await vi.advanceTimersByTimeAsync(600_001)
-    rateLimiter.penalize('another', 1)
-    expect(rateLimiter.getRate('org-1')).toBeUndefined()
+    const removed = vi.spyOn(Map.prototype, 'delete')
+    const count = () => removed.mock.calls.filter(([key]) => String(key).startsWith('org-')).length
+    rateLimiter.setRate('another', 5)
+    expect(count()).toBe(100)
+    // Looking for them takes as long as there are keys, so it is not done for each new one.
+    for (let count = 0; count < 10; count += 1) rateLimiter.setRate(`org-${count}`, 5)
+    await vi.advanceTimersByTimeAsync(599_000)
+    rateLimiter.setRate('a third', 5)
+    await vi.advanceTimersByTimeAsync(1_002)
+    expect(count()).toBe(100)
+    rateLimiter.setRate('a fourth', 5)
+    expect(count()).toBe(110)
   })
 
   test('that are still held back after ten minutes are kept', async () => {
@@ -271,6 +281,9 @@ describe('invalid arguments', () => {
     ['maxConcurency', () => new AdaptiveRateLimiter({ maxConcurency: 8 } as never)],
     ['duration', () => new AdaptiveRateLimiter().penalize('org', -1)],
     ['duration', () => new AdaptiveRateLimiter().penalize('org', Number.NaN)],
+    ['duration', () => new AdaptiveRateLimiter().penalize('org', '1000' as never)],
+    ['duration', () => new AdaptiveRateLimiter().penalize('org', 1n as never)],
+    ['rate', () => new AdaptiveRateLimiter().setRate('org', '2' as never)],
     ['rate', () => new AdaptiveRateLimiter().setRate('org', 0)],
     ['rate', () => new AdaptiveRateLimiter().setRate('org', Number.NaN)],
   ])('%s is named by the error', (argument, create) => {

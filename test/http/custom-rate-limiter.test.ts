@@ -35,6 +35,19 @@ function keyedClient(options: Parameters<typeof makeClient>[0]) {
   return makeClient({ rateLimitKey: 'org', ...options })
 }
 
+test('a call that is aborted while its key is found rejects with the reason', async () => {
+  for (let microtasks = 0; microtasks < 30; microtasks += 1) {
+    const { rateLimiter } = recordingLimiter()
+    const controller = new AbortController()
+    // The key of this client is a digest, which takes time.
+    const client = makeClient({ fetch: scripted(json({})), rateLimiter, accessToken: 'opaque-token' })
+    const call = rejection(client.me({ signal: controller.signal }).then(() => 'done'))
+    for (let count = 0; count < microtasks; count += 1) await null
+    controller.abort('enough')
+    expect(await call).toBe('enough')
+  }
+})
+
 describe('a custom rate limiter', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })

@@ -331,16 +331,6 @@ describe('429s that contradict a drop, because they come before the rate has ris
     refuseEach(limited, 10, 1)
     expect(limited.rate).toBeUndefined()
   })
-
-  test('are not counted if the rate was not known before', () => {
-    const limited = makeLimited()
-    for (let count = 0; count < 5; count += 1) {
-      refuseEach(limited, 10, 1)
-      expect(limited.rate).toBeCloseTo(9.5, 9)
-      limited.setRate(undefined)
-      limited.refuse()
-    }
-  })
 })
 
 describe('a rate', () => {

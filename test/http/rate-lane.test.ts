@@ -224,6 +224,7 @@ describe('the rate', () => {
 
   test('rises after fewer calls with one that waited for more than half of its time', async () => {
     const lane = makeLane()
+    await vi.advanceTimersByTimeAsync(60_000)
     lane.limiter.setRate('org', 10)
     const sendPressed = async (calls: number, timeLeft: number) => {
       for (let count = 0; count < calls; count += 1) void lane.send({ timeLeft }).then((end) => end())
