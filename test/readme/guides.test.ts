@@ -8,6 +8,7 @@ import { context, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Express } from 'express'
 import { type Context, type Hono, Hono as HonoApp, type MiddlewareHandler } from 'hono'
+import { Redis } from 'ioredis'
 import {
   type ClientOptions,
   type Conversation,
@@ -17,12 +18,13 @@ import {
   SupportWorkspace,
   textToHtml,
 } from 'support-workspace-sdk'
-import { ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
+import { type ConnectionStorage, ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readClientSettings } from '../../src/http/settings.ts'
 import { commandLineOptions } from '../../src/sandbox/command-line.ts'
+import { describeOnRedis, startRedis } from '../connections/helpers/redis-server.ts'
 import { startProxy } from '../helpers/proxy.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
 import { examplesFolder, examplesOf, guides, root, writeExamples } from './examples.ts'
@@ -34,7 +36,7 @@ const redirectUri = `${siteUrl}/callback`
 let sandbox: Sandbox
 let printed: string[]
 /** What the reader's own database and sessions hold. */
-let saved: { key: string; userId: string | undefined; tokens: string[] }
+let saved: { key: string; userId: string | undefined; tokens: string[]; notices: Set<string> }
 const cleanUps: (() => unknown)[] = []
 /** The folder of the running test. Each test has another, because a module runs only once. */
 let folder: string
@@ -48,7 +50,7 @@ beforeEach(async () => {
   cleanUps.push(() => sandbox.close())
   const { clientId, clientSecret } = sandbox.app
   const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
-  saved = { key: '', userId: 'ada', tokens: [] }
+  saved = { key: '', userId: 'ada', tokens: [], notices: new Set() }
   printed = []
   const given = {
     baseUrl: sandbox.url,
@@ -65,6 +67,7 @@ beforeEach(async () => {
     openInBrowser: visit,
     saveToken: async (accessToken: string) => void saved.tokens.push(accessToken),
     saveKey: async (key: string) => void Object.assign(saved, { key }),
+    saveNotice: async (key: string, connectedAt: number) => void saved.notices.add(`${key} ${connectedAt}`),
     savedKey: async () => saved.key,
     currentUser: async () => saved.userId,
   }
@@ -268,6 +271,7 @@ describe('rate-limits.md', () => {
     workspaceOf(organization: string, token: string): SupportWorkspace
     store: ConnectionStore
     shareThrough(pauses: object): RateLimiter
+    pausesIn(redis: Redis): { left(key: string): Promise<number>; add(key: string, duration: number): Promise<void> }
   }
 
   test("clients of an organization hear of each other's 429, and others do not", async () => {
@@ -307,6 +311,27 @@ describe('rate-limits.md', () => {
     sandbox.failNext({ status: 429, retryAfter: 30 })
     await expect(one.me()).rejects.toMatchObject({ retryAfter: 30 })
     await expect(another.me()).rejects.toMatchObject({ outcome: 'not-sent', retryAfter: 30 })
+  })
+
+  describeOnRedis('test/readme/guides.test.ts', (binary) => {
+    test('its pauses in Redis keep the longer of two, and accept any duration', async () => {
+      const { pausesIn } = await run<Guide>('rate-limits.md')
+      const server = await startRedis(binary)
+      cleanUps.push(() => server.close())
+      const redis = new Redis(server.path)
+      cleanUps.push(() => redis.disconnect())
+      const pauses = pausesIn(redis)
+      expect(await pauses.left('one')).toBeLessThan(0)
+      await pauses.add('one', 60_000.5)
+      await pauses.add('one', 1_000)
+      expect(await pauses.left('one')).toBeGreaterThan(30_000)
+      await pauses.add('one', 600_000)
+      expect(await pauses.left('one')).toBeGreaterThan(300_000)
+      expect(await pauses.left('two')).toBeLessThan(0)
+      const errors = await redis.info('errorstats')
+      await pauses.add('two', 0)
+      expect(await redis.info('errorstats')).toBe(errors)
+    })
   })
 })
 
@@ -558,6 +583,46 @@ describe('connections.md', () => {
     sandbox.revokeAll()
     await expect(workspace.conversations.list()).rejects.toThrow('invalid_token')
     expect(printed.at(-1)).toMatch(/ revoked access: ask for a new login$/)
+  })
+
+  test('records a revocation once for each login, also if the process that noticed it crashed', async () => {
+    interface Guide {
+      keeping: ConnectionStore
+      recordRevocation(key: string, error: unknown): Promise<void>
+    }
+    vi.useFakeTimers({ toFake: ['Date'] })
+    cleanUps.push(() => vi.useRealTimers())
+    const { keeping, recordRevocation } = await run<Guide>('connections.md')
+    const { storage, secret } = globalThis as unknown as { storage: ConnectionStorage; secret: string }
+    const logIn = () => keeping.save(sandbox.issueToken())
+    const { key, connectedAt: first } = await logIn()
+    const revokeAndCrash = async () => {
+      sandbox.revokeAll()
+      const store = new ConnectionStore({ baseUrl: sandbox.url, storage, secret, keepRevoked: true })
+      await expect((await store.workspace(key)).me()).rejects.toThrow('invalid_token')
+    }
+    const runJob = async () => {
+      const error = await keeping
+        .workspace(key)
+        .then(
+          (workspace) => workspace.contacts.get('unknown'),
+          (thrown: unknown) => thrown,
+        )
+        .catch((thrown: unknown) => thrown)
+      await recordRevocation(key, error)
+    }
+    await runJob()
+    expect(saved.notices).toEqual(new Set())
+    await revokeAndCrash()
+    await runJob()
+    await runJob()
+    expect(saved.notices).toEqual(new Set([`${key} ${first}`]))
+    vi.setSystemTime(Date.now() + 1_000)
+    const { connectedAt: second } = await logIn()
+    await runJob()
+    await revokeAndCrash()
+    await runJob()
+    expect(saved.notices).toEqual(new Set([`${key} ${first}`, `${key} ${second}`]))
   })
 
   test('its test of a storage passes', async () => {
