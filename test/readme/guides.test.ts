@@ -19,11 +19,12 @@ import {
   textToHtml,
 } from 'support-workspace-sdk'
 import { type ConnectionStorage, ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
-import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readClientSettings } from '../../src/http/settings.ts'
 import { commandLineOptions } from '../../src/sandbox/command-line.ts'
+import { optionChecks, readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
 import { describeOnRedis, startRedis } from '../connections/helpers/redis-server.ts'
 import { startProxy } from '../helpers/proxy.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
@@ -645,7 +646,14 @@ test('more-scopes.md asks for the scope that a page needs, and comes back to the
 })
 
 test('testing.md has tests that pass', async () => {
-  expect(await runTests('testing.md')).toMatch(/Tests +5 passed/)
+  expect(await runTests('testing.md')).toMatch(/Tests +6 passed/)
+})
+
+test('testing.md names the ids of the organizations, which no seed changes', async () => {
+  const guide = await readFile(`${root}docs/testing.md`, 'utf8')
+  const ids = new Set([...guide.matchAll(/`(org_[a-z-]+)`/g)].map(([, id = '']) => id))
+  const { organizations } = createSandbox({ organizations: 8, conversations: 1, seed: 7 }).state
+  expect(organizations.map(({ id }) => id)).toEqual([...ids, ...[...ids].map((id) => `${id}-2`)])
 })
 
 describe('sandbox.md', () => {
@@ -690,6 +698,22 @@ describe('sandbox.md', () => {
     const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
     const options = Object.keys(commandLineOptions).filter((name) => !['help', 'version'].includes(name))
     expect(options.filter((name) => !guide.includes(`--${name}`))).toEqual([])
+  })
+
+  test('lists every option in code, with the defaults of those that are only in code', async () => {
+    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+    const names = [...Object.keys(optionChecks), ...Object.keys(readSandboxOptions({}).app)]
+    expect(names.length).toBeGreaterThan(25)
+    expect(names.filter((name) => !new RegExp(`^\\|.*[\`. ]${name}\\b.*\\|$`, 'm').test(guide))).toEqual([])
+    const { counts, ...settings } = readSandboxOptions({})
+    const defaults = new Map<string, unknown>(Object.entries({ ...settings, ...counts }))
+    const rows = [...guide.matchAll(/^\| (`.+`) \| .+ \| ([\d, ]+) \|$/gm)]
+    const written = rows.flatMap(([, names = '', values = '']) => {
+      const numbers = values.split(', ')
+      return names.split(', ').map((name, index) => [name.replaceAll('`', ''), numbers[index]] as const)
+    })
+    expect(written).toHaveLength(9)
+    for (const [name, value] of written) expect(value, name).toBe(Number(defaults.get(name)).toLocaleString('en'))
   })
 })
 
