@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -139,12 +139,15 @@ async function firstColumn(guide: string, heading: string): Promise<string[]> {
     .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
 }
 
-async function logInAndSeeInbox(site: (request: Request) => Response | Promise<Response>): Promise<void> {
+async function logInAndSeeInbox(
+  site: (request: Request) => Response | Promise<Response>,
+  actor = 'self',
+): Promise<void> {
   const { response } = await browserAt(site).go(`${siteUrl}/login`)
   expect(response.status).toBe(200)
   const [newest] = sandbox.state.conversations
   expect(((await response.json()) as unknown[])[0]).toEqual({ id: newest?.id, status: newest?.status })
-  expect(saved.key).toMatch(/^self\./)
+  expect(saved.key).toMatch(new RegExp(`^${actor}\\.`))
 }
 
 async function replyInForm(send: (path: string, body: URLSearchParams) => Promise<Response>): Promise<void> {
@@ -441,19 +444,49 @@ test('login.md logs in, prints the scopes, and stores the token', async () => {
   expect(saved.tokens).toEqual([expect.stringMatching(/^swot_/)])
 })
 
-test('login-express.md logs in, shows the inbox, and replies', async () => {
-  const { site } = await run<{ site: Express }>('login-express.md')
-  const server = createServer(site)
+/** Serves on a free port until the test ends. Returns a `fetch` for the paths of the server. */
+async function listen(server: Server) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   cleanUps.push(() => server.close())
   const { port } = server.address() as { port: number }
-  await logInAndSeeInbox(async ({ url, headers }) => {
-    const { pathname, search } = new URL(url)
-    return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, redirect: 'manual' })
+  return (path: string, init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { ...init, redirect: 'manual' })
+}
+
+test('login-express.md logs in, shows the inbox, and replies', async () => {
+  const { site } = await run<{ site: Express }>('login-express.md')
+  const request = await listen(createServer(site))
+  await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+  await replyInForm((path, body) => request(path, { method: 'POST', body }))
+})
+
+test('login-express.md has a node:http server that logs in, shows the inbox, and survives an error', async () => {
+  const { server } = await run<{ server: Server }>('login-express.md', 'node-http.ts')
+  const request = await listen(server)
+  await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }), 'app')
+  expect((await request('/nowhere')).status).toBe(404)
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const denied = await request('/callback?error=access_denied&state=unknown')
+  expect(denied.status).toBe(400)
+  expect(await denied.text()).toContain('</html>')
+  expect(logged).not.toHaveBeenCalled()
+  sandbox.failNext({ status: 400 })
+  const failed = await request('/inbox', { headers: { host: 'evil.example' } })
+  expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
+  expect(logged).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ name: 'BadRequestError' }))
+})
+
+test('the node:http server of login-express.md starts a login whether or not the body was read before', async () => {
+  const { server } = await run<{ server: Server }>('login-express.md', 'node-http.ts')
+  const [listener] = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[]
+  const readFirst = createServer(async (request, response) => {
+    await request.toArray()
+    listener?.(request, response)
   })
-  const send = (path: string, body: URLSearchParams) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body, redirect: 'manual' })
-  await replyInForm(send)
+  for (const each of [server, readFirst]) {
+    const request = await listen(each)
+    expect((await request('/login', { method: 'POST', body: 'text=1' })).status).toBe(303)
+  }
 })
 
 test('login-hono.md logs in, shows the inbox, and replies', async () => {
