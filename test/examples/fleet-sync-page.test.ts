@@ -63,13 +63,28 @@ describe('the status page', () => {
   test('names the state of each connection in words, and shows those that need a person first', async () => {
     const states = ['waiting', 'syncing', 'delayed', 'revoked', 'failed'] as const
     const shown = await rows(states.map((state) => connection({ state, key: state })))
-    expect(shown.map(([, state]) => state?.split(' ')[1])).toEqual([
-      'Failed',
-      'Revoked',
-      'Delayed',
-      'Syncing',
-      'Waiting',
-    ])
+    expect(shown.map(([, state]) => state)).toEqual(['✕ Failed', '⊘ Revoked', '◷ Delayed', '▶ Syncing', '✓ Up to date'])
+  })
+
+  test('says that a connection waits only if its sweep is incomplete or its next run is late', async () => {
+    const stateOf = async (fields: Partial<ConnectionStatus>) => (await rows([connection(fields)]))[0]?.[1]
+    expect(await stateOf({})).toBe('✓ Up to date')
+    expect(await stateOf({ nextRunAt: now - 500 })).toBe('✓ Up to date')
+    expect(await stateOf({ nextRunAt: now - 5_000 })).toBe('… Waiting')
+    expect(await stateOf({ nextRunAt: undefined })).toBe('… Waiting')
+    expect(await stateOf({ completeSweeps: 0 })).toBe('… Waiting')
+  })
+
+  test('shows the ids in a key instead of the key, and finds a connection by them', async () => {
+    const nameOf = async (key: string, search = '') => (await rows([connection({ key })], { search }))[0]?.[0]
+    const key = 'self.app=5fsandbox.org=5fharbour-books.usr=5f41f1=c3=a9'
+    expect(await nameOf(key)).toBe('Acme org_harbour-books · usr_41f1=c3=a9')
+    expect(await nameOf(key, 'org_harbour')).toBe('Acme org_harbour-books · usr_41f1=c3=a9')
+    expect(await nameOf(key, 'org=5fharbour')).toBe('Acme org_harbour-books · usr_41f1=c3=a9')
+    expect(await nameOf('app.app=5fsandbox.org=5facme')).toBe('Acme org_acme')
+    expect(await nameOf(`app.a.==5f${'0'.repeat(62)}`)).toBe(`Acme ==5f${'0'.repeat(62)}`)
+    const [row] = elements(await render([connection({ key })]), 'span').filter(({ attribs }) => attribs.title)
+    expect(row?.attribs.title).toBe(key)
   })
 
   test('shows the progress of a running sweep in proportion to the stored items', async () => {
@@ -112,7 +127,7 @@ describe('the status page', () => {
 
   test('shows why a connection does not sync', async () => {
     const [row] = await rows([connection({ state: 'revoked', problem: 'The access was revoked.' })])
-    expect(row?.[2]).toBe('The access was revoked.')
+    expect(row?.slice(1, 3)).toEqual(['⊘ Revoked The access was revoked.', ''])
   })
 
   test('counts what skipped something as in need of attention, and shows it first among those of its state', async () => {
@@ -166,7 +181,7 @@ describe('the status page', () => {
     expect(elements(page, 'script').map(({ attribs }) => attribs.src)).toEqual(['/refresh.js'])
     const escaped = await rows([connection({ organization: hostile, key: hostile, problem: hostile })])
     expect(escaped[0]?.[0]).toBe(`${hostile} ${hostile}`)
-    expect(escaped[0]?.[2]).toBe(hostile)
+    expect(escaped[0]?.[1]).toBe(`✓ Up to date ${hostile}`)
   })
 
   test('isolates the direction of names, keys and problems', async () => {
@@ -218,6 +233,13 @@ describe.skipIf(binary === undefined)('the site', () => {
     )
     expect(types).toEqual(['text/css', 'text/javascript'])
     await close()
+  })
+
+  test('responds to HEAD as to GET, without a body', async () => {
+    for (const path of ['', 'style.css', 'queues']) {
+      const response = await site().request(`http://127.0.0.1/${path}`, { method: 'HEAD' })
+      expect([response.status, await response.text()]).toEqual([200, ''])
+    }
   })
 
   test('redirects a path with a slash at its end', async () => {

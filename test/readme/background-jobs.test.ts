@@ -14,6 +14,7 @@ type Name = (typeof names)[number]
 const forEachName = <Value>(create: (name: Name) => Value) =>
   Object.fromEntries(names.map((name) => [name, create(name)])) as Record<Name, Value>
 
+const { fetch: platformFetch } = globalThis
 const secret = 'thirty-two characters, or some more'
 
 describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
@@ -210,9 +211,8 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
     const arrived = new Promise<void>((resolve) => {
       arrive = resolve
     })
-    const { fetch } = globalThis
     vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
-      const response = await fetch(url, init)
+      const response = await platformFetch(url, init)
       await new Promise<void>((resolve, reject) => {
         held.push(resolve)
         init.signal?.addEventListener('abort', () => reject(init.signal?.reason))
@@ -236,33 +236,52 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
     expect(sandbox.state.writes).toHaveLength(1)
   })
 
-  test('on SIGTERM, a read in progress is canceled, uses an attempt and waits for another worker', async () => {
+  test('on SIGTERM, a read in progress waits for another worker, and uses no attempt', async () => {
     const { arrived } = holdResponses()
-    const job = await queues.counts.add('count', {}, { attempts: 2 })
+    const job = await queues.counts.add('count', {})
     await arrived
     await onSigterm()
-    const failedReason = 'The worker is shutting down.'
-    expect(await stateOf(job)).toMatchObject({ state: 'waiting', attemptsMade: 1, failedReason })
+    expect(await stateOf(job)).toMatchObject({ state: 'waiting', attemptsMade: 0, failedReason: undefined })
   })
+
+  /** Does to a job in progress what a crash of its worker does: its lock expires, and the next check finds it stalled. */
+  async function stall(job: Job) {
+    const name = job.queueName as Name
+    const client = new Redis(redis.path)
+    onTestFinished(() => client.disconnect())
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const checkForStalledJobs = async () => {
+      await client.del(`bull:${name}:stalled-check`)
+      await workers[name].startStalledCheckTimer()
+      await vi.waitFor(async () => expect(await client.exists(`bull:${name}:stalled-check`)).toBe(1))
+    }
+    await checkForStalledJobs() // remembers the active jobs
+    await client.del(`bull:${name}:${job.id}:lock`)
+    await checkForStalledJobs()
+  }
 
   test('a job whose lock is lost during the write fails and does not send the message again', async () => {
     const { arrived, release } = holdResponses()
-    const client = new Redis(redis.path)
-    onTestFinished(() => client.disconnect())
     const job = await addReply()
     await arrived
-    vi.spyOn(console, 'error').mockImplementation(() => {})
-    const checkForStalledJobs = async () => {
-      await client.del('bull:replies:stalled-check')
-      await workers.replies.startStalledCheckTimer()
-      await vi.waitFor(async () => expect(await client.exists('bull:replies:stalled-check')).toBe(1))
-    }
-    await checkForStalledJobs() // remembers the active jobs
-    await client.del(`bull:replies:${job.id}:lock`)
-    await checkForStalledJobs()
+    await stall(job)
     release()
     expect(await failureOf(job)).toBe('job stalled more than allowable limit')
     expect(sandbox.state.writes).toHaveLength(1)
+  })
+
+  test('a list survives two crashes', async () => {
+    const { arrived, release } = holdResponses()
+    workers.counts.concurrency = 3 // here the runs that crashed go on
+    const job = await queues.counts.add('count', {})
+    await arrived
+    for (const starts of [2, 3]) {
+      await stall(job)
+      await vi.waitFor(async () => expect((await stateOf(job)).attemptsStarted).toBe(starts), 10_000)
+    }
+    vi.stubGlobal('fetch', platformFetch)
+    release()
+    expect(await job.waitUntilFinished(events.counts)).toBe(120)
   })
 
   describe('for many organizations', () => {

@@ -25,6 +25,8 @@ declare function openInBrowser(url: string): Promise<string>
 declare function saveToken(accessToken: string): Promise<void>
 /** Stores and returns the key of a connection in the reader's own database. */
 declare function saveKey(key: string): Promise<void>
+/** Stores a revocation in the reader's own database, unless it is already there. */
+declare function saveNotice(key: string, connectedAt: number): Promise<void>
 declare function savedKey(): Promise<string>
 /** Returns the id of the user who is signed in to the reader's own app. */
 declare function currentUser(request: Request): Promise<string | undefined>

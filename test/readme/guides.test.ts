@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,6 +8,7 @@ import { context, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Express } from 'express'
 import { type Context, type Hono, Hono as HonoApp, type MiddlewareHandler } from 'hono'
+import { Redis } from 'ioredis'
 import {
   type ClientOptions,
   type Conversation,
@@ -17,12 +18,14 @@ import {
   SupportWorkspace,
   textToHtml,
 } from 'support-workspace-sdk'
-import { ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
-import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { type ConnectionStorage, ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
+import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readClientSettings } from '../../src/http/settings.ts'
 import { commandLineOptions } from '../../src/sandbox/command-line.ts'
+import { optionChecks, readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
+import { describeOnRedis, startRedis } from '../connections/helpers/redis-server.ts'
 import { startProxy } from '../helpers/proxy.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
 import { examplesFolder, examplesOf, guides, root, writeExamples } from './examples.ts'
@@ -34,7 +37,7 @@ const redirectUri = `${siteUrl}/callback`
 let sandbox: Sandbox
 let printed: string[]
 /** What the reader's own database and sessions hold. */
-let saved: { key: string; userId: string | undefined; tokens: string[] }
+let saved: { key: string; userId: string | undefined; tokens: string[]; notices: Set<string> }
 const cleanUps: (() => unknown)[] = []
 /** The folder of the running test. Each test has another, because a module runs only once. */
 let folder: string
@@ -48,7 +51,7 @@ beforeEach(async () => {
   cleanUps.push(() => sandbox.close())
   const { clientId, clientSecret } = sandbox.app
   const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
-  saved = { key: '', userId: 'ada', tokens: [] }
+  saved = { key: '', userId: 'ada', tokens: [], notices: new Set() }
   printed = []
   const given = {
     baseUrl: sandbox.url,
@@ -65,6 +68,7 @@ beforeEach(async () => {
     openInBrowser: visit,
     saveToken: async (accessToken: string) => void saved.tokens.push(accessToken),
     saveKey: async (key: string) => void Object.assign(saved, { key }),
+    saveNotice: async (key: string, connectedAt: number) => void saved.notices.add(`${key} ${connectedAt}`),
     savedKey: async () => saved.key,
     currentUser: async () => saved.userId,
   }
@@ -135,12 +139,15 @@ async function firstColumn(guide: string, heading: string): Promise<string[]> {
     .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
 }
 
-async function logInAndSeeInbox(site: (request: Request) => Response | Promise<Response>): Promise<void> {
+async function logInAndSeeInbox(
+  site: (request: Request) => Response | Promise<Response>,
+  actor = 'self',
+): Promise<void> {
   const { response } = await browserAt(site).go(`${siteUrl}/login`)
   expect(response.status).toBe(200)
   const [newest] = sandbox.state.conversations
   expect(((await response.json()) as unknown[])[0]).toEqual({ id: newest?.id, status: newest?.status })
-  expect(saved.key).toMatch(/^self\./)
+  expect(saved.key).toMatch(new RegExp(`^${actor}\\.`))
 }
 
 async function replyInForm(send: (path: string, body: URLSearchParams) => Promise<Response>): Promise<void> {
@@ -268,6 +275,7 @@ describe('rate-limits.md', () => {
     workspaceOf(organization: string, token: string): SupportWorkspace
     store: ConnectionStore
     shareThrough(pauses: object): RateLimiter
+    pausesIn(redis: Redis): { left(key: string): Promise<number>; add(key: string, duration: number): Promise<void> }
   }
 
   test("clients of an organization hear of each other's 429, and others do not", async () => {
@@ -307,6 +315,27 @@ describe('rate-limits.md', () => {
     sandbox.failNext({ status: 429, retryAfter: 30 })
     await expect(one.me()).rejects.toMatchObject({ retryAfter: 30 })
     await expect(another.me()).rejects.toMatchObject({ outcome: 'not-sent', retryAfter: 30 })
+  })
+
+  describeOnRedis('test/readme/guides.test.ts', (binary) => {
+    test('its pauses in Redis keep the longer of two, and accept any duration', async () => {
+      const { pausesIn } = await run<Guide>('rate-limits.md')
+      const server = await startRedis(binary)
+      cleanUps.push(() => server.close())
+      const redis = new Redis(server.path)
+      cleanUps.push(() => redis.disconnect())
+      const pauses = pausesIn(redis)
+      expect(await pauses.left('one')).toBeLessThan(0)
+      await pauses.add('one', 60_000.5)
+      await pauses.add('one', 1_000)
+      expect(await pauses.left('one')).toBeGreaterThan(30_000)
+      await pauses.add('one', 600_000)
+      expect(await pauses.left('one')).toBeGreaterThan(300_000)
+      expect(await pauses.left('two')).toBeLessThan(0)
+      const errors = await redis.info('errorstats')
+      await pauses.add('two', 0)
+      expect(await redis.info('errorstats')).toBe(errors)
+    })
   })
 })
 
@@ -415,19 +444,49 @@ test('login.md logs in, prints the scopes, and stores the token', async () => {
   expect(saved.tokens).toEqual([expect.stringMatching(/^swot_/)])
 })
 
-test('login-express.md logs in, shows the inbox, and replies', async () => {
-  const { site } = await run<{ site: Express }>('login-express.md')
-  const server = createServer(site)
+/** Serves on a free port until the test ends. Returns a `fetch` for the paths of the server. */
+async function listen(server: Server) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   cleanUps.push(() => server.close())
   const { port } = server.address() as { port: number }
-  await logInAndSeeInbox(async ({ url, headers }) => {
-    const { pathname, search } = new URL(url)
-    return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, redirect: 'manual' })
+  return (path: string, init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { ...init, redirect: 'manual' })
+}
+
+test('login-express.md logs in, shows the inbox, and replies', async () => {
+  const { site } = await run<{ site: Express }>('login-express.md')
+  const request = await listen(createServer(site))
+  await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+  await replyInForm((path, body) => request(path, { method: 'POST', body }))
+})
+
+test('login-express.md has a node:http server that logs in, shows the inbox, and survives an error', async () => {
+  const { server } = await run<{ server: Server }>('login-express.md', 'node-http.ts')
+  const request = await listen(server)
+  await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }), 'app')
+  expect((await request('/nowhere')).status).toBe(404)
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const denied = await request('/callback?error=access_denied&state=unknown')
+  expect(denied.status).toBe(400)
+  expect(await denied.text()).toContain('</html>')
+  expect(logged).not.toHaveBeenCalled()
+  sandbox.failNext({ status: 400 })
+  const failed = await request('/inbox', { headers: { host: 'evil.example' } })
+  expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
+  expect(logged).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ name: 'BadRequestError' }))
+})
+
+test('the node:http server of login-express.md starts a login whether or not the body was read before', async () => {
+  const { server } = await run<{ server: Server }>('login-express.md', 'node-http.ts')
+  const [listener] = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[]
+  const readFirst = createServer(async (request, response) => {
+    await request.toArray()
+    listener?.(request, response)
   })
-  const send = (path: string, body: URLSearchParams) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body, redirect: 'manual' })
-  await replyInForm(send)
+  for (const each of [server, readFirst]) {
+    const request = await listen(each)
+    expect((await request('/login', { method: 'POST', body: 'text=1' })).status).toBe(303)
+  }
 })
 
 test('login-hono.md logs in, shows the inbox, and replies', async () => {
@@ -560,6 +619,46 @@ describe('connections.md', () => {
     expect(printed.at(-1)).toMatch(/ revoked access: ask for a new login$/)
   })
 
+  test('records a revocation once for each login, also if the process that noticed it crashed', async () => {
+    interface Guide {
+      keeping: ConnectionStore
+      recordRevocation(key: string, error: unknown): Promise<void>
+    }
+    vi.useFakeTimers({ toFake: ['Date'] })
+    cleanUps.push(() => vi.useRealTimers())
+    const { keeping, recordRevocation } = await run<Guide>('connections.md')
+    const { storage, secret } = globalThis as unknown as { storage: ConnectionStorage; secret: string }
+    const logIn = () => keeping.save(sandbox.issueToken())
+    const { key, connectedAt: first } = await logIn()
+    const revokeAndCrash = async () => {
+      sandbox.revokeAll()
+      const store = new ConnectionStore({ baseUrl: sandbox.url, storage, secret, keepRevoked: true })
+      await expect((await store.workspace(key)).me()).rejects.toThrow('invalid_token')
+    }
+    const runJob = async () => {
+      const error = await keeping
+        .workspace(key)
+        .then(
+          (workspace) => workspace.contacts.get('unknown'),
+          (thrown: unknown) => thrown,
+        )
+        .catch((thrown: unknown) => thrown)
+      await recordRevocation(key, error)
+    }
+    await runJob()
+    expect(saved.notices).toEqual(new Set())
+    await revokeAndCrash()
+    await runJob()
+    await runJob()
+    expect(saved.notices).toEqual(new Set([`${key} ${first}`]))
+    vi.setSystemTime(Date.now() + 1_000)
+    const { connectedAt: second } = await logIn()
+    await runJob()
+    await revokeAndCrash()
+    await runJob()
+    expect(saved.notices).toEqual(new Set([`${key} ${first}`, `${key} ${second}`]))
+  })
+
   test('its test of a storage passes', async () => {
     expect(await runTests('connections.md')).toMatch(/Tests +11 passed/)
   })
@@ -580,7 +679,14 @@ test('more-scopes.md asks for the scope that a page needs, and comes back to the
 })
 
 test('testing.md has tests that pass', async () => {
-  expect(await runTests('testing.md')).toMatch(/Tests +5 passed/)
+  expect(await runTests('testing.md')).toMatch(/Tests +6 passed/)
+})
+
+test('testing.md names the ids of the organizations, which no seed changes', async () => {
+  const guide = await readFile(`${root}docs/testing.md`, 'utf8')
+  const ids = new Set([...guide.matchAll(/`(org_[a-z-]+)`/g)].map(([, id = '']) => id))
+  const { organizations } = createSandbox({ organizations: 8, conversations: 1, seed: 7 }).state
+  expect(organizations.map(({ id }) => id)).toEqual([...ids, ...[...ids].map((id) => `${id}-2`)])
 })
 
 describe('sandbox.md', () => {
@@ -625,6 +731,22 @@ describe('sandbox.md', () => {
     const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
     const options = Object.keys(commandLineOptions).filter((name) => !['help', 'version'].includes(name))
     expect(options.filter((name) => !guide.includes(`--${name}`))).toEqual([])
+  })
+
+  test('lists every option in code, with the defaults of those that are only in code', async () => {
+    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+    const names = [...Object.keys(optionChecks), ...Object.keys(readSandboxOptions({}).app)]
+    expect(names.length).toBeGreaterThan(25)
+    expect(names.filter((name) => !new RegExp(`^\\|.*[\`. ]${name}\\b.*\\|$`, 'm').test(guide))).toEqual([])
+    const { counts, ...settings } = readSandboxOptions({})
+    const defaults = new Map<string, unknown>(Object.entries({ ...settings, ...counts }))
+    const rows = [...guide.matchAll(/^\| (`.+`) \| .+ \| ([\d, ]+) \|$/gm)]
+    const written = rows.flatMap(([, names = '', values = '']) => {
+      const numbers = values.split(', ')
+      return names.split(', ').map((name, index) => [name.replaceAll('`', ''), numbers[index]] as const)
+    })
+    expect(written).toHaveLength(9)
+    for (const [name, value] of written) expect(value, name).toBe(Number(defaults.get(name)).toLocaleString('en'))
   })
 })
 

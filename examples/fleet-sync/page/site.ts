@@ -30,7 +30,9 @@ export function createSite({ database, queue }: SiteOptions): Hono {
     // A site whose domain resolves to this machine (DNS rebinding) could read the pages otherwise.
     if (!isLoopback(URL.parse(url)?.hostname ?? '')) return context.text('Open this page at 127.0.0.1.', 403)
     // The pages only show. A page of another site could send requests that change the queue otherwise.
-    if (method !== 'GET') return context.text('These pages can only be read.', 405, { allow: 'GET' })
+    if (method !== 'GET' && method !== 'HEAD') {
+      return context.text('These pages can only be read.', 405, { allow: 'GET, HEAD' })
+    }
     await next()
     context.header('cache-control', 'no-store')
   })

@@ -19,19 +19,21 @@ const states = {
   revoked: { label: 'Revoked', mark: '⊘' },
   delayed: { label: 'Delayed', mark: '◷' },
   syncing: { label: 'Syncing', mark: '▶' },
-  waiting: { label: 'Waiting', mark: '✓' },
-} satisfies Record<ConnectionStatus['state'], { label: string; mark: string }>
+  waiting: { label: 'Waiting', mark: '…' },
+  'up-to-date': { label: 'Up to date', mark: '✓' },
+} satisfies Record<ConnectionStatus['state'] | 'up-to-date', { label: string; mark: string }>
 
-const stateNames = Object.keys(states) as ConnectionStatus['state'][]
+type ShownState = keyof typeof states
+const stateNames = Object.keys(states) as ShownState[]
 
 export function statusPage({ connections, now, filter = {} }: StatusPage): Markup {
-  const search = (filter.search ?? '').trim()
+  const search = (filter.search ?? '').trim().toLowerCase()
   const shown = connections
-    .filter(({ state }) => !filter.state || state === filter.state)
-    .filter(({ key, organization }) => `${organization} ${key}`.toLowerCase().includes(search.toLowerCase()))
+    .filter((connection) => !filter.state || shownState(connection, now) === filter.state)
+    .filter(({ key, organization }) => `${organization} ${key} ${idsIn(key)}`.toLowerCase().includes(search))
     .toSorted(
       (one, other) =>
-        stateNames.indexOf(one.state) - stateNames.indexOf(other.state) ||
+        stateNames.indexOf(shownState(one, now)) - stateNames.indexOf(shownState(other, now)) ||
         Number(needsAttention(other)) - Number(needsAttention(one)) ||
         byName(one, other),
     )
@@ -56,7 +58,7 @@ export function statusPage({ connections, now, filter = {} }: StatusPage): Marku
         </header>
         <main>
           ${totals(connections, now)}
-          ${filters(connections, filter.state, search)}
+          ${filters(connections, now, filter)}
           ${shown.length === 0 ? html`<p id="empty" class="soft">No connection matches.</p>` : table(shown, now)}
         </main>
       </body>
@@ -78,7 +80,12 @@ function totals(connections: readonly ConnectionStatus[], now: number): Markup {
     </dl>`
 }
 
-function filters(connections: readonly ConnectionStatus[], current: string | undefined, search: string): Markup {
+function filters(
+  connections: readonly ConnectionStatus[],
+  now: number,
+  { state: current, search = '' }: NonNullable<StatusPage['filter']>,
+): Markup {
+  const counts = Map.groupBy(connections, (connection) => shownState(connection, now))
   const link = (state: string, label: string, count: number) => {
     const query = new URLSearchParams({ ...(state && { state }), ...(search && { search }) }).toString()
     const isCurrent = (current ?? '') === state
@@ -88,7 +95,7 @@ function filters(connections: readonly ConnectionStatus[], current: string | und
     <div class="filters">
       <nav id="states" aria-label="State">
         ${link('', 'All', connections.length)}
-        ${stateNames.map((state) => link(state, states[state].label, connections.filter((each) => each.state === state).length))}
+        ${stateNames.map((state) => link(state, states[state].label, counts.get(state)?.length ?? 0))}
       </nav>
       <form role="search">
         ${current ? html`<input type="hidden" name="state" value="${current}">` : ''}
@@ -117,13 +124,17 @@ function table(connections: readonly ConnectionStatus[], now: number): Markup {
 }
 
 function row(connection: ConnectionStatus, now: number): Markup {
-  const { key, organization, state, items, completeSweeps, lastCompleteAt, problem } = connection
+  const { key, organization, items, completeSweeps, lastCompleteAt, problem } = connection
+  const state = shownState(connection, now)
   const { label, mark } = states[state]
   return html`
     <tr id="connection-${key}">
-      <th scope="row"><bdi>${organization}</bdi><span class="soft key" title="${key}"><bdi>${key}</bdi></span></th>
-      <td class="state"><span class="tag ${state}"><span aria-hidden="true">${mark}</span> ${label}</span></td>
-      <td class="sweep">${progress(connection)}${problem === undefined ? '' : html`<bdi class="problem">${problem}</bdi>`}</td>
+      <th scope="row"><bdi>${organization}</bdi><span class="soft key" title="${key}"><bdi>${idsIn(key)}</bdi></span></th>
+      <td class="state">
+        <span class="tag ${state}"><span aria-hidden="true">${mark}</span> ${label}</span>
+        ${problem === undefined ? '' : html`<bdi class="problem">${problem}</bdi>`}
+      </td>
+      <td class="sweep">${progress(connection)}</td>
       <td class="number" data-label="Items">${number.format(items)}</td>
       <td class="number" data-label="Last sweep">
         ${lastCompleteAt === undefined ? 'never' : relative(lastCompleteAt, now)}
@@ -141,6 +152,24 @@ function progress({ organization, state, sweepItems, items, completeSweeps }: Co
   return html`
     <progress value="${sweepItems}" max="${Math.max(total, 1)}" aria-label="Sweep of ${organization}"></progress>
     <span class="soft count">${number.format(sweepItems)} of ${number.format(total)}</span>`
+}
+
+/** Returns the state of a connection. One that waits has nothing to do until its next run, unless its sweep is incomplete or late. */
+function shownState(connection: ConnectionStatus, now: number): ShownState {
+  const { state, completeSweeps, nextRunAt } = connection
+  const isUpToDate =
+    state === 'waiting' && completeSweeps > 0 && nextRunAt !== undefined && lagOf(connection, now) === 0
+  return isUpToDate ? 'up-to-date' : state
+}
+
+/** Returns the ids of the organization and the user in the key of a connection, or the whole text if it is not a key. */
+function idsIn(key: string): string {
+  const [, organization, user] = /^(?:app|self)\.[^.]+\.([^.]+)(?:\.([^.]+))?$/.exec(key) ?? []
+  if (organization === undefined) return key
+  // `=5f` is an underscore. A long id is only there as a digest, which starts with `==`.
+  const decode = (id: string) =>
+    id.replaceAll(/(?<!=)=([2-6][0-9a-f])/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return [organization, ...(user === undefined ? [] : [user])].map(decode).join(' · ')
 }
 
 /** Whether a person must act. A sweep that skipped something has a problem in any state; a delay ends without help. */
