@@ -40,12 +40,18 @@ export class SharedRateLimiter implements RateLimiter {
   async penalize(key: string, duration: number): Promise<void> {
     this.#local.penalize(key, duration)
     const seconds = Math.max(1, Math.ceil(duration / 1_000))
-    this.#pausedUntil.set(key, performance.now() + seconds * 1_000)
+    this.#pausedUntil.set(key, Math.max(this.#pausedUntil.get(key) ?? 0, performance.now() + seconds * 1_000))
     const rate = this.#local.getRate(key)
     await Promise.all([
-      this.#pauses.block(key, seconds),
+      this.#pause(key, seconds),
       rate === undefined ? undefined : this.#rates.set(key, Math.ceil(rate * 1_000), memory),
     ])
+  }
+
+  /** Unlike `block`, keeps a longer pause that another process has set. */
+  async #pause(key: string, seconds: number): Promise<void> {
+    const left = positive((await this.#pauses.get(key))?.msBeforeNext) ?? 0
+    if (left < seconds * 1_000) await this.#pauses.block(key, seconds)
   }
 }
 

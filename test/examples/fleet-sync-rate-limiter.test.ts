@@ -53,6 +53,20 @@ describeOnRedis('test/examples/fleet-sync-rate-limiter.test.ts', (binary) => {
     expect(second).toBeGreaterThan(20_000)
   })
 
+  test('a shorter pause does not end a longer one', async () => {
+    for (const limiters of [
+      [new SharedRateLimiter(redis)],
+      [new SharedRateLimiter(redis), new SharedRateLimiter(redis)],
+    ]) {
+      const [first, last = first] = limiters
+      await first?.penalize('held', 30_000)
+      await last?.penalize('held', 1_000)
+      expect(await redis.pttl('pause:held')).toBeGreaterThan(20_000)
+      expect((await waitsOf('held', 1, last))[0]).toBeGreaterThan(20_000)
+      await redis.del('pause:held')
+    }
+  })
+
   test.each<[string, (key: string) => Promise<unknown>]>([
     ...['0', '-5', '0.5', 'NaN', 'any', '', '-Infinity', '{"rate":1}'].map(
       (value): [string, (key: string) => Promise<unknown>] => [
