@@ -253,7 +253,8 @@ describe('the options', () => {
   })
 
   test('set how long each part of the run takes', () => {
-    const options = readOptions(['--warm-up', '30', '--seconds', '40', '--kills', '10'])
+    const options = readOptions(['--warm-up', '30', '--seconds', '40', '--kills', '10', '--noisy', '50'])
+    expect(options?.organizations.find(({ role }) => role === 'noisy')).toMatchObject({ conversations: 50 })
     expect(options).toMatchObject({ warmUp: 30, quiet: 20, noisy: 20, kills: 10 })
     expect(readOptions([])).toMatchObject({ warmUp: 120, quiet: 120, noisy: 120, kills: 90 })
   })

@@ -32,6 +32,7 @@ and then compares each replica with the service.
 Options:
   --connections <number>   Number of organizations (default: 200)
   --workers <number>       Number of worker processes (default: 8)
+  --noisy <number>         Conversations of the noisy organization (default: 200)
   --limiter <name>         shared, fixed (the same constant rate for each connection) or none (default: shared)
   --warm-up <seconds>      Length of the warm-up (default: 120)
   --seconds <number>       Length of the measurement, half of it with the noisy neighbor (default: 240)
@@ -49,6 +50,7 @@ export function readOptions(args: readonly string[]): ProofOptions | undefined {
     options: {
       connections: { type: 'string' },
       workers: { type: 'string' },
+      noisy: { type: 'string' },
       limiter: { type: 'string', default: 'shared' },
       'warm-up': { type: 'string' },
       seconds: { type: 'string' },
@@ -64,7 +66,8 @@ export function readOptions(args: readonly string[]): ProofOptions | undefined {
   if (limiter !== 'shared' && limiter !== 'fixed' && limiter !== 'none') {
     throw new TypeError('--limiter must be shared, fixed or none.')
   }
-  const organizations = planOrganizations(number('connections', values.connections, ci ? 20 : 200), ci)
+  const connections = number('connections', values.connections, ci ? 20 : 200)
+  const organizations = planOrganizations(connections, number('noisy', values.noisy, ci ? 120 : 200), ci)
   const busy = organizations.filter(({ role }) => role === 'busy')
   const seconds = number('seconds', values.seconds, ci ? 40 : 240)
   return {
@@ -87,14 +90,14 @@ export function readOptions(args: readonly string[]): ProofOptions | undefined {
 }
 
 /** One noisy organization, a few quiet ones, and the busy ones, whose hidden limits differ by a factor of three. */
-function planOrganizations(count: number, ci: boolean): OrganizationPlan[] {
+function planOrganizations(count: number, noisyConversations: number, ci: boolean): OrganizationPlan[] {
   const limits = ci ? [240, 300, 360, 480, 600] : [45, 60, 75, 90, 150]
   const quietCount = ci ? 2 : 5
   return Array.from({ length: count }, (_, index): OrganizationPlan => {
     const limit = limits[index % limits.length] as number
-    if (index === 0) return { role: 'noisy', limit: Math.max(...limits), conversations: ci ? 120 : 200 }
+    if (index === 0) return { role: 'noisy', limit: Math.max(...limits), conversations: noisyConversations }
     if (index <= quietCount) return { role: 'quiet', limit: 1_200, conversations: 4 }
-    return { role: 'busy', limit, conversations: ci ? 40 : 40 }
+    return { role: 'busy', limit, conversations: 40 }
   })
 }
 
