@@ -47,8 +47,9 @@ export interface ConnectionStoreOptions {
    * counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
    *
    * Called once, even if many calls of this process fail at the same time; other processes that notice the revocation at
-   * the same moment make their own call. If the process ends between the removal and the call, nobody makes it. Awaited before the failing calls reject, within their time limits. An error that
-   * it throws becomes the `cause` of their `AuthenticationError`.
+   * the same moment make their own call. If the process ends between the removal and the call, nobody makes it. Awaited
+   * before the failing calls reject, within their time limits. An error that it throws becomes the `cause` of their
+   * `AuthenticationError`.
    *
    * Do not `remove` the connection here: there may already be a new login.
    */
