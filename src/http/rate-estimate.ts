@@ -137,7 +137,7 @@ export class RateEstimate {
   #measure(served: number, now: number): void {
     const measured = served / Math.max(1, this.#busy)
     const rate = this.#rate ?? 0
-    if (this.#calmPeriods === 0) this.#doubt(served, Math.min(rate, tolerance * measured))
+    if (rate > 0 && this.#calmPeriods === 0) this.#doubt(served, Math.min(rate, tolerance * measured))
     else this.#doubts = Math.max(0, this.#doubts - 1)
     if (this.#doubts === mostDoubts) {
       this.#doubts = 0

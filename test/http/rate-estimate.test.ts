@@ -317,6 +317,18 @@ describe('429s that contradict a drop, because they come before the rate has ris
     expect(limited.rate).toBeCloseTo(12.5, 9)
   })
 
+  test('are not counted for a rate that was not known before', () => {
+    const limited = makeLimited()
+    refuseEach(limited, 40, 1)
+    // Few calls are no measurement, but make the next 429 contradict a drop.
+    limited.send(5, 100)
+    limited.refuse()
+    refuseEach(limited, 40, 4)
+    expect(limited.rate).toBeLessThan(10)
+    refuseEach(limited, 40, 1)
+    expect(limited.rate).toBeCloseTo(1.25 * 0.95 * 9.5, 9)
+  })
+
   test('are counted from zero after many that come after a rise, and after the rate was set', () => {
     const limited = makeEstimate(10)
     for (let count = 0; count < 3; count += 1) {
