@@ -26,17 +26,20 @@ export interface Received<Data> {
  * const { data, response } = await workspace.organization.get().withResponse()
  */
 export class Call<Data> implements Promise<Data> {
+  /** The id of the operation, for example `organization.get`. */
+  readonly operation: string
   readonly #start: () => Promise<Received<Data>>
   #result: Promise<Received<Data>> | undefined
 
   /** @param start sends the request. Called once, when the result is first requested. */
-  constructor(start: () => Promise<Received<Data>>) {
+  constructor(operation: string, start: () => Promise<Received<Data>>) {
+    this.operation = operation
     this.#start = start
   }
 
   /** Creates a call and sends its request immediately. */
-  static started<Data>(start: () => Promise<Received<Data>>): Call<Data> {
-    const call = new Call(start)
+  static started<Data>(operation: string, start: () => Promise<Received<Data>>): Call<Data> {
+    const call = new Call(operation, start)
     void call.#receive()
     return call
   }

@@ -1,13 +1,11 @@
 import type { Actor } from './actor.ts'
-import { Call } from './call.ts'
-import { callOperation, type OptionsOf, type ResultOf } from './call-operation.ts'
+import type { Call } from './call.ts'
 import { UnexpectedResponseError } from './errors/index.ts'
-import { captureInput } from './http/input.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
 import { readClientSettings } from './http/settings.ts'
 import { Transport } from './http/transport.ts'
 import type { Me } from './models/me.ts'
-import { defineOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
+import { checkOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
 import { Contacts } from './resources/contacts.ts'
 import { Conversations } from './resources/conversations.ts'
 import { meOperation } from './resources/me.ts'
@@ -15,7 +13,7 @@ import { Members } from './resources/members.ts'
 import { Messages } from './resources/messages.ts'
 import { Notes } from './resources/notes.ts'
 import { OrganizationResource } from './resources/organization.ts'
-import type { SelfOnly } from './resources/resource.ts'
+import { callOperation, type OptionsOf, type ResultOf, type SelfOnly } from './resources/resource.ts'
 import { Segments } from './resources/segments.ts'
 import { Tasks } from './resources/tasks.ts'
 
@@ -116,7 +114,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     operation: Definition,
     ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    return callOperation(this.#transport, operation, input ?? ({} as InputOf<Definition>), options)
+    return callOperation(this.#transport, operation, input ?? {}, options, checkOperation)
   }
 
   /**
@@ -129,15 +127,14 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @throws InvalidArgumentError if the path is not a plain path below the base URL.
    */
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
-    return Call.started(async () => {
-      const operation: Operation = defineOperation({
-        id: `${String(method)} ${String(path)}`,
-        method,
-        path,
-        envelope: 'any',
-      })
-      return this.#transport.send(operation, captureInput(operation, input, options), options)
-    })
+    const id = `${String(method)} ${String(path)}`
+    return callOperation<Operation>(
+      this.#transport,
+      { id, method, path, envelope: 'any' },
+      input,
+      options,
+      checkOperation,
+    )
   }
 
   /** @hidden */

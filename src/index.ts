@@ -7,8 +7,6 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
 export type { Call, WithResponse } from './call.ts'
-export type { OptionsOf, ResultOf } from './call-operation.ts'
-export type { Checkpoint } from './checkpoint.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
   ActorSelfRequiredError,
@@ -39,21 +37,24 @@ export {
 } from './errors/index.ts'
 export type { RequestErrorDetails } from './errors/request-error.ts'
 export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './http/adaptive-rate-limiter.ts'
-export type { AccessTokenOption, AccessTokenSource } from './http/authorization.ts'
 export type {
+  AccessTokenOption,
+  AccessTokenSource,
+  AppInfo,
   AttemptEndEvent,
   AttemptStartEvent,
+  CallOptions,
+  ClientOptions,
   Hooks,
   OperationEndEvent,
   OperationEvent,
   RetryEvent,
   WaitEvent,
-} from './http/hooks.ts'
-export type { AppInfo, CallOptions, ClientOptions } from './http/options.ts'
+} from './http/options.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'
-export type { ListOptions } from './list-options.ts'
+export type { Checkpoint, ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'
 export type {
   AssignConversationBody,
@@ -103,6 +104,7 @@ export type { Messages } from './resources/messages.ts'
 export type { Notes } from './resources/notes.ts'
 export type { OperationId } from './resources/operations.ts'
 export type { OrganizationResource } from './resources/organization.ts'
+export type { OptionsOf, ResultOf } from './resources/resource.ts'
 export type { Segments } from './resources/segments.ts'
 export type { Tasks } from './resources/tasks.ts'
 export type { KnownScope, Scope } from './scopes.ts'

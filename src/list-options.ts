@@ -1,7 +1,15 @@
-import { type Checkpoint, copyCheckpoint } from './checkpoint.ts'
+import { checkNames, checkObject } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
 import type { CallOptions } from './http/options.ts'
-import { callOptionNames, checkHeaders } from './http/settings.ts'
+import { callOptionNames } from './http/settings.ts'
+
+/** A place in a list from which `resumeFrom` continues. Plain JSON. */
+export interface Checkpoint {
+  /** The cursor to continue after, or null at the start and at the end of the list. Opaque. */
+  readonly cursor: string | null
+  /** Whether the list is finished: it has no further page in its direction. */
+  readonly done: boolean
+}
 
 /** The options of a list call. Timeouts and retries apply to each page. Read when the list is called. */
 export interface ListOptions extends CallOptions {
@@ -47,29 +55,32 @@ export interface ListOptions extends CallOptions {
 }
 
 /** The names of all list options. Does not compile when one is missing. */
-export const listOptionNames = /* @__PURE__ */ Object.keys({
+export const listOptionNames = {
   ...callOptionNames,
   direction: true,
   maxItems: true,
   prefetch: true,
   resumeFrom: true,
   onRejectedCursor: true,
-} satisfies Record<keyof ListOptions, true>)
+} satisfies Record<keyof ListOptions, true>
 
-/** Copies the options of a list, which are reused for each page, and checks the ones that only lists have. */
-export function copyListOptions(options: ListOptions = {}): ListOptions {
-  const { direction, onRejectedCursor, prefetch, maxItems, headers } = options
+/** The options that only lists have, and those of each call. */
+export interface TakenListOptions extends Omit<ListOptions, keyof CallOptions> {
+  readonly callOptions: CallOptions
+}
+
+/** Copies the options of a list, and checks the ones that only lists have. */
+export function takeListOptions(options: ListOptions = {}): TakenListOptions {
+  checkObject('options', options, 'Pass an object literal, or leave it out.')
+  checkNames(options, listOptionNames, 'a list')
+  const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = options
   checkChoice('direction', direction, ['forward', 'backward'])
   checkChoice('onRejectedCursor', onRejectedCursor, ['throw', 'restart'])
   if (prefetch !== undefined && typeof prefetch !== 'boolean') {
     throw new InvalidArgumentError('prefetch', '`prefetch` must be a boolean.', 'Pass true or false, or leave it out.')
   }
   checkInteger('maxItems', maxItems, 0)
-  return {
-    ...options,
-    resumeFrom: copyCheckpoint(options.resumeFrom),
-    ...(headers !== undefined && { headers: checkHeaders(headers) }),
-  }
+  return { direction, maxItems, prefetch, resumeFrom: copyCheckpoint(resumeFrom), onRejectedCursor, callOptions }
 }
 
 function checkChoice(name: string, value: unknown, choices: readonly [string, string]): void {
@@ -86,4 +97,37 @@ export function checkInteger(name: string, value: unknown, least: number): void 
     `\`${name}\` must be an integer of at least ${least}.`,
     name === 'limit' ? "Leave it out for the service's default." : 'Leave it out for no limit.',
   )
+}
+
+const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Checkpoint, true>
+
+const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it out to start from the beginning.'
+
+/**
+ * Copies a checkpoint, which the caller may have read from a file or a database.
+ *
+ * @throws InvalidArgumentError if it is not one that a page had.
+ */
+function copyCheckpoint(given: unknown): Checkpoint | null | undefined {
+  if (given === undefined || given === null) return given
+  if (typeof given === 'string') {
+    throw new InvalidArgumentError(
+      'resumeFrom',
+      '`resumeFrom` must be an object, not a string.',
+      'Parse stored JSON with `JSON.parse`, or pass a cursor as `{ cursor, done: false }`.',
+    )
+  }
+  checkObject('resumeFrom', given, checkpointHint)
+  checkNames(given, checkpointNames, '`resumeFrom`')
+  const { cursor, done } = given as { cursor?: unknown; done?: unknown }
+  if (typeof done !== 'boolean') throw invalidCheckpoint('done', 'must be a boolean')
+  if (cursor !== null && (typeof cursor !== 'string' || cursor === '')) {
+    throw invalidCheckpoint('cursor', 'must be a non-empty string or null')
+  }
+  if (done && cursor !== null) throw invalidCheckpoint('cursor', 'must be null if `done` is true')
+  return { cursor, done }
+}
+
+function invalidCheckpoint(field: keyof Checkpoint, problem: string): InvalidArgumentError {
+  return new InvalidArgumentError(`resumeFrom.${field}`, `\`resumeFrom.${field}\` ${problem}.`, checkpointHint)
 }

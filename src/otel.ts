@@ -16,8 +16,10 @@ import {
 } from '@opentelemetry/api'
 import { checkOptions } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
-import { type AttemptStartEvent, type EventOf, emit, type Hooks, notify, type OperationEvent } from './http/hooks.ts'
+import { type EventOf, emit } from './http/call-record.ts'
+import type { AttemptStartEvent, Hooks, OperationEvent } from './http/options.ts'
 import { readHooks } from './http/settings.ts'
+import { notify } from './notify.ts'
 import { version } from './version.ts'
 
 /** The options of `otelHooks`. */

@@ -1,11 +1,17 @@
+import { forwardAbort, throwIfAborted } from './abort.ts'
 import { Call, type Received } from './call.ts'
 import { checkOptions } from './check-options.ts'
-import type { Checkpoint } from './checkpoint.ts'
 import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
-import { forwardAbort, throwIfAborted } from './http/call-clock.ts'
+import { abandoned } from './http/call-record.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { JsonObject } from './json.ts'
-import { checkInteger, copyListOptions, type ListOptions } from './list-options.ts'
+import {
+  type Checkpoint,
+  checkInteger,
+  type ListOptions,
+  type TakenListOptions,
+  takeListOptions,
+} from './list-options.ts'
 import type { Operation } from './operation.ts'
 
 /** One page of a list. */
@@ -23,13 +29,18 @@ export interface Page<Item> {
 type FetchedPage<Item> = Received<Item[]> & { readonly cursors: PageCursors }
 
 /** Fetches one page. */
-export type FetchPage<Item> = (query: JsonObject, options: ListOptions, page: number) => Promise<FetchedPage<Item>>
+export type FetchPage<Item> = (
+  query: JsonObject,
+  signal: AbortSignal | undefined,
+  page: number,
+) => Promise<FetchedPage<Item>>
 
 /** Copies of the arguments of a list call, and how to fetch a page. */
 export interface ListPlan<Item> {
   readonly operation: Pick<Operation, 'id' | 'method'>
   readonly query: JsonObject
-  readonly options: ListOptions
+  readonly options: TakenListOptions
+  readonly signal: AbortSignal | undefined
   readonly fetchPage: FetchPage<Item>
 }
 
@@ -52,13 +63,13 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   readonly #plan: () => ListPlan<Item>
 
   /** Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated. */
-  constructor(readPlan: () => ListPlan<Item>) {
+  constructor(operation: string, readPlan: () => ListPlan<Item>) {
     const plan = takeNow(() => {
       const read = readPlan()
       checkStart(read)
       return read
     })
-    super(async () => {
+    super(operation, async () => {
       const known = plan()
       if (known.options.resumeFrom?.done) throw finished()
       const received = await fetchFirst(known)
@@ -69,7 +80,8 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
 
   /** Iterates over all items. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    const { signal, maxItems = Number.POSITIVE_INFINITY } = this.#plan().options
+    const { signal, options } = this.#plan()
+    const { maxItems = Number.POSITIVE_INFINITY } = options
     let left = maxItems
     for await (const page of this.pages()) {
       for (const item of page.data) {
@@ -90,8 +102,8 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const plan = this.#plan()
-    const { fetchPage, options } = plan
-    const { signal, maxItems = Number.POSITIVE_INFINITY, prefetch = true, resumeFrom } = options
+    const { fetchPage, signal, options } = plan
+    const { maxItems = Number.POSITIVE_INFINITY, prefetch = true, resumeFrom } = options
     if (maxItems === 0 || resumeFrom?.done) return
     let { query: start, ...received } = await fetchFirst(plan)
     const seen = new Set<unknown>([start[followedCursor(plan)]])
@@ -115,7 +127,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         yield page
         if (!goesOn) return
         if (isRepeated) throw repeatedCursor(plan, number)
-        const fetchNow = () => fetchPage(query, options, number + 1)
+        const fetchNow = () => fetchPage(query, signal, number + 1)
         received = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
         ahead = undefined
       }
@@ -131,12 +143,17 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    */
   async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
     checkOptions('options', options, { maxItems: true }, '`toArray`')
-    const { maxItems } = copyListOptions(options)
+    const { maxItems } = takeListOptions(options)
     const plan = this.#plan()
     const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
     const items: Item[] = []
-    for await (const item of new Paginated(() => capped)) items.push(item)
+    for await (const item of new Paginated(this.operation, () => capped)) items.push(item)
     return items
+  }
+
+  /** @hidden */
+  override get [Symbol.toStringTag](): string {
+    return 'Paginated'
   }
 }
 
@@ -180,15 +197,15 @@ function finished(): InvalidArgumentError {
 
 /** Fetches the first page. Returns its query too, which has no cursor after a restart. */
 async function fetchFirst<Item>(plan: ListPlan<Item>): Promise<FetchedPage<Item> & Pick<ListPlan<Item>, 'query'>> {
-  const { query, options, fetchPage } = plan
+  const { query, signal, options, fetchPage } = plan
   const { resumeFrom, onRejectedCursor } = options
   const first = resumeFrom ? queryAt(plan, resumeFrom.cursor) : query
   try {
-    return { ...(await fetchPage(first, options, 1)), query: first }
+    return { ...(await fetchPage(first, signal, 1)), query: first }
   } catch (error) {
     if (onRejectedCursor !== 'restart' || !(error instanceof CursorRejectedError)) throw error
     const start = queryAt(plan, null)
-    return { ...(await fetchPage(start, options, 1)), query: start }
+    return { ...(await fetchPage(start, signal, 1)), query: start }
   }
 }
 
@@ -214,17 +231,17 @@ interface PageAhead<Item> {
   readonly abandon: () => void
 }
 
-function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
+function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
   const controller = new AbortController()
-  const release = forwardAbort(options.signal as AbortSignal | undefined, controller)
-  const page = fetchPage(query, { ...options, signal: controller.signal }, number)
+  const release = forwardAbort(signal, controller)
+  const page = fetchPage(query, controller.signal, number)
   // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
   let hasFailed = false
   page.then(release, () => {
     hasFailed = true
     release()
   })
-  return { page, hasFailed: () => hasFailed, abandon: () => controller.abort() }
+  return { page, hasFailed: () => hasFailed, abandon: () => controller.abort(abandoned) }
 }
 
 /**
@@ -232,7 +249,7 @@ function fetchAhead<Item>({ fetchPage, options }: ListPlan<Item>, query: JsonObj
  * error that can be retried.
  */
 async function takeAhead<Item>(
-  { options }: ListPlan<Item>,
+  { signal }: ListPlan<Item>,
   { page, hasFailed }: PageAhead<Item>,
   fetchNow: () => Promise<FetchedPage<Item>>,
 ): Promise<FetchedPage<Item>> {
@@ -241,7 +258,7 @@ async function takeAhead<Item>(
     return await page
   } catch (error) {
     const isFinal = error instanceof RequestError && error.remedy !== 'retry'
-    if (options.signal?.aborted || isFinal || !isStale) throw error
+    if (signal?.aborted || isFinal || !isStale) throw error
     return fetchNow()
   }
 }
@@ -249,7 +266,7 @@ async function takeAhead<Item>(
 function repeatedCursor({ operation: { id } }: ListPlan<unknown>, page: number): PaginationError {
   return new PaginationError(`${id} returned the same cursor twice (page ${page}).`, {
     operation: id,
-    outcome: 'refused',
+    outcome: 'no-effect',
     remedy: 'fix',
     hint: 'The items so far are complete, but the list cannot continue. Report this to the service.',
   })

@@ -1,7 +1,7 @@
 import type { Actor } from '../actor.ts'
 import { checkOptionalFunction, checkOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { notify } from '../http/hooks.ts'
+import { notify } from '../notify.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
 import type { ReadResult } from './live-connections.ts'

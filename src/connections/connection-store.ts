@@ -3,8 +3,8 @@
 
 import type { Actor } from '../actor.ts'
 import { SupportWorkspace } from '../client.ts'
+import { checkAccessToken } from '../credentials.ts'
 import { isSupportWorkspaceError } from '../errors/index.ts'
-import { checkAccessToken } from '../http/authorization.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
 import { AllConnections, type ResealOptions, type ResealResult } from './all-connections.ts'
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'

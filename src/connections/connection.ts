@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { copyJson } from '../http/copy-json.ts'
+import { toJson } from '../http/input.ts'
 import { isObject } from '../json.ts'
 
 /** An application, organization or user of a connection. */
@@ -50,9 +50,7 @@ export type Connection = AppConnection | SelfConnection
 
 /** Returns a JSON copy. Values that JSON cannot represent are rejected, and not silently changed. */
 export function checkMetadata(metadata: unknown): ConnectionMetadata {
-  const copied = isObject(metadata) ? copyJson(metadata, ['metadata']) : undefined
-  // Dates become strings, as in a connection that is read later.
-  const copy: unknown = copied === undefined ? undefined : JSON.parse(JSON.stringify(copied))
+  const copy: unknown = isObject(metadata) ? JSON.parse(toJson('metadata', metadata) ?? 'null') : undefined
   if (isObject(copy)) return copy
   throw new InvalidArgumentError(
     'metadata',

@@ -1,4 +1,4 @@
-import type { AccessTokenSource } from '../http/authorization.ts'
+import type { AccessTokenSource } from '../http/options.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 import type { ConnectionRecord, StoredRecord } from './record.ts'

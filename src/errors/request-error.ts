@@ -6,9 +6,10 @@ import { type ErrorDetails, type Remedy, SupportWorkspaceError } from './support
  *
  * - `not-sent`: the service did not receive it. A retry is safe.
  * - `refused`: the service rejected it.
- * - `unknown`: the service may have applied it. Check before retrying a write.
+ * - `no-effect`: a read failed after it was sent. A read changes nothing, so a retry is safe.
+ * - `unknown`: the service may have applied the write. Check before retrying it.
  */
-export type Outcome = 'not-sent' | 'refused' | 'unknown'
+export type Outcome = 'not-sent' | 'refused' | 'no-effect' | 'unknown'
 
 /** An attempt of a failed call, for logs. */
 export interface Attempt {

@@ -1,11 +1,9 @@
-import { redact, safeCause } from '../errors/redact.ts'
+import { untilAborted } from '../abort.ts'
+import { isError, redact } from '../errors/redact.ts'
 import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
-import { checkAccessToken } from './authorization.ts'
-import { type CallClock, TimeLimit, untilAborted } from './call-clock.ts'
-import { globalFetch, isPlatformFetch } from './connect-error.ts'
+import type { Refusal } from './call-errors.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
-import type { ResponseFacts } from './error-from-response.ts'
-import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedFailure } from './failure.ts'
+import type { CapturedCall } from './input.ts'
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, ResponseHead, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
@@ -13,170 +11,138 @@ import type { ClientSettings } from './settings.ts'
 import { isValidated, validateResponse } from './validation.ts'
 
 /** The data, cursors and response of a successful attempt. */
-export interface ParsedResponse extends Unwrapped {
+export interface Reply extends Unwrapped {
   readonly response: ResponseHead
-}
-
-/** What an attempt sends, and how far it has come. The steps stop on their own once the signal has aborted. */
-interface Progress {
-  readonly request: PreparedRequest
-  readonly settings: ClientSettings
-  readonly signal: AbortSignal
-  /** Called immediately before the request is sent. */
-  readonly onSend: (accessToken: string) => void
-  accessToken?: string
-  /** What no error may quote: the token, and the cursor of a page. */
-  secrets?: readonly string[]
-  isSent?: boolean
-  head?: ResponseHead
-  body?: ResponseBody
-  /** What is known of an error response. Its body may never end. */
-  refusal?: ResponseFacts
-  /** Settles after `onInvalidToken`, with its error if it failed. */
-  report?: Promise<unknown>
 }
 
 /** Longer error bodies are ignored, in bytes. */
 const maxErrorBytes = 64 * 1024
 
-/**
- * Sends a request once, reads the response and validates it, within one timeout. Rejects with an `AttemptFailure`, the
- * caller's abort reason, or the token provider's error.
- *
- * @param onSend called immediately before the request is sent
- */
-export async function attempt(
-  request: PreparedRequest,
-  settings: ClientSettings,
-  clock: CallClock,
-  timeout: number,
-  onSend: (accessToken: string) => void,
-): Promise<ParsedResponse> {
-  const { signal, stop } = clock.start(timeout)
-  const progress: Progress = { request, settings, signal, onSend }
-  try {
-    return await untilAborted(run(progress), signal)
-  } catch (thrown) {
-    throw toFailure(thrown, progress)
-  } finally {
-    stop()
+/** Thrown for an error status. What is known of it is the attempt's `refusal`. */
+export class Refused {}
+
+/** One request and its response. Remembers how far it has come, because `fetch` and the body may never settle. */
+export class Attempt {
+  readonly #call: CapturedCall
+  readonly #request: PreparedRequest
+  readonly #settings: ClientSettings
+  readonly #accessToken: string
+  /** What no error may quote. */
+  readonly #secrets: readonly string[]
+  #body: ResponseBody | undefined
+  /** Whether `fetch` was called. */
+  isSent = false
+  /** Status and headers, once they were received. */
+  head: ResponseHead | undefined
+  /** Set if the status is an error. Complete once the body was read, which may never end. */
+  refusal: Refusal | undefined
+  /** The error of `onInvalidToken`, if it failed. */
+  reportError: unknown
+
+  constructor(
+    call: CapturedCall,
+    request: PreparedRequest,
+    settings: ClientSettings,
+    accessToken: string,
+    secrets: readonly string[],
+  ) {
+    this.#call = call
+    this.#request = request
+    this.#settings = settings
+    this.#accessToken = accessToken
+    this.#secrets = secrets
   }
-}
 
-/** Returns what the attempt rejects with. */
-function toFailure(thrown: unknown, progress: Progress): unknown {
-  if (thrown instanceof AttemptFailure) return thrown
-  const { request, settings, signal, secrets, isSent = false, head, body, refusal } = progress
-  const { operation } = request
-  body?.release()
-  if (signal.aborted) {
-    if (!(signal.reason instanceof TimeLimit)) return signal.reason
-    if (refusal === undefined) return timeoutFailure(operation, signal.reason, isSent, head)
-    void reportInvalidToken(progress, refusal)
-    return apiFailure(refusal)
-  }
-  if (secrets === undefined) return thrown
-  if (thrown instanceof UnusableResponse && head !== undefined) {
-    return unexpectedFailure(operation, head, thrown.reason, thrown.message)
-  }
-  return networkFailure(operation, thrown, secrets, {
-    url: request.url,
-    isPlatformFetch: isPlatformFetch(settings.fetch ?? globalThis.fetch),
-    sent: isSent,
-    response: head,
-  })
-}
-
-async function run(progress: Progress): Promise<ParsedResponse> {
-  const { request, settings, signal } = progress
-  signal.throwIfAborted()
-  const accessToken = checkAccessToken(await settings.tokenSource.getAccessToken())
-  const secrets = request.cursor === undefined ? [accessToken] : [accessToken, request.cursor]
-  Object.assign(progress, { accessToken, secrets })
-  const response = await send(progress, accessToken)
-  const body = new ResponseBody(response)
-  // A fetch that ignores the signal may resolve late, with a connection that must be released.
-  if (signal.aborted) body.release()
-  signal.throwIfAborted()
-  const head = new ResponseHead(response, secrets)
-  Object.assign(progress, { head, body })
-  if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
-  if (response.status < 200 || response.status > 299) throw await readError(progress, head, body)
-  const { data, cursors } = parseBody(await body.text(settings.maxResponseBytes), request, secrets)
-  signal.throwIfAborted()
-  if (!isValidated(request.operation, settings)) return { data, cursors, response: head }
-  return { data: await validateResponse(request.operation, data, settings), cursors, response: head }
-}
-
-/** Calls `fetch`. */
-async function send(progress: Progress, accessToken: string): Promise<FetchResponse> {
-  const { request, settings, signal, onSend } = progress
-  // A local variable, because a platform's fetch throws when called as a method of another object.
-  const fetch = (settings.fetch ?? globalFetch()) as (url: string, init: FetchInit) => Promise<FetchResponse>
-  signal.throwIfAborted()
-  progress.isSent = true
-  onSend(accessToken)
-  // The hook may have aborted the call, and a custom fetch may ignore its signal.
-  signal.throwIfAborted()
-  const response: FetchResponse | undefined = await fetch(request.url, {
-    method: request.operation.method,
-    headers: { ...request.headers, authorization: `Bearer ${accessToken}` },
-    ...(request.body !== undefined && { body: request.body }),
-    redirect: 'manual',
-    signal: signal as WebAbortSignal,
-  })
-  if (isResponse(response)) return response
-  throw new BadFetch('the `fetch` option returned no Response')
-}
-
-/** Returns the failure for an error status, even if the body cannot be read. */
-async function readError(progress: Progress, head: ResponseHead, body: ResponseBody): Promise<AttemptFailure> {
-  const { request, settings, secrets = [] } = progress
-  const hasCursor = request.cursor !== undefined
-  const safe = (words: string | undefined) => (words === undefined ? undefined : redact(words, secrets))
-  const factsOf = (text: string): ResponseFacts => {
-    const { code, description } = readErrorBody(text, head.get('www-authenticate'))
-    return {
-      operation: request.operation,
-      hasCursor,
-      response: head,
-      body: { code: safe(code), description: safe(description) },
-      grantedScopes: settings.scopes,
-      retryAfter: retryAfterOf(head),
-      cause: undefined,
+  /**
+   * Sends the request, reads the response and validates it. Rejects with the error of `fetch` or of the body,
+   * `UnusableResponse`, `Refused`, or as soon as the signal aborts, with its reason.
+   */
+  async send(signal: AbortSignal, onSend: () => void): Promise<Reply> {
+    try {
+      return await untilAborted(this.#send(signal, onSend), signal)
+    } catch (thrown) {
+      this.#body?.release()
+      throw thrown
     }
   }
-  progress.refusal = factsOf('')
-  const refusal = factsOf(await body.text(maxErrorBytes).catch(() => ''))
-  progress.refusal = refusal
-  const cause = await reportInvalidToken(progress, refusal)
-  return apiFailure({ ...refusal, ...(cause !== undefined && { cause: safeCause(cause, secrets) }) })
-}
 
-/**
- * Calls `onInvalidToken` once if the service rejected the token. Returns its error instead of throwing it, which would
- * hide the 401.
- */
-async function reportInvalidToken(progress: Progress, { response, body }: ResponseFacts): Promise<unknown> {
-  if (response.status !== 401 || body.code !== 'invalid_token') return undefined
-  const { settings, accessToken = '' } = progress
-  progress.report ??= (async () => settings.tokenSource.onInvalidToken?.(accessToken))().then(
-    () => undefined,
-    (thrown: unknown) => thrown ?? new Error('onInvalidToken failed'),
-  )
-  return progress.report
-}
+  /** Calls `onInvalidToken` if the service rejected the token. Its error does not hide the 401. */
+  async reportInvalidToken(): Promise<void> {
+    if (this.head?.status !== 401 || this.refusal?.body.code !== 'invalid_token') return
+    try {
+      await this.#settings.tokenSource.onInvalidToken?.(this.#accessToken)
+    } catch (thrown) {
+      this.reportError = thrown ?? new Error('onInvalidToken failed')
+    }
+  }
 
-function parseBody(text: string, { operation }: PreparedRequest, secrets: readonly string[]): Unwrapped {
-  const envelope = operation.envelope ?? 'item'
-  const mayBeEmpty = envelope === 'any' || envelope === 'none'
-  const body = mayBeEmpty && text.trim() === '' ? undefined : parseJson(text)
-  try {
-    return unwrap(body, envelope)
-  } catch (thrown) {
-    const { code } = readErrorBody(text)
-    if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
-    throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, secrets)}`)
+  async #send(signal: AbortSignal, onSend: () => void): Promise<Reply> {
+    const { maxResponseBytes } = this.#settings
+    const response = await this.#fetch(signal, onSend)
+    const body = new ResponseBody(response)
+    this.#body = body
+    // A fetch that ignores the signal may resolve late, with a connection that must be released.
+    if (signal.aborted) body.release()
+    signal.throwIfAborted()
+    const head = new ResponseHead(response, this.#secrets)
+    this.head = head
+    if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
+    if (head.status < 200 || head.status > 299) {
+      this.refusal = this.#readRefusal(head, '')
+      this.refusal = this.#readRefusal(head, await body.text(maxErrorBytes).catch(() => ''))
+      throw new Refused()
+    }
+    const { data, cursors } = this.#parse(await body.text(maxResponseBytes))
+    signal.throwIfAborted()
+    if (!isValidated(this.#call, this.#settings)) return { data, cursors, response: head }
+    return { data: await validateResponse(this.#call, data, this.#settings), cursors, response: head }
+  }
+
+  async #fetch(signal: AbortSignal, onSend: () => void): Promise<FetchResponse> {
+    const { url, headers, body } = this.#request
+    // A local variable, because a platform's fetch throws when called as a method of another object.
+    const fetch = (this.#settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
+    signal.throwIfAborted()
+    this.isSent = true
+    onSend()
+    // The hook may have aborted the call, and a custom fetch may ignore its signal.
+    signal.throwIfAborted()
+    const response: FetchResponse | undefined = await fetch(url, {
+      method: this.#request.operation.method,
+      headers: { ...headers, authorization: `Bearer ${this.#accessToken}` },
+      ...(body !== undefined && { body }),
+      redirect: 'manual',
+      signal: signal as WebAbortSignal,
+    })
+    if (isResponse(response)) return response
+    throw new BadFetch('the `fetch` option returned no Response')
+  }
+
+  #readRefusal(response: ResponseHead, text: string): Refusal {
+    const { code, description } = readErrorBody(text, response.get('www-authenticate'))
+    return {
+      response,
+      body: {
+        code: code && redact(code, this.#secrets),
+        description: description && redact(description, this.#secrets),
+      },
+      hasCursor: this.#request.cursor !== undefined,
+      grantedScopes: this.#settings.scopes,
+      retryAfter: retryAfterOf(response, response.status),
+    }
+  }
+
+  #parse(text: string): Unwrapped {
+    const envelope = this.#call.operation.envelope ?? 'item'
+    const mayBeEmpty = envelope === 'any' || envelope === 'none'
+    const body = mayBeEmpty && text.trim() === '' ? undefined : parseJson(text)
+    try {
+      return unwrap(body, envelope)
+    } catch (thrown) {
+      const { code } = readErrorBody(text)
+      if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
+      throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, this.#secrets)}`)
+    }
   }
 }
 
@@ -184,6 +150,27 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new UnusableResponse('not-json', text.trim() === '' ? 'the body is empty' : 'the body is not JSON')
+    const start = text.trimStart()
+    if (start === '') throw new UnusableResponse('not-json', 'the body is empty')
+    if (!start.startsWith('<')) throw new UnusableResponse('not-json', 'the body is not JSON, or was cut off')
+    throw new UnusableResponse('not-json', 'the body is HTML, not JSON', htmlHint)
+  }
+}
+
+const htmlHint = 'Check that `baseUrl` is the API, and that no proxy or login page responds instead.'
+
+/** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
+export function isMistake(
+  thrown: unknown,
+  { isPlatform, hasResponse }: { readonly isPlatform: boolean; readonly hasResponse: boolean },
+): boolean {
+  if (thrown instanceof BadFetch) return true
+  if (isPlatform || hasResponse) return false
+  try {
+    if (!isError(thrown) || thrown.cause !== undefined || 'code' in thrown) return false
+    return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
+  } catch {
+    // A getter of the error threw.
+    return false
   }
 }

@@ -1,82 +1,37 @@
+import { forwardAbort, untilAborted } from '../abort.ts'
 import { longestTimer } from '../check-options.ts'
 
-/** Throws the reason of a caller's signal if it has aborted. Polyfills have no `throwIfAborted`, and some no reason. */
-export function throwIfAborted(
-  signal: { readonly aborted: boolean; readonly reason?: unknown } | null | undefined,
-): void {
-  if (signal?.aborted) throw signal.reason ?? new DOMException('This operation was aborted', 'AbortError')
-}
-
-/** Aborts a controller when a signal aborts, with the same reason. Returns a function that removes the listener. */
-export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
-  if (!signal) return () => {}
-  const abort = () => controller.abort(signal.reason)
-  if (signal.aborted) {
-    abort()
-    return () => {}
-  }
-  signal.addEventListener('abort', abort)
-  return () => signal.removeEventListener('abort', abort)
-}
+/** Thrown when a step of a call takes longer than its own limit. */
+export class StepTimeout {}
 
 /**
- * Settles with the promise, or rejects with the signal's reason as soon as the signal aborts, even if the operation
- * behind the promise ignores the signal (a custom fetch, a token provider). Leaves no listener behind.
- */
-export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    const done = () => signal.removeEventListener('abort', abort)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort)
-    promise.then(
-      (value) => {
-        done()
-        resolve(value)
-      },
-      (error) => {
-        done()
-        reject(error)
-      },
-    )
-  })
-}
-
-/** The abort reason when a time limit expires. */
-export class TimeLimit {
-  readonly limit: 'attempt' | 'total'
-  readonly timeout: number
-
-  constructor(limit: 'attempt' | 'total', timeout: number) {
-    this.limit = limit
-    this.timeout = timeout
-  }
-}
-
-/** A signal for one step of a call, and a function that removes its timer and listener. */
-interface Step {
-  readonly signal: AbortSignal
-  readonly stop: () => void
-}
-
-/**
- * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Each step
- * has one signal and one timer. Time is monotonic, so changes of the wall clock have no effect.
+ * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Time is
+ * monotonic, so changes of the wall clock have no effect.
  */
 export class CallClock {
-  readonly #caller: AbortSignal | undefined
-  readonly #totalTimeout: number
+  readonly totalTimeout: number
+  readonly #controller = new AbortController()
   readonly #deadline: number
+  readonly #unfollow: () => void
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  #hasExpired = false
 
+  /** @param totalTimeout in milliseconds */
   constructor(caller: AbortSignal | undefined, totalTimeout: number) {
-    this.#caller = caller
-    this.#totalTimeout = totalTimeout
+    this.totalTimeout = totalTimeout
     this.#deadline = performance.now() + totalTimeout
+    this.#unfollow = forwardAbort(caller, this.#controller)
+    this.#after(totalTimeout, () => this.#expire())
   }
 
-  /** Whether the caller has aborted the call. */
-  get isAborted(): boolean {
-    return this.#caller?.aborted === true
+  /** Aborts with the caller's reason, or when the total timeout expires. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Whether the total timeout has ended the call. */
+  get hasExpired(): boolean {
+    return this.#hasExpired
   }
 
   /** Time left of the total timeout, in milliseconds. */
@@ -84,53 +39,54 @@ export class CallClock {
     return this.#deadline - performance.now()
   }
 
+  /** Throws if the call is over. Synchronous work can outrun the timer. */
+  throwIfOver(): void {
+    if (this.remaining <= 0) this.#expire()
+    this.signal.throwIfAborted()
+  }
+
   /**
-   * Starts a step. Its signal aborts with the caller's reason or, when the timeout or the total timeout expires, with a
-   * `TimeLimit`.
+   * Settles with a step that may ignore the signal. Rejects as soon as the signal aborts.
    *
-   * @param timeout in milliseconds
+   * @param timeout limit of the step, in milliseconds
+   * @throws StepTimeout
    */
-  start(timeout: number = Number.POSITIVE_INFINITY): Step {
-    const controller = new AbortController()
-    const unfollow = forwardAbort(this.#caller, controller)
-    const { remaining } = this
-    const limit = timeout < remaining ? new TimeLimit('attempt', timeout) : new TimeLimit('total', this.#totalTimeout)
-    const delay = Math.ceil(Math.min(timeout, remaining))
-    let timer: ReturnType<typeof setTimeout> | undefined
-    if (delay <= 0) controller.abort(limit)
-    // A limit longer than a timer supports is no limit.
-    else if (delay <= longestTimer) timer = setTimeout(() => controller.abort(limit), delay)
-    return {
-      signal: controller.signal,
-      stop: () => {
-        clearTimeout(timer)
-        unfollow()
-      },
-    }
+  async run<Value>(step: PromiseLike<Value>, timeout: number = Number.POSITIVE_INFINITY): Promise<Value> {
+    if (timeout > longestTimer) return untilAborted(step, this.signal)
+    let stop: (() => void) | undefined
+    const limit = new Promise<never>((_, reject) => {
+      stop = this.#after(timeout, () => reject(new StepTimeout()))
+    })
+    return untilAborted(Promise.race([step, limit]), this.signal).finally(stop)
   }
 
-  /** Runs a step that may ignore its signal. Rejects as soon as the signal aborts. */
-  async run<Value>(step: (signal: AbortSignal) => PromiseLike<Value>): Promise<Value> {
-    const { signal, stop } = this.start()
-    try {
-      return await untilAborted(step(signal), signal)
-    } finally {
-      stop()
-    }
+  /** Returns a promise that resolves after a time in milliseconds, or never if the call ends before. */
+  pause(duration: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#after(duration, resolve)
+    })
   }
 
-  /** Waits for a duration in milliseconds. Rejects as soon as the call aborts. */
-  async wait(duration: number): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    try {
-      await this.run(
-        () =>
-          new Promise<void>((resolve) => {
-            timer = setTimeout(resolve, Math.min(duration, longestTimer))
-          }),
-      )
-    } finally {
+  /** Removes the timers and the listener. */
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#unfollow()
+  }
+
+  #expire(): void {
+    if (this.signal.aborted) return
+    this.#hasExpired = true
+    this.#controller.abort(new DOMException('The total timeout has expired.', 'TimeoutError'))
+  }
+
+  /** Starts a timer. Returns a function that stops it. A limit longer than a timer supports is no limit. */
+  #after(delay: number, run: () => void): () => void {
+    if (delay > longestTimer) return () => {}
+    const timer = setTimeout(run, Math.ceil(Math.max(0, delay)))
+    this.#timers.add(timer)
+    return () => {
       clearTimeout(timer)
+      this.#timers.delete(timer)
     }
   }
 }

@@ -1,35 +1,57 @@
-import type { Attempt, Outcome, RequestError } from '../errors/index.ts'
-import { isSupportWorkspaceError } from '../errors/index.ts'
+import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
+import { notify } from '../notify.ts'
 import type { Operation } from '../operation.ts'
-import type { AttemptFailure, FailedCall } from './failure.ts'
-import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
+import type { CapturedCall } from './input.ts'
+import type { Hooks, OperationEvent } from './options.ts'
 import type { ResponseHead } from './response.ts'
-import { isIdempotent } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** Starts anywhere, because two copies of this package (ESM and CommonJS) may share hooks. */
 let lastCallId = Math.floor(Math.random() * 2 ** 40)
 
+/** The reason of a call that is aborted because its list is no longer read. That is no failure. */
+export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop over the list has ended.', 'AbortError')
+
+interface Failed {
+  readonly error: unknown
+  /** Whether the caller aborted. The error is then the reason. */
+  readonly aborted: boolean
+}
+
 /** Records the attempts of a call, for its error and for hooks. */
 export class CallRecord {
   readonly operation: Operation
+  /** Whether the caller defined the operation. */
+  readonly isOwn: boolean
   readonly attempts: Attempt[] = []
-  /** The tokens that were sent, which no error may quote. */
-  readonly accessTokens: string[] = []
+  /** What no error may quote: the cursor of the page, and every token that was sent. */
+  readonly secrets: string[] = []
   readonly #id = ++lastCallId
   readonly #settings: ClientSettings
   readonly #page: number | undefined
-  readonly #start = performance.now()
+  /** When the call was made, in milliseconds of `performance.now()`. */
+  readonly start = performance.now()
   #attempt: { readonly startedAt: number; readonly start: number } | undefined
   #worst: Outcome = 'not-sent'
   #response: ResponseHead | undefined
 
-  constructor(operation: Operation, settings: ClientSettings, page: number | undefined) {
+  constructor({ operation, isOwn }: CapturedCall, settings: ClientSettings, page: number | undefined) {
     this.operation = operation
+    this.isOwn = isOwn
     this.#settings = settings
     this.#page = page
     this.#emit('onOperationStart', (event) => event)
+  }
+
+  /**
+   * Returns the outcome of the call if the next thing that happens to it has this outcome. Once a write may have been
+   * applied, it stays `unknown`. A read changes nothing.
+   */
+  outcomeAfter(outcome: Outcome): Outcome {
+    if (this.#worst === 'unknown') return 'unknown'
+    if (outcome === 'not-sent') return this.#worst
+    return outcome === 'unknown' && this.operation.method === 'GET' ? 'no-effect' : outcome
   }
 
   /** Emits `onWait`, in milliseconds. */
@@ -38,68 +60,51 @@ export class CallRecord {
   }
 
   /** Starts an attempt. Called when the request is sent: a failure before that is not an attempt. */
-  startAttempt(accessToken: string): void {
-    this.accessTokens.push(accessToken)
+  startAttempt(): void {
     this.#attempt = { startedAt: Date.now(), start: performance.now() }
     this.#emit('onAttemptStart', (event) => ({ ...event, attempt: this.attempts.length + 1 }))
   }
 
-  /** Ends the attempt, if one was started. */
-  endAttempt(
-    response: ResponseHead | undefined,
-    failure?: Pick<AttemptFailure, 'name' | 'outcome'>,
-    wait?: number,
-  ): void {
-    if (failure !== undefined) this.#worst = this.#worse(failure.outcome)
+  /**
+   * Ends the attempt, if one was started.
+   *
+   * @param failed what it failed with, which can be any value. Absent if it succeeded.
+   * @param wait delay before the retry in milliseconds, if there is one
+   */
+  endAttempt(response: ResponseHead | undefined, failed?: Failed & { readonly outcome: Outcome }, wait?: number): void {
+    if (failed !== undefined) this.#worst = this.outcomeAfter(failed.outcome)
     const started = this.#attempt
     if (started === undefined) return
     this.#attempt = undefined
+    this.#response = response
     const attempt = this.attempts.length + 1
     const duration = Math.round(performance.now() - started.start)
     const status = response?.status
-    this.#response = response
+    const error = failed && nameOf(failed)
     this.attempts.push({
       startedAt: started.startedAt,
       duration,
       ...(status !== undefined && { status }),
-      ...(failure !== undefined && { error: failure.name }),
+      ...(error !== undefined && { error }),
       ...(wait !== undefined && { wait }),
     })
-    this.#emit('onAttemptEnd', (event) => ({
-      ...event,
-      attempt,
-      duration,
-      status,
-      requestId: response?.requestId,
-      error: failure?.name,
-    }))
+    const requestId = response?.requestId
+    this.#emit('onAttemptEnd', (event) => ({ ...event, attempt, duration, status, requestId, error }))
     if (wait === undefined) return
     // A body that is cut off comes with the status of a success.
-    const isRefusal = status !== undefined && status >= 400
-    this.#emit('onRetry', (event) => ({ ...event, attempt, wait, reason: isRefusal ? status : (failure?.name ?? '') }))
+    const reason = status !== undefined && status >= 400 ? status : (error ?? '')
+    this.#emit('onRetry', (event) => ({ ...event, attempt, wait, reason }))
   }
 
-  /** Ends an attempt that was aborted. */
-  abandonAttempt(thrown: unknown): void {
-    if (this.#attempt !== undefined) this.endAttempt(undefined, { name: nameOf(thrown, true), outcome: 'unknown' })
-  }
-
-  /** Creates the error of the call after its last attempt. */
-  toError(failure: FailedCall): RequestError {
-    const outcome = this.#worse(failure.outcome)
-    const remedy = outcome === 'unknown' && !isIdempotent(this.operation.method) ? 'verify' : failure.remedy
-    return failure.toError({ outcome, remedy, attempts: this.attempts })
-  }
-
-  /** @param failed the error that the call rejects with, which can be any value. Absent if it succeeded. */
-  end(failed?: { readonly error: unknown; readonly aborted: boolean }): void {
+  /** @param failed what the call rejects with, which can be any value. Absent if it succeeded. */
+  end(failed?: Failed): void {
     this.#emit('onOperationEnd', (event) => ({
       ...event,
-      duration: Math.round(performance.now() - this.#start),
+      duration: Math.round(performance.now() - this.start),
       attempts: this.attempts.length,
       status: this.#response?.status,
       requestId: this.#response?.requestId,
-      error: failed && nameOf(failed.error, failed.aborted),
+      error: failed && nameOf(failed),
       outcome: isSupportWorkspaceError(failed?.error) ? (failed.error as Partial<RequestError>).outcome : undefined,
     }))
   }
@@ -118,18 +123,22 @@ export class CallRecord {
       }),
     )
   }
-
-  /** Once a write may have been applied, the outcome stays `unknown`, whatever later attempts return. */
-  #worse(outcome: Outcome): Outcome {
-    const worst = this.#worst
-    if (outcome === 'not-sent') return worst
-    if (this.operation.method === 'GET') return outcome
-    return worst === 'unknown' ? worst : outcome
-  }
 }
 
-/** Returns an error name for any thrown value, such as an abort reason. */
-function nameOf(thrown: unknown, aborted: boolean): string {
-  if (isError(thrown)) return thrown.name
+/** Returns an error name for any thrown value. */
+function nameOf({ error, aborted }: Failed): string | undefined {
+  if (error === abandoned) return undefined
+  if (isError(error)) return error.name
   return aborted ? 'AbortError' : 'Error'
+}
+
+/** The event of a hook. */
+export type EventOf<Name extends keyof Hooks> = Parameters<NonNullable<Hooks[Name]>>[0]
+
+/** Calls a hook if it is defined. */
+export function emit<Name extends keyof Hooks>(hooks: Hooks, name: Name, createEvent: () => EventOf<Name>): void {
+  notify(() => {
+    const hook = hooks[name] as ((event: unknown) => unknown) | undefined
+    return hook?.call(hooks, createEvent())
+  })
 }

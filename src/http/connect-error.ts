@@ -97,3 +97,14 @@ function isPlainDispatcher(dispatcher: unknown): boolean {
 
 /** `Dispatcher1Wrapper` is how undici 8 exposes its global agent to older versions of Node. */
 const plainDispatchers = new Set(['Agent', 'EnvHttpProxyAgent', 'Dispatcher1Wrapper'])
+
+/** What an error of `fetch` proves, and what to do about it. */
+export interface FetchVerdict {
+  readonly outcome: 'not-sent' | 'unknown'
+  readonly remedy: 'retry' | 'fix'
+  readonly hint?: string | undefined
+}
+
+export function classifyFetchError(thrown: unknown, url: string, isPlatform: boolean): FetchVerdict {
+  return { outcome: isPlatform && isConnectError(thrown, url) ? 'not-sent' : 'unknown', remedy: 'retry' }
+}

@@ -1,65 +1,100 @@
-import { checkNames } from '../check-options.ts'
+import { checkNames, checkObject } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, type JsonObject } from '../json.ts'
-import type { Operation, OperationInput, QueryValue } from '../operation.ts'
-import { copyJson, isPlainObject } from './copy-json.ts'
+import { checkPath, type Operation, type OperationInput } from '../operation.ts'
 import type { CallOptions } from './options.ts'
+import { type CallSettings, readCallSettings } from './settings.ts'
 
-type Options = Pick<CallOptions, 'signal' | 'extraQuery' | 'extraBody'>
-
-/** Copies of the arguments of a call, which the caller cannot change. */
-export interface CapturedInput {
-  readonly path: Readonly<Record<string, string>>
+/** A call with copies of its arguments, which the caller cannot change. */
+export interface CapturedCall {
+  readonly operation: Operation
+  /** Whether the caller defined the operation. Its schemas may transform what they check. */
+  readonly isOwn: boolean
+  /** The path with the values of its parameters. */
+  readonly path: string
   readonly query: JsonObject
+  /** JSON text, or a copy of the value if the caller has a schema for it. */
   readonly body: unknown
-  readonly extraQuery: Readonly<Record<string, QueryValue>>
-  readonly extraBody: JsonObject | undefined
+  readonly extraQuery: JsonObject
+  /** JSON text. */
+  readonly extraBody: string | undefined
+  readonly signal: AbortSignal | undefined
+  readonly settings: CallSettings
 }
 
 const inputNames = { path: true, query: true, body: true } satisfies Record<keyof OperationInput, true>
 
+const plain = 'Pass an object literal, or leave it out.'
+
 /**
- * Copies the arguments of a call. Must run before the first await.
+ * Copies and checks the arguments of a call. Must run before the first await.
  *
  * @throws InvalidArgumentError if an argument cannot be sent.
  */
-export function captureInput(operation: Operation, input: OperationInput, options: Options = {}): CapturedInput {
-  checkObject('input', input)
+export function captureCall(
+  operation: Operation,
+  input: OperationInput,
+  options: CallOptions = {},
+  { isOwn, defaults }: { readonly isOwn: boolean; readonly defaults: CallSettings },
+): CapturedCall {
+  checkObject('input', input, plain)
   checkNames(input, inputNames, 'the input of a call')
-  checkObject('options', options)
+  checkObject('options', options, plain)
   checkSignal(options.signal)
-  const body = copyJson(input.body, ['body'])
-  const extraBody = options.extraBody === undefined ? undefined : copyExtraBody(options.extraBody)
-  if (operation.method === 'GET' && (body !== undefined || extraBody !== undefined)) {
-    const argument = body === undefined ? 'extraBody' : 'body'
+  const { body, path = {}, query = {} } = input
+  const { signal, extraBody, extraQuery = {} } = options
+  if (extraBody !== undefined) checkPlain('extraBody', extraBody)
+  const given = body === undefined ? extraBody && 'extraBody' : 'body'
+  if (operation.method === 'GET' && given !== undefined) {
     throw new InvalidArgumentError(
-      argument,
-      `\`${argument}\` cannot be sent with ${operation.id}, which is a GET.`,
+      given,
+      `\`${given}\` cannot be sent with ${operation.id}, which is a GET.`,
       'Pass the parameters in the query.',
     )
   }
   return {
-    path: copyFields('path', input.path) as CapturedInput['path'],
-    query: copyFields('query', input.query),
-    body,
-    extraQuery: copyFields('extraQuery', options.extraQuery) as CapturedInput['extraQuery'],
-    extraBody,
+    operation,
+    isOwn,
+    path: fillPath(operation, checkPlain('path', path)),
+    query: isOwn && operation.query ? copyQuery('query', query) : copyParameters('query', query),
+    body: isOwn && operation.body ? copyValue('body', body) : toJson('body', body),
+    extraQuery: copyParameters('extraQuery', extraQuery),
+    extraBody: toJson('extraBody', extraBody),
+    signal: (signal as AbortSignal | null | undefined) ?? undefined,
+    settings: readCallSettings(options, defaults),
   }
 }
 
-function copyExtraBody(extraBody: unknown): JsonObject {
-  checkPlain('extraBody', extraBody)
-  return copyJson(extraBody, ['extraBody']) as JsonObject
+/** Copies a query for the caller's schema. */
+export function copyQuery(name: string, query: object): JsonObject {
+  return copyValue(name, checkPlain(name, query)) as JsonObject
 }
 
-/** Copies own fields. Values that a URL cannot represent are rejected when the URL is built. */
-export function copyFields(argument: string, fields: unknown = {}): JsonObject {
-  checkPlain(argument, fields)
-  return Object.fromEntries(
-    Object.entries(fields as object).map(([name, value]: [string, unknown]) => [
-      name,
-      typeof value === 'object' ? copyJson(value, [argument, name]) : value,
-    ]),
+/** Copies query parameters. Values that a URL cannot represent are rejected when the URL is built. */
+function copyParameters(name: string, query: object): JsonObject {
+  const copies = Object.entries(checkPlain(name, query)).map(([parameter, value]) => [
+    parameter,
+    Array.isArray(value) ? [...value] : value,
+  ])
+  return Object.fromEntries(copies)
+}
+
+function fillPath({ id, path }: Operation, parameters: JsonObject): string {
+  const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
+  // A parameter can complete an encoded "..".
+  if (filled !== path) checkPath({ id, path: filled as Operation['path'] })
+  return filled
+}
+
+function encodeSegment(name: string, value: unknown): string {
+  // "." and ".." would change the path: URL parsers resolve them even when percent-encoded.
+  if (typeof value === 'string' && value !== '' && value !== '.' && value !== '..' && value.isWellFormed()) {
+    return encodeURIComponent(value)
+  }
+  throw new InvalidArgumentError(
+    name,
+    `The path parameter \`${name}\` is not a valid id.`,
+    'Pass the id as the service returned it: a non-empty string other than "." or "..".',
   )
 }
 
@@ -80,15 +115,117 @@ export function checkSignal(signal: unknown): void {
   )
 }
 
-function checkPlain(argument: string, value: unknown): void {
-  checkObject(argument, isPlainObject(value) ? value : undefined)
+function checkPlain(name: string, value: unknown): JsonObject {
+  if (isPlainObject(value)) return value
+  throw new InvalidArgumentError(name, `\`${name}\` must be a plain object.`, plain)
 }
 
-function checkObject(argument: string, value: unknown): void {
-  if (isObject(value)) return
-  throw new InvalidArgumentError(
-    argument,
-    `\`${argument}\` must be a plain object.`,
-    'Pass an object literal, or leave it out.',
+/** Where a container of the value stands. */
+interface Place {
+  readonly key: string
+  readonly holder: object
+}
+
+/**
+ * Returns a value as JSON text, or undefined for undefined. The text is a snapshot that the caller cannot change.
+ *
+ * @param name the name of the argument
+ * @throws InvalidArgumentError if the value contains something that JSON cannot represent. It never quotes the value.
+ */
+export function toJson(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  const places = new Map<object, Place>()
+  const pathTo = (key: string, holder: object): string => {
+    const path = [key]
+    for (let place = places.get(holder); place !== undefined; place = places.get(place.holder)) path.unshift(place.key)
+    // The outermost holder is not the caller's, and the value is its property "".
+    return [name, ...path.slice(1)].join('.')
+  }
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value, function (this: object, key: string, found: unknown) {
+      // The object that a `toJSON` returned may have a `toJSON` too.
+      if (key === 'toJSON' && typeof found === 'function') return undefined
+      const kind = isInvalidDate(found, key, this) ? 'an invalid Date' : unfitKind(found)
+      if (kind !== undefined) throw refused(pathTo(key, this), `is ${kind}, which cannot be sent as JSON`)
+      if (typeof found === 'object' && found !== null) places.set(found, { key, holder: this })
+      return found
+    })
+  } catch (thrown) {
+    throw thrown instanceof InvalidArgumentError ? thrown : refused(name, problemOf(thrown))
+  }
+  if (text === undefined)
+    throw refused(name, 'is a value whose `toJSON` returns undefined, which cannot be sent as JSON')
+  return text
+}
+
+/** Returns the kind of a value that JSON cannot represent. */
+function unfitKind(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? undefined : 'not a finite number'
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+      return `a ${typeof value}`
+    case 'object':
+      return value === null || Array.isArray(value) ? undefined : classNameOf(value)
+  }
+  return undefined
+}
+
+/** The `toJSON` of an invalid Date returns null. */
+function isInvalidDate(found: unknown, key: string, holder: object): boolean {
+  return found === null && Reflect.get(holder, key) instanceof Date
+}
+
+/** Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` may quote a value. */
+function problemOf(thrown: unknown): string {
+  if (thrown instanceof RangeError) return 'is nested too deeply'
+  return thrown instanceof TypeError && /circular|cyclic/i.test(thrown.message)
+    ? 'contains a reference to itself'
+    : 'cannot be read'
+}
+
+/**
+ * Whether a value is an object without a class. The prototype of a class has its own `constructor`. Objects made with
+ * `Object.create(other)` inherit only the one of `Object.prototype`, possibly of another realm.
+ */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && classNameOf(value) === undefined
+}
+
+function classNameOf(value: object): string | undefined {
+  for (let prototype = Object.getPrototypeOf(value); prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
+    if (!Object.hasOwn(prototype, 'constructor') || Object.hasOwn(prototype, 'isPrototypeOf')) continue
+    const made: unknown = prototype.constructor
+    const name = (typeof made === 'function' && made.name) || Object.prototype.toString.call(value).slice(8, -1)
+    return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
+  }
+  return undefined
+}
+
+/**
+ * Returns a copy of a value for the caller's schema, which may expect a Date or a Map.
+ *
+ * @param name the name of the argument
+ * @throws InvalidArgumentError if it contains something that cannot be copied, such as a function.
+ */
+export function copyValue(name: string, value: unknown): unknown {
+  try {
+    return structuredClone(value)
+  } catch (thrown) {
+    throw refused(
+      name,
+      thrown instanceof RangeError ? 'is nested too deeply' : 'contains a value that cannot be copied',
+    )
+  }
+}
+
+function refused(name: string, problem: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    name,
+    `\`${name}\` ${problem}.`,
+    'Convert it to plain objects and arrays of strings, finite numbers, booleans and null.',
   )
 }

@@ -1,5 +1,5 @@
+import { throwIfAborted } from '../abort.ts'
 import { longestTimer } from '../check-options.ts'
-import { throwIfAborted } from './call-clock.ts'
 import { RateEstimate } from './rate-estimate.ts'
 import type { RateLimitedCall } from './rate-limiter.ts'
 

@@ -2,6 +2,8 @@ import type { WebAbortSignal } from '../web-types.ts'
 
 /** What a rate limiter learns about a call that it may hold back. */
 export interface RateLimitedCall {
+  /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
+  readonly operation: string
   /** Whether the call waits for a rate limit. False with `maxRetries: 0`. */
   readonly canWait: boolean
   /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
@@ -12,8 +14,9 @@ export interface RateLimitedCall {
    * To be called before the call is held back. Throws an error if the call cannot wait that long; let it through.
    *
    * @param wait the expected wait in milliseconds
+   * @param pause the part of it that the service asked for
    */
-  readonly onWait: (wait: number) => void
+  readonly onWait: (wait: number, pause?: number) => void
 }
 
 /** Called when a request is over. */
@@ -41,5 +44,5 @@ export interface RateLimiter {
    *
    * @param duration how long no request of this key should be sent, in milliseconds
    */
-  penalize(key: string, duration: number): void | Promise<void>
+  penalize(key: string, duration: number, operation?: string): void | Promise<void>
 }

@@ -1,15 +1,18 @@
 import type { ResponseInfo, UnexpectedResponseReason } from '../errors/index.ts'
 import { redact, withoutSecrets } from '../errors/redact.ts'
+import { notify } from '../notify.ts'
 import type { FetchResponse } from '../web-types.ts'
-import { notify } from './hooks.ts'
 
 /** Thrown when a response cannot be used. `message` is a short description of the problem. */
 export class UnusableResponse extends Error {
   readonly reason: UnexpectedResponseReason
+  /** The next step, if it is not the one for this reason. */
+  readonly hint: string | undefined
 
-  constructor(reason: UnexpectedResponseReason, message: string) {
+  constructor(reason: UnexpectedResponseReason, message: string, hint?: string) {
     super(message)
     this.reason = reason
+    this.hint = hint
   }
 }
 

@@ -1,44 +1,14 @@
-import type { Outcome } from '../errors/index.ts'
-import type { Method } from '../operation.ts'
-
 const firstDelay = 500
 const longestDelay = 8_000
 
-/** The properties of a failed attempt that decide about a retry. */
-export interface FailedAttempt {
-  readonly outcome: Outcome
-  /** The HTTP status, if a response was received. */
-  readonly status?: number | undefined
-  /** Requested delay, in milliseconds. */
-  readonly retryAfter?: number | undefined
-  /** Whether the connection failed or the attempt timed out. */
-  readonly networkFault: boolean
-}
-
 /**
- * Whether a failed attempt can be retried.
+ * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
+ * the service requests. `Retry-After: 0` does not turn off the backoff.
  *
- * A write is retried only if the service cannot have applied it: the request was not sent, or was rejected with 429.
- * GET and DELETE are idempotent (RFC 9110, section 9.2.2).
+ * @param retry the number of the retry, starting at 1
  */
-export function mayRepeat(method: Method, failed: FailedAttempt): boolean {
-  if (failed.status === 429 || (failed.networkFault && failed.outcome === 'not-sent')) return true
-  if (!isIdempotent(method)) return false
-  return failed.networkFault || failed.status === 408 || (failed.status !== undefined && failed.status >= 500)
-}
-
-/** Whether doing it twice is the same as doing it once. PUT is not used by the service, and counts as a write. */
-export function isIdempotent(method: Method): boolean {
-  return method === 'GET' || method === 'DELETE'
-}
-
-/**
- * Returns the delay before the next attempt, in milliseconds: exponential backoff with full jitter, and at least the
- * delay that the service requests. `Retry-After: 0` does not turn off the backoff.
- */
-export function delayBefore(repeat: number, failed: FailedAttempt): number {
-  const backoff = Math.floor(Math.random() * longestBackoff(repeat))
-  return Math.max(backoff, failed.retryAfter ?? 0)
+export function delayBefore(retry: number, retryAfter = 0): number {
+  return Math.max(Math.floor(Math.random() * longestBackoff(retry)), retryAfter)
 }
 
 /** Returns the longest backoff before a retry, in milliseconds: 500, then twice as long each time, up to 8,000. */

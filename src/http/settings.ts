@@ -1,14 +1,30 @@
 import type { Actor } from '../actor.ts'
-import { checkFlag, checkNames, checkObject, checkOptionalFunction, checkOptions } from '../check-options.ts'
+import { sha256 } from '../bytes.ts'
+import {
+  checkFlag,
+  checkFunction,
+  checkNames,
+  checkObject,
+  checkOptionalFunction,
+  checkOptions,
+  checkText,
+} from '../check-options.ts'
+import { checkAccessToken, parseBaseUrl } from '../credentials.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
-import { type AccessTokenSource, toAccessTokenSource } from './authorization.ts'
-import { parseBaseUrl } from './base-url.ts'
-import { ClientRateLimit } from './client-rate-limit.ts'
-import { isPlainObject } from './copy-json.ts'
-import type { Hooks } from './hooks.ts'
-import type { AppInfo, CallOptions, ClientOptions, RequestHeaders } from './options.ts'
+import { isPlainObject } from './input.ts'
+import type {
+  AccessTokenOption,
+  AccessTokenSource,
+  AppInfo,
+  CallOptions,
+  ClientOptions,
+  Hooks,
+  RequestHeaders,
+} from './options.ts'
+import type { RateLimiter } from './rate-limiter.ts'
+import { RetryAfterLimiter } from './retry-after-limiter.ts'
 import type { Drift, ValidationMode } from './validation.ts'
 
 /** The checked options of a call, with the client's as defaults. */
@@ -32,7 +48,9 @@ export interface ClientSettings extends CallSettings {
   readonly validation: ValidationMode
   readonly onDrift: ((drift: Drift) => void) | undefined
   readonly hooks: Hooks
-  readonly rateLimit: ClientRateLimit
+  readonly rateLimiter: RateLimiter
+  /** Returns the key of this client in the limiter. A digest of the token takes a moment, once. */
+  readonly findRateLimitKey: () => string | Promise<string>
 }
 
 /** A record, so that it does not compile when an option is missing. */
@@ -82,7 +100,8 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
     validation: oneOf('validation', options.validation, ['observe', 'strict', 'off']) ?? 'observe',
     onDrift: checkOptionalFunction('onDrift', options.onDrift),
     hooks: readHooks(options.hooks),
-    rateLimit: new ClientRateLimit(options),
+    rateLimiter: readRateLimiter(options.rateLimiter),
+    findRateLimitKey: rateLimitKeyFinder(options),
     ...readLimits(options, {
       timeout: 30_000,
       totalTimeout: 120_000,
@@ -116,6 +135,43 @@ function readScopes(scopes: unknown): string[] | undefined {
     '`scopes` must be an array of strings.',
     'Pass, for example, `["conversations:read"]`; split a space-separated list first.',
   )
+}
+
+/** Converts the option to a source. A token that is a string is checked immediately. */
+function toAccessTokenSource(option: AccessTokenOption): AccessTokenSource {
+  if (typeof option === 'function') return { getAccessToken: option }
+  if (typeof option === 'object' && option !== null && typeof option.getAccessToken === 'function') return option
+  const accessToken = checkAccessToken(option)
+  return { getAccessToken: () => accessToken }
+}
+
+function readRateLimiter(limiter: RateLimiter | undefined): RateLimiter {
+  if (limiter === undefined) return new RetryAfterLimiter()
+  checkObject('rateLimiter', limiter, 'Pass, for example, `new RetryAfterLimiter()`.')
+  checkFunction('rateLimiter.acquire', limiter.acquire)
+  checkFunction('rateLimiter.penalize', limiter.penalize)
+  return limiter
+}
+
+function rateLimitKeyFinder({ rateLimiter, rateLimitKey, accessToken }: ClientOptions): () => string | Promise<string> {
+  // Nobody else knows the keys of a limiter that belongs to the client.
+  const known = rateLimitKey === undefined ? (rateLimiter ? undefined : '') : checkText('rateLimitKey', rateLimitKey)
+  if (known !== undefined) return () => known
+  let found: string | Promise<string> | undefined
+  return () => {
+    found ??= defaultKey(accessToken).then((key) => {
+      found = key
+      return key
+    })
+    return found
+  }
+}
+
+/** A token that never changes identifies its connection in every process, and its digest does not reveal it. */
+async function defaultKey(accessToken: unknown): Promise<string> {
+  // Pages without a secure context have no `crypto.subtle`.
+  const digest = typeof accessToken === 'string' ? await sha256(accessToken).catch(() => undefined) : undefined
+  return digest ?? `client-${Math.random()}`
 }
 
 const hookNames = {

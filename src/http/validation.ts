@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError, NotLoadedError } from '../errors/index.ts'
+import { notify } from '../notify.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
-import { notify } from './hooks.ts'
+import type { CapturedCall } from './input.ts'
 import { UnusableResponse } from './response.ts'
 
 /**
@@ -135,15 +136,10 @@ const kinds = new Set([
   'undefined',
 ])
 
-type ValidatedOperation = Operation & { readonly response: StandardSchemaV1 }
-
 /** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
-export function isValidated(
-  operation: Operation,
-  { validation, onDrift }: ValidationSettings,
-): operation is ValidatedOperation {
+export function isValidated({ operation, isOwn }: CapturedCall, { validation, onDrift }: ValidationSettings): boolean {
   if (operation.response === undefined || operation.envelope === 'none') return false
-  if (isOwn(operation)) return true
+  if (isOwn) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
 }
 
@@ -152,14 +148,16 @@ export function isValidated(
  * `UnusableResponse`.
  */
 export async function validateResponse(
-  operation: ValidatedOperation,
+  { operation, isOwn }: CapturedCall,
   data: unknown,
   settings: ValidationSettings,
 ): Promise<unknown> {
   const values = operation.envelope === 'list' ? (data as unknown[]) : [data]
-  const checked = await Promise.all(values.map((value) => validate(operation.response, value, operation.id)))
+  const checked = await Promise.all(
+    values.map((value) => validate(operation.response as StandardSchemaV1, value, operation.id)),
+  )
   // The result type of a custom operation is the output of its schema, in every mode.
-  const isFinal = settings.validation === 'strict' || isOwn(operation)
+  const isFinal = settings.validation === 'strict' || isOwn
   const failed = checked.find((result) => 'notLoaded' in result)
   if (failed !== undefined) {
     if (isFinal) throw new UnusableResponse('schema', failed.notLoaded.message)
@@ -173,13 +171,9 @@ export async function validateResponse(
   }
   for (const drift of toDrifts(mismatches)) notify(() => settings.onDrift?.(drift))
   // Only custom schemas transform the data.
-  if (!isOwn(operation)) return data
+  if (!isOwn) return data
   const outputs = checked.map((result) => ('value' in result ? result.value : undefined))
   return operation.envelope === 'list' ? outputs : outputs[0]
-}
-
-function isOwn({ evidence }: Operation): boolean {
-  return evidence === undefined
 }
 
 /** Returns one drift per field, with the number of mismatches. */

@@ -1,7 +1,7 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { checkCharacters, checkFlag, checkMilliseconds, checkText } from '../check-options.ts'
+import { isLoopback, parseBaseUrl } from '../credentials.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { isLoopback, parseBaseUrl } from '../http/base-url.ts'
 
 /** The options of an app, with or without a client secret. */
 export interface CommonAppOptions {

@@ -1,6 +1,6 @@
 import { checkFunction, checkOptionalFunction, checkOptions } from '../check-options.ts'
 import { isError } from '../errors/redact.ts'
-import { notify } from '../http/hooks.ts'
+import { notify } from '../notify.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 
 /** The properties of a `node:http`, `node:http2` or Express request that the adapter reads. */

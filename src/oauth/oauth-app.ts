@@ -2,6 +2,7 @@
 // src/http and src/errors; it must not import src/connections, src/resources, src/client.ts or src/sandbox.
 
 import { expectNoState, validateAuthResponse } from 'oauth4webapi'
+import { throwIfAborted } from '../abort.ts'
 import {
   checkFlag,
   checkMilliseconds,
@@ -12,7 +13,6 @@ import {
 } from '../check-options.ts'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
-import { throwIfAborted } from '../http/call-clock.ts'
 import { checkSignal } from '../http/input.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import { type AccessToken, printAsJson } from './access-token.ts'

@@ -5,10 +5,11 @@ import {
   ClientSecretPost,
   customFetch,
 } from 'oauth4webapi'
-import { InvalidArgumentError, LoginError, NetworkError, type Outcome, TimeoutError } from '../errors/index.ts'
+import { throwIfAborted, untilAborted } from '../abort.ts'
+import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
 import { innermost, safeCause } from '../errors/redact.ts'
-import { CallClock, TimeLimit, throwIfAborted, untilAborted } from '../http/call-clock.ts'
-import { globalFetch, isConnectError, isPlatformFetch } from '../http/connect-error.ts'
+import { CallClock } from '../http/call-clock.ts'
+import { classifyFetchError, isPlatformFetch } from '../http/connect-error.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
@@ -78,13 +79,13 @@ export async function requestToken(
   signal: AbortSignal | undefined,
 ): Promise<TokenResponse> {
   throwIfAborted(signal)
-  const step = new CallClock(signal, settings.timeout).start()
+  const clock = new CallClock(signal, settings.timeout)
   const startedAt = Date.now()
   const start = performance.now()
-  const sending = send(settings, grant, step.signal)
+  const sending = send(settings, grant, clock.signal)
   let body: ResponseBody | undefined
   try {
-    const response = await untilAborted(sending, step.signal)
+    const response = await untilAborted(sending, clock.signal)
     body = new ResponseBody(response)
     if (isRedirect(response)) {
       throw unusableResponse(response.status, 'it is a redirect, and the code exchange carries the client secret')
@@ -92,35 +93,35 @@ export async function requestToken(
     const reading = body.text(maxBodySize).catch((error: unknown) => {
       throw error instanceof UnusableResponse ? unusableResponse(response.status, error.message) : error
     })
-    return { status: response.status, headers: response.headers, text: await untilAborted(reading, step.signal) }
+    return { status: response.status, headers: response.headers, text: await untilAborted(reading, clock.signal) }
   } catch (error) {
     // A fetch that ignores the signal may resolve late.
     if (body === undefined) sending.then((late) => new ResponseBody(late).release()).catch(() => {})
     body?.release()
     if (error instanceof LoginError) throw error
-    const reason: unknown = step.signal.reason
+    const reason: unknown = clock.signal.reason
     // Never the name of the error: a custom fetch can set it to anything, even to a secret.
-    const { kind } = reason instanceof TimeLimit ? TimeoutError : NetworkError
+    const { kind } = clock.hasExpired ? TimeoutError : NetworkError
     const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
-    if (!step.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
-    if (!(reason instanceof TimeLimit)) throw reason
-    throw new TimeoutError(`The token endpoint did not respond within ${reason.timeout} ms.`, {
+    if (!clock.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
+    if (!clock.hasExpired) throw reason
+    throw new TimeoutError(`The token endpoint did not respond within ${settings.timeout} ms.`, {
       operation,
       outcome: 'unknown',
       remedy: 'reconnect',
       attempts,
       limit: 'attempt',
-      timeout: reason.timeout,
+      timeout: settings.timeout,
       hint: startAgain,
     })
   } finally {
-    step.stop()
+    clock.stop()
   }
 }
 
 async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortSignal): Promise<Response> {
   const { server, client, credentials, redirectUri } = settings
-  const fetch = settings.fetch ?? ((url, init) => globalFetch()(url, init as RequestInit))
+  const fetch = settings.fetch ?? ((url, init) => globalThis.fetch(url, init as RequestInit))
   return await authorizationCodeGrantRequest(
     server,
     client,
@@ -154,8 +155,8 @@ function networkError(
   attempts: NetworkError['attempts'],
 ): NetworkError {
   // A custom fetch may have sent the code before it failed: only the platform's errors prove that nothing was sent.
-  const notSent = isPlatformFetch(fetch ?? globalThis.fetch) && isConnectError(error, server.token_endpoint)
-  const outcome: Outcome = notSent ? 'not-sent' : 'unknown'
+  const isPlatform = isPlatformFetch(fetch ?? globalThis.fetch)
+  const { outcome } = classifyFetchError(error, server.token_endpoint, isPlatform)
   const cause = safeCause(error, secrets)
   const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
   return new NetworkError(`${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
@@ -164,6 +165,9 @@ function networkError(
     remedy: 'reconnect',
     attempts,
     cause,
-    hint: notSent ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.' : startAgain,
+    hint:
+      outcome === 'not-sent'
+        ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.'
+        : startAgain,
   })
 }

@@ -1,6 +1,6 @@
 import { processAuthorizationCodeResponse } from 'oauth4webapi'
+import { isAccessToken } from '../credentials.ts'
 import { LoginError, type LoginErrorReason } from '../errors/index.ts'
-import { isAccessToken } from '../http/authorization.ts'
 import { readErrorBody } from '../http/envelope.ts'
 import { type JsonObject, parseObject } from '../json.ts'
 import { AccessToken } from './access-token.ts'

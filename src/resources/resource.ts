@@ -2,8 +2,26 @@
 // import clients, logins or the sandbox.
 
 import type { Actor } from '../actor.ts'
-import { callOperation, type OptionsOf, type ResultOf, type Sender } from '../call-operation.ts'
-import type { InputOf, Operation } from '../operation.ts'
+import { Call } from '../call.ts'
+import { checkNames } from '../check-options.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
+import type { Reply } from '../http/attempt.ts'
+import { type CapturedCall, captureCall } from '../http/input.ts'
+import type { CallOptions } from '../http/options.ts'
+import type { CallSettings } from '../http/settings.ts'
+import { type ListOptions, listOptionNames, takeListOptions } from '../list-options.ts'
+import type { InputOf, ListQuery, Operation, OperationInput, OutputOf } from '../operation.ts'
+import { type ListPlan, Paginated } from '../pagination.ts'
+
+/** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
+export type ResultOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
+  ? Paginated<OutputOf<Definition>>
+  : Call<OutputOf<Definition>>
+
+/** The options of calling an operation. */
+export type OptionsOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
+  ? ListOptions
+  : CallOptions
 
 declare const actorMode: unique symbol
 
@@ -15,6 +33,13 @@ export type SelfOnly<A extends Actor, Owner> = [A] extends ['app'] ? 'This call 
 
 /** Operations by the name of their method. */
 export type Operations = Readonly<Record<string, Operation>>
+
+/** The part of the transport that resources use. Keeps its internals out of the public types. */
+export interface Sender {
+  readonly settings: CallSettings
+  /** @param page the page number, for hooks */
+  send(call: CapturedCall, page?: number): Promise<Reply>
+}
 
 /** The calls of one resource. */
 export abstract class Resource<out A extends Actor> {
@@ -33,4 +58,74 @@ export abstract class Resource<out A extends Actor> {
   ): ResultOf<Definition> {
     return callOperation(this.#transport, operation, input, options)
   }
+}
+
+/**
+ * Calls an operation. Never throws synchronously.
+ *
+ * @param check checks an operation that the caller defined. Absent for those of this package.
+ */
+export function callOperation<Definition extends Operation>(
+  transport: Sender,
+  operation: Definition,
+  input: OperationInput,
+  options: OptionsOf<Definition> | undefined,
+  check?: (operation: Operation) => void,
+): ResultOf<Definition> {
+  const isOwn = check !== undefined
+  // JavaScript may pass anything, `undefined` included, and change it later.
+  const taken: Operation = isOwn ? { ...operation } : operation
+  const capture = (callOptions: CallOptions | undefined): CapturedCall => {
+    check?.(taken)
+    return captureCall(taken, input, callOptions, { isOwn, defaults: transport.settings })
+  }
+  const result =
+    taken.envelope === 'list'
+      ? new Paginated(taken.id, () => planList(transport, capture, options))
+      : Call.started(taken.id, async () => transport.send(capture(options)))
+  return result as ResultOf<Definition>
+}
+
+function planList(
+  transport: Sender,
+  capture: (options: CallOptions) => CapturedCall,
+  options: ListOptions | undefined,
+): ListPlan<unknown> {
+  const taken = takeListOptions(options)
+  const call = capture(taken.callOptions)
+  checkListQuery(call)
+  return {
+    operation: call.operation,
+    query: call.query,
+    options: taken,
+    signal: call.signal,
+    fetchPage: async (query, signal, page) => {
+      const { data, ...rest } = await transport.send({ ...call, query, signal }, page)
+      return { data: data as unknown[], ...rest }
+    },
+  }
+}
+
+const listQueryNames = { limit: true, after: true, before: true } satisfies Record<keyof ListQuery, true>
+
+/** Rejects list options in the query, where they would have no effect, and cursors in `extraQuery`. */
+function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): void {
+  // With a query schema, the schema decides which parameters exist.
+  const misplaced =
+    operation.query === undefined && Object.keys(listOptionNames).find((name) => query[name] !== undefined)
+  if (misplaced) {
+    throw new InvalidArgumentError(
+      misplaced,
+      `\`${misplaced}\` is an option of the list, not a query parameter.`,
+      'Pass it in the options, after the query. A query parameter of this name goes into `extraQuery`.',
+    )
+  }
+  if (!isOwn) checkNames(query, listQueryNames, `the query of ${operation.id}`)
+  const cursor = ['after', 'before'].find((name) => Object.hasOwn(extraQuery, name))
+  if (cursor === undefined) return
+  throw new InvalidArgumentError(
+    `extraQuery.${cursor}`,
+    `\`${cursor}\` cannot be in \`extraQuery\`.`,
+    'Pass the cursor in the query of the list.',
+  )
 }

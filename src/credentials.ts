@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from '../errors/index.ts'
+import { InvalidArgumentError } from './errors/index.ts'
+import { placeholder } from './errors/redact.ts'
 
 const loopbackHosts = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.+\.localhost)$/
 
@@ -40,4 +41,28 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL 
 
 function toUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined
+}
+
+/** Whether a value is a token that fits in a header: visible ASCII without spaces (RFC 6750, section 2.1). */
+export function isAccessToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && value !== placeholder
+}
+
+/** Returns the token if it fits in a header. The error never quotes it. */
+export function checkAccessToken(accessToken: unknown): string {
+  if (!isAccessToken(accessToken)) {
+    throw new InvalidArgumentError(
+      'accessToken',
+      `\`accessToken\` ${describe(accessToken)}.`,
+      'Pass the token exactly as the token endpoint returned it, or a function that returns it.',
+    )
+  }
+  return accessToken
+}
+
+function describe(accessToken: unknown): string {
+  if (typeof accessToken !== 'string')
+    return `must be a string, not ${accessToken === null ? 'null' : typeof accessToken}`
+  if (accessToken === placeholder) return 'is the text that a token prints as, not the token'
+  return accessToken === '' ? 'is empty' : 'is not a token: it contains whitespace, line breaks or non-ASCII characters'
 }

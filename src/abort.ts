@@ -1,0 +1,41 @@
+/** Throws the reason of a caller's signal if it has aborted. Polyfills have no `throwIfAborted`, and some no reason. */
+export function throwIfAborted(
+  signal: { readonly aborted: boolean; readonly reason?: unknown } | null | undefined,
+): void {
+  if (signal?.aborted) throw signal.reason ?? new DOMException('This operation was aborted', 'AbortError')
+}
+
+/** Aborts a controller when a signal aborts, with the same reason. Returns a function that removes the listener. */
+export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
+  if (!signal) return () => {}
+  const abort = () => controller.abort(signal.reason)
+  if (signal.aborted) {
+    abort()
+    return () => {}
+  }
+  signal.addEventListener('abort', abort)
+  return () => signal.removeEventListener('abort', abort)
+}
+
+/**
+ * Settles with the promise, or rejects with the signal's reason as soon as the signal aborts, even if the operation
+ * behind the promise ignores the signal (a custom fetch, a token provider). Leaves no listener behind.
+ */
+export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    const done = () => signal.removeEventListener('abort', abort)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort)
+    promise.then(
+      (value) => {
+        done()
+        resolve(value)
+      },
+      (error) => {
+        done()
+        reject(error)
+      },
+    )
+  })
+}
