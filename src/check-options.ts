@@ -23,11 +23,35 @@ export function checkOptions(name: string, options: unknown, names: OptionNames,
 export function checkNames(options: object, names: OptionNames, owner: string): void {
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(names, key))
   if (unknown === undefined) return
+  const meant = findSimilar(unknown, names)
   throw new InvalidArgumentError(
     unknown,
     `\`${unknown.slice(0, 50)}\` is not an option of ${owner}.`,
-    `Use one of: ${listOf(names)}.`,
+    meant === undefined ? `Use one of: ${listOf(names)}.` : `Did you mean \`${meant}\`?`,
   )
+}
+
+/** Returns the name that a misspelled one resembles most: at most two letters or the case differ. */
+export function findSimilar(name: string, names: OptionNames): string | undefined {
+  const [nearest] = Object.keys(names)
+    .map((known) => ({ known, distance: distanceBetween(name.toLowerCase(), known.toLowerCase()) }))
+    .filter(({ known, distance }) => distance <= Math.min(2, known.length / 3))
+    .sort((a, b) => a.distance - b.distance)
+  return nearest?.known
+}
+
+/** Returns how many letters have to be added, removed or replaced to make one text another (Levenshtein). */
+function distanceBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const [index, letter] of Array.from(one.slice(0, 50)).entries()) {
+    const next = [index + 1]
+    for (let place = 0; place < other.length; place += 1) {
+      const replaced = (row[place] ?? 0) + (letter === other[place] ? 0 : 1)
+      next.push(Math.min(replaced, (row[place + 1] ?? 0) + 1, (next[place] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[other.length] ?? 0
 }
 
 /** Checks that a value is an object, and neither null nor an array. */

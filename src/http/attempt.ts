@@ -153,7 +153,7 @@ function parseJson(text: string): unknown {
     const start = text.trimStart()
     if (start === '') throw new UnusableResponse('not-json', 'the body is empty')
     if (!start.startsWith('<')) throw new UnusableResponse('not-json', 'the body is not JSON, or was cut off')
-    throw new UnusableResponse('not-json', 'the body is HTML, not JSON', htmlHint)
+    throw new UnusableResponse('not-json', 'the body is not JSON but HTML', htmlHint)
   }
 }
 

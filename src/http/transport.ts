@@ -2,7 +2,7 @@
 // responses. It knows operations as data only, and must not import resources, pages, clients or logins.
 
 import ky, { isNetworkError, isTimeoutError, type KyInstance } from 'ky'
-import { throwIfAborted } from '../abort.ts'
+import { throwIfAborted, untilAborted } from '../abort.ts'
 import { longestTimer } from '../check-options.ts'
 import { checkAccessToken } from '../credentials.ts'
 import type { RequestError } from '../errors/index.ts'
@@ -211,7 +211,7 @@ class Exchange {
       this.#thrown = thrown
       this.#penalize(attempt)
       this.#endTurn()
-      await attempt.reportInvalidToken()
+      await untilAborted(attempt.reportInvalidToken(), signal)
       throw thrown
     } finally {
       this.#endTurn()

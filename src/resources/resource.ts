@@ -3,7 +3,7 @@
 
 import type { Actor } from '../actor.ts'
 import { Call } from '../call.ts'
-import { checkNames } from '../check-options.ts'
+import { findSimilar } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Reply } from '../http/attempt.ts'
 import { type CapturedCall, captureCall } from '../http/input.ts'
@@ -120,7 +120,15 @@ function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): 
       'Pass it in the options, after the query. A query parameter of this name goes into `extraQuery`.',
     )
   }
-  if (!isOwn) checkNames(query, listQueryNames, `the query of ${operation.id}`)
+  const misspelled = isOwn ? undefined : Object.keys(query).find((name) => !Object.hasOwn(listQueryNames, name))
+  const meant = misspelled && findSimilar(misspelled, listQueryNames)
+  if (misspelled && meant) {
+    throw new InvalidArgumentError(
+      misspelled,
+      `\`${misspelled}\` is not a parameter of ${operation.id}.`,
+      `Did you mean \`${meant}\`? If the service has it, pass it in \`extraQuery\`.`,
+    )
+  }
   const cursor = ['after', 'before'].find((name) => Object.hasOwn(extraQuery, name))
   if (cursor === undefined) return
   throw new InvalidArgumentError(
