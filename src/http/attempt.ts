@@ -2,10 +2,10 @@ import { redact, safeCause } from '../errors/redact.ts'
 import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import { checkAccessToken } from './authorization.ts'
 import { type CallClock, TimeLimit, untilAborted } from './call-clock.ts'
-import { globalFetch, isPlatformFetch } from './connect-error.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
 import type { ResponseFacts } from './error-from-response.ts'
 import { AttemptFailure, apiFailure, networkFailure, timeoutFailure, unexpectedFailure } from './failure.ts'
+import { isPlatformFetch } from './platform-fetch.ts'
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, ResponseHead, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
@@ -28,6 +28,7 @@ interface Progress {
   /** What no error may quote: the token, and the cursor of a page. */
   secrets?: readonly string[]
   isSent?: boolean
+  isPlatformFetch?: boolean
   head?: ResponseHead
   body?: ResponseBody
   /** What is known of an error response. Its body may never end. */
@@ -66,7 +67,7 @@ export async function attempt(
 /** Returns what the attempt rejects with. */
 function toFailure(thrown: unknown, progress: Progress): unknown {
   if (thrown instanceof AttemptFailure) return thrown
-  const { request, settings, signal, secrets, isSent = false, head, body, refusal } = progress
+  const { request, signal, secrets, isSent = false, head, body, refusal } = progress
   const { operation } = request
   body?.release()
   if (signal.aborted) {
@@ -81,7 +82,7 @@ function toFailure(thrown: unknown, progress: Progress): unknown {
   }
   return networkFailure(operation, thrown, secrets, {
     url: request.url,
-    isPlatformFetch: isPlatformFetch(settings.fetch ?? globalThis.fetch),
+    isPlatformFetch: progress.isPlatformFetch ?? false,
     sent: isSent,
     response: head,
   })
@@ -112,9 +113,10 @@ async function run(progress: Progress): Promise<ParsedResponse> {
 async function send(progress: Progress, accessToken: string): Promise<FetchResponse> {
   const { request, settings, signal, onSend } = progress
   // A local variable, because a platform's fetch throws when called as a method of another object.
-  const fetch = (settings.fetch ?? globalFetch()) as (url: string, init: FetchInit) => Promise<FetchResponse>
+  const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
   signal.throwIfAborted()
   progress.isSent = true
+  progress.isPlatformFetch = isPlatformFetch(fetch)
   onSend(accessToken)
   // The hook may have aborted the call, and a custom fetch may ignore its signal.
   signal.throwIfAborted()

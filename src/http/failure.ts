@@ -15,7 +15,7 @@ import {
 import { innermost, isError, safeCause } from '../errors/redact.ts'
 import type { Operation } from '../operation.ts'
 import type { TimeLimit } from './call-clock.ts'
-import { isConnectError } from './connect-error.ts'
+import { classifyFetchError } from './connect-error.ts'
 import { errorClassFor, errorFromResponse, hintFor, type ResponseFacts } from './error-from-response.ts'
 import { BadFetch, type ResponseHead } from './response.ts'
 import { type FailedAttempt, longestRetryAfter } from './retry.ts'
@@ -82,7 +82,8 @@ export function networkFailure(
 ): AttemptFailure {
   const cause = safeCause(thrown, secrets)
   const isBug = thrown instanceof BadFetch || (!isPlatformFetch && response === undefined && isMistake(thrown))
-  const notSent = !sent || (isPlatformFetch && response === undefined && isConnectError(thrown, url))
+  const fault = classifyFetchError(thrown, url, isPlatformFetch && response === undefined)
+  const remedy = isBug ? 'fix' : fault.remedy
   const what = isBug
     ? 'failed in the `fetch` option'
     : response === undefined
@@ -90,9 +91,9 @@ export function networkFailure(
       : 'failed because the response was cut off'
   return new AttemptFailure({
     name: NetworkError.kind,
-    outcome: notSent ? 'not-sent' : 'unknown',
-    remedy: isBug ? 'fix' : 'retry',
-    networkFault: !isBug,
+    outcome: sent ? fault.outcome : 'not-sent',
+    remedy,
+    networkFault: remedy === 'retry',
     response,
     toError: (context) =>
       new NetworkError(`${operation.id} ${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
@@ -101,7 +102,7 @@ export function networkFailure(
         ...context,
         hint:
           context.outcome === 'not-sent'
-            ? 'Nothing was sent. Check the network and `baseUrl`, then try again.'
+            ? (fault.hint ?? 'Nothing was sent. Check the network and `baseUrl`, then try again.')
             : hintFor(operation, context.outcome, isBug ? 'Fix that function.' : 'Check the network, then try again.'),
       }),
   })
