@@ -22,7 +22,7 @@ import { innermost, safeCause, withoutSecrets } from '../errors/redact.ts'
 import type { RequestErrorDetails } from '../errors/request-error.ts'
 import type { Operation } from '../operation.ts'
 import type { CallRecord } from './call-record.ts'
-import type { FetchVerdict } from './connect-error.ts'
+import type { FetchFault } from './connect-error.ts'
 import type { ErrorBody } from './envelope.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter } from './retry.ts'
@@ -180,24 +180,22 @@ export function actorSelfRequired(call: CallRecord): RequestError {
 }
 
 /** What a rejection of `fetch`, or of the body of its response, means. */
-export interface FetchFailure extends FetchVerdict {
-  readonly thrown: unknown
+interface NetworkFault extends FetchFault {
   /** Whether it is a bug in the `fetch` option. */
   readonly isBug: boolean
-  /** Set if the headers of a response were received. */
-  readonly response: ResponseHead | undefined
+  readonly hasResponse: boolean
 }
 
 /** Creates the error when `fetch` rejects or the body is cut off. */
-export function networkError(call: CallRecord, failure: FetchFailure): RequestError {
-  const { thrown, isBug, response, outcome, remedy } = failure
-  const reason = innermost(safeCause(thrown, call.secrets)).message.replace(/\.$/, '')
-  const received = response === undefined ? 'received no response' : 'failed because the response was cut off'
-  const message = `${call.operation.id} ${isBug ? 'failed in the `fetch` option' : received}: ${reason}.`
-  const hint = outcome === 'not-sent' ? 'Nothing was sent. Check the network and `baseUrl`, then try again.' : undefined
-  const otherwise = isBug ? 'Fix that function.' : 'Check the network, then try again.'
-  const facts = { message, hint: failure.hint ?? hint ?? otherwise, outcome, remedy, cause: thrown }
-  return create(NetworkError, call, facts, {})
+export function networkError(call: CallRecord, cause: unknown, fault: NetworkFault): RequestError {
+  const { outcome, remedy, isBug, hasResponse } = fault
+  const reason = innermost(safeCause(cause, call.secrets)).message.replace(/\.$/, '')
+  const what = hasResponse ? 'failed because the response was cut off' : 'received no response'
+  const message = `${call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}: ${reason}.`
+  const notSent = 'Nothing was sent. Check the network and `baseUrl`, then try again.'
+  const sent = isBug ? 'Fix that function.' : 'Check the network, then try again.'
+  const hint = fault.hint ?? (call.outcomeAfter(outcome) === 'not-sent' ? notSent : sent)
+  return create(NetworkError, call, { message, hint, outcome, remedy, cause }, {})
 }
 
 /** Creates the error when a time limit expires, in milliseconds. */

@@ -1,110 +1,96 @@
+import type { Outcome, Remedy } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 
+/** What a failed `fetch` proves about the request, and what to do about it. */
+export interface FetchFault {
+  readonly outcome: Extract<Outcome, 'not-sent' | 'unknown'>
+  readonly remedy: Extract<Remedy, 'retry' | 'fix'>
+  /** Set if the usual hint does not fit. */
+  readonly hint?: string
+}
+
 /**
- * Whether an error of the platform's `fetch` proves that no connection to the host of `url` was opened, so that the
- * service cannot have received the request. An error about another host or port proves nothing.
+ * Returns the first row that matches an error of `fetch` or one of its causes. Only errors of the platform's own `fetch`
+ * about the host and port of `url` prove anything.
  */
-export function isConnectError(thrown: unknown, url: string): boolean {
+export function classifyFetchError(thrown: unknown, url: string, isPlatform: boolean): FetchFault {
+  if (!isPlatform) return unproven
   try {
-    return provesNoConnection(thrown, url)
+    return findRow(thrown, new URL(url), maxDepth) ?? unproven
   } catch {
     // A getter of the error threw.
-    return false
+    return unproven
   }
 }
 
-function provesNoConnection(thrown: unknown, url: string): boolean {
-  const target = new URL(url)
-  for (let error = thrown, depth = 0; isError(error) && depth < 5; error = error.cause, depth += 1) {
-    const { errors } = error as { errors?: unknown }
-    // All addresses of the host were tried, and none may have received the request.
-    if (Array.isArray(errors) && errors.length > 0) return errors.every((single) => provesNoConnection(single, url))
-    if (provesIt(error, target)) return true
-  }
-  return false
+/** A row matches an error that proves that no connection to the service was opened. */
+interface Row extends FetchFault {
+  matches(error: ErrorFacts): boolean
 }
 
-function provesIt(error: Error, target: URL): boolean {
-  const { code, syscall, port, hostname } = error as { [name in 'code' | 'syscall' | 'port' | 'hostname']?: unknown }
-  if (port !== undefined && Number(port) !== portOf(target)) return false
-  if (hostname !== undefined && hostname !== target.hostname) return false
-  if (syscall === 'connect' || syscall === 'getaddrinfo' || neverOpenedCodes.has(String(code))) return true
-  // Deno; and a port that fetch blocks (Fetch standard, section 2.9).
-  return /client error \(Connect\)|^bad port$/.test(String(error.message))
-}
+type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'hostname' | 'port' | 'errors']?: unknown }
 
-function portOf({ port, protocol }: URL): number {
-  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
-}
+const rows: readonly Row[] = [
+  {
+    // Fetch standard, section 2.9.
+    matches: ({ message }) => message === 'bad port',
+    outcome: 'not-sent',
+    remedy: 'fix',
+    hint: 'Nothing was sent, because `fetch` blocks this port. Use another port in `baseUrl`.',
+  },
+  { matches: ({ code }) => certificateCodes.has(code), outcome: 'not-sent', remedy: 'retry' },
+  { matches: ({ code }) => connectCodes.has(code), outcome: 'not-sent', remedy: 'retry' },
+  { matches: ({ syscall }) => connectCalls.has(syscall), outcome: 'not-sent', remedy: 'retry' },
+  { matches: ({ message }) => denoConnect.test(String(message)), outcome: 'not-sent', remedy: 'retry' },
+]
 
-const neverOpenedCodes = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
+const unproven: FetchFault = { outcome: 'unknown', remedy: 'retry' }
+
+const certificateCodes = new Set<unknown>([
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'CERT_HAS_EXPIRED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+const connectCodes = new Set<unknown>([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
   'ConnectionRefused', // Bun
   'FailedToOpenSocket', // Bun
 ])
 
-/**
- * The global `fetch` when this package was loaded. A later replacement is a wrapper, whose errors prove nothing. An
- * object, so that tests can replace it.
- */
-export const platform: { fetch: unknown } = { fetch: /* @__PURE__ */ fetchProperty() }
+const connectCalls = new Set<unknown>(['connect', 'getaddrinfo'])
 
-/** Returns the global `fetch`. Early versions of Node 22 define a getter, which is replaced on the first access. */
-export function globalFetch(): typeof globalThis.fetch {
-  const isPlatform = fetchProperty() === platform.fetch
-  const { fetch } = globalThis
-  if (isPlatform) platform.fetch = fetchProperty()
-  return fetch
+const denoConnect = /client error \(Connect\)/
+
+/** Causes are followed up to this depth. */
+const maxDepth = 5
+
+function findRow(error: unknown, target: URL, depth: number): Row | undefined {
+  if (!isError(error) || depth === 0) return undefined
+  const { errors }: ErrorFacts = error
+  if (Array.isArray(errors) && errors.length > 0) return rowOfAll(errors, target, depth - 1)
+  const row = isAbout(target, error) ? rows.find(({ matches }) => matches(error)) : undefined
+  return row ?? findRow(error.cause, target, depth - 1)
 }
 
-/**
- * Whether the errors of a `fetch` can prove that no connection was opened: it must be the platform's, without a
- * retrying agent.
- */
-export function isPlatformFetch(fetch: unknown): boolean {
-  if (fetch !== globalThis.fetch || fetchProperty() !== platform.fetch) return false
-  return dispatcherNames.every((name) => isPlainDispatcher(Reflect.get(globalThis, name)))
+/** All addresses of the host were tried, and none may have received the request. */
+function rowOfAll(errors: readonly unknown[], target: URL, depth: number): Row | undefined {
+  let row: Row | undefined
+  for (const error of errors) {
+    row = findRow(error, target, depth)
+    if (row === undefined) return undefined
+  }
+  return row
 }
 
-/**
- * Returns the global `fetch`, or its getter uncalled, because loading this package must not load the platform's fetch.
- */
-function fetchProperty(): unknown {
-  const property = Object.getOwnPropertyDescriptor(globalThis, 'fetch')
-  return property?.value ?? property?.get
-}
-
-/** Where Node's fetch looks up its agent, including one set with undici. */
-const dispatcherNames = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')]
-
-/** Whether an agent does not retry. One that does, such as undici's `RetryAgent`, hides earlier requests. */
-function isPlainDispatcher(dispatcher: unknown): boolean {
-  if (typeof dispatcher !== 'object' || dispatcher === null) return true
-  const prototype = Object.getPrototypeOf(dispatcher)
-  // A composed agent is a proxy with a different `dispatch` than its class.
-  return (
-    plainDispatchers.has(prototype?.constructor?.name) && Reflect.get(dispatcher, 'dispatch') === prototype.dispatch
-  )
-}
-
-/** `Dispatcher1Wrapper` is how undici 8 exposes its global agent to older versions of Node. */
-const plainDispatchers = new Set(['Agent', 'EnvHttpProxyAgent', 'Dispatcher1Wrapper'])
-
-/** What an error of `fetch` proves, and what to do about it. */
-export interface FetchVerdict {
-  readonly outcome: 'not-sent' | 'unknown'
-  readonly remedy: 'retry' | 'fix'
-  readonly hint?: string | undefined
-}
-
-export function classifyFetchError(thrown: unknown, url: string, isPlatform: boolean): FetchVerdict {
-  return { outcome: isPlatform && isConnectError(thrown, url) ? 'not-sent' : 'unknown', remedy: 'retry' }
+/** Whether an error is about the target, as far as it names a host and port. */
+function isAbout({ hostname, port, protocol }: URL, error: ErrorFacts): boolean {
+  const targetPort = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+  if (error.port !== undefined && Number(error.port) !== targetPort) return false
+  return error.hostname === undefined || error.hostname === hostname
 }

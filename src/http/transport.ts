@@ -19,8 +19,9 @@ import {
   unusableError,
 } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
-import { classifyFetchError, isPlatformFetch } from './connect-error.ts'
+import { classifyFetchError } from './connect-error.ts'
 import type { CapturedCall } from './input.ts'
+import { isPlatformFetch } from './platform-fetch.ts'
 import type { EndTurn } from './rate-limiter.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { UnusableResponse } from './response.ts'
@@ -261,17 +262,11 @@ class Exchange {
     }
     if (this.#thrown instanceof UnusableResponse && head) return unusableError(record, head, this.#thrown)
     const isPlatform = isPlatformFetch(this.#settings.fetch ?? globalThis.fetch)
-    const isBug = !isNetworkError(thrown) && isMistake(this.#thrown, { isPlatform, hasResponse: head !== undefined })
-    const verdict = head
-      ? ({ outcome: 'unknown', remedy: 'retry' } as const)
-      : classifyFetchError(this.#thrown, this.#request.url, isPlatform)
-    return networkError(record, {
-      ...verdict,
-      ...(isBug && { remedy: 'fix' }),
-      thrown: this.#thrown,
-      isBug,
-      response: head,
-    })
+    const hasResponse = head !== undefined
+    const isBug = !isNetworkError(thrown) && isMistake(this.#thrown, { isPlatform, hasResponse })
+    // An error of the body proves nothing about the request.
+    const fault = classifyFetchError(this.#thrown, this.#request.url, isPlatform && !hasResponse)
+    return networkError(record, this.#thrown, { ...fault, ...(isBug && { remedy: 'fix' }), isBug, hasResponse })
   }
 
   /** Returns the delay after this attempt in milliseconds, the same each time. */

@@ -5,11 +5,12 @@ import {
   ClientSecretPost,
   customFetch,
 } from 'oauth4webapi'
-import { throwIfAborted, untilAborted } from '../abort.ts'
 import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
 import { innermost, safeCause } from '../errors/redact.ts'
+import { throwIfAborted, untilAborted } from '../abort.ts'
 import { CallClock } from '../http/call-clock.ts'
-import { classifyFetchError, isPlatformFetch } from '../http/connect-error.ts'
+import { classifyFetchError, type FetchFault } from '../http/connect-error.ts'
+import { isPlatformFetch } from '../http/platform-fetch.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
@@ -82,7 +83,9 @@ export async function requestToken(
   const clock = new CallClock(signal, settings.timeout)
   const startedAt = Date.now()
   const start = performance.now()
-  const sending = send(settings, grant, clock.signal)
+  const fetch = settings.fetch ?? (globalThis.fetch as WebFetch)
+  const canProve = isPlatformFetch(fetch)
+  const sending = send(settings, fetch, grant, clock.signal)
   let body: ResponseBody | undefined
   try {
     const response = await untilAborted(sending, clock.signal)
@@ -103,7 +106,10 @@ export async function requestToken(
     // Never the name of the error: a custom fetch can set it to anything, even to a secret.
     const { kind } = clock.hasExpired ? TimeoutError : NetworkError
     const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
-    if (!clock.signal.aborted) throw networkError(settings, error, grant.secrets, attempts)
+    if (!clock.signal.aborted) {
+      const fault = classifyFetchError(error, settings.server.token_endpoint, canProve && body === undefined)
+      throw networkError(error, fault, grant.secrets, attempts)
+    }
     if (!clock.hasExpired) throw reason
     throw new TimeoutError(`The token endpoint did not respond within ${settings.timeout} ms.`, {
       operation,
@@ -119,9 +125,12 @@ export async function requestToken(
   }
 }
 
-async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortSignal): Promise<Response> {
-  const { server, client, credentials, redirectUri } = settings
-  const fetch = settings.fetch ?? ((url, init) => globalThis.fetch(url, init as RequestInit))
+async function send(
+  { server, client, credentials, redirectUri }: ExchangeSettings,
+  fetch: WebFetch,
+  grant: CodeGrant,
+  signal: AbortSignal,
+): Promise<Response> {
   return await authorizationCodeGrantRequest(
     server,
     client,
@@ -149,25 +158,20 @@ async function send(settings: ExchangeSettings, grant: CodeGrant, signal: AbortS
 }
 
 function networkError(
-  { fetch, server }: ExchangeSettings,
   error: unknown,
+  fault: FetchFault,
   secrets: readonly string[],
   attempts: NetworkError['attempts'],
 ): NetworkError {
-  // A custom fetch may have sent the code before it failed: only the platform's errors prove that nothing was sent.
-  const isPlatform = isPlatformFetch(fetch ?? globalThis.fetch)
-  const { outcome } = classifyFetchError(error, server.token_endpoint, isPlatform)
   const cause = safeCause(error, secrets)
   const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
+  const notSent = 'Nothing was sent: check `baseUrl` and the network, then start the login again.'
   return new NetworkError(`${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
     operation,
-    outcome,
-    remedy: 'reconnect',
+    outcome: fault.outcome,
+    remedy: fault.remedy === 'fix' ? 'fix' : 'reconnect',
     attempts,
     cause,
-    hint:
-      outcome === 'not-sent'
-        ? 'Nothing was sent: check `baseUrl` and the network, then start the login again.'
-        : startAgain,
+    hint: fault.outcome === 'not-sent' ? (fault.hint ?? notSent) : startAgain,
   })
 }

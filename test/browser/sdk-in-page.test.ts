@@ -93,6 +93,10 @@ describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Securi
     await logged().expectNoResponse({ error: 'net::ERR_CONNECTION_REFUSED', path, times: 1 })
   })
 
+  test('recognizes the fetch of the browser, but no wrapper, bound wrapper or Proxy', async () => {
+    expect(await run('platformFetch')).toEqual([true, false, false, false])
+  })
+
   test('reports an unknown outcome for a response that CORS blocks', async () => {
     const closed = await startSandbox({ cors: false })
     const failure = await run('me', { baseUrl: closed.url })

@@ -1,6 +1,6 @@
 import { type Actor, type ClientOptions, SupportWorkspace, schemas, type WebFetch } from 'support-workspace-sdk'
 import { onTestFinished, vi } from 'vitest'
-import { platform } from '../../src/http/connect-error.ts'
+import { provenFetches } from '../../src/http/platform-fetch.ts'
 
 // The first write loads the schemas, which fake timers do not wait for.
 await schemas.user['~standard'].validate({})
@@ -46,14 +46,10 @@ export function scripted(...steps: Step[]): ScriptedFetch {
 }
 
 /** Replaces the platform's fetch, as if the runtime shipped with the replacement. Restored after the test. */
-export function stubPlatformFetch(fetch: unknown): void {
+export function stubPlatformFetch(fetch: object): void {
   vi.stubGlobal('fetch', fetch)
-  const original = platform.fetch
-  Object.assign(platform, { fetch })
-  onTestFinished(() => {
-    vi.unstubAllGlobals()
-    Object.assign(platform, { fetch: original })
-  })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  provenFetches.add(fetch)
 }
 
 /** Returns a promise that never settles. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { WebFetch } from 'support-workspace-sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NetworkError, serializeTransaction, TimeoutError } from '../../src/oauth.ts'
-import { rejection, stubPlatformFetch } from '../helpers/client.ts'
+import { refusedConnection, rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, scope } from './helpers/login.ts'
 import {
@@ -310,6 +310,22 @@ describe('a failed code exchange', () => {
       outcome: 'not-sent',
       attempts: [{ error: 'NetworkError' }],
     })
+  })
+
+  test('is to be fixed if `fetch` blocks the port, because another login would fail in the same way', async () => {
+    const app = makeApp('http://127.0.0.1:6000')
+    const login = await app.startLogin({ scope })
+    expect(await rejection(app.finishLogin(callbackOf(login), login.transaction))).toMatchObject({
+      outcome: 'not-sent',
+      remedy: 'fix',
+      hint: 'Nothing was sent, because `fetch` blocks this port. Use another port in `baseUrl`.',
+    })
+  })
+
+  test('has an unknown outcome if the body cannot be read, even after a connection error', async () => {
+    const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
+    stubPlatformFetch(async () => new Response(body))
+    expect(await rejection(finish())).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
   })
 
   test('has the outcome unknown if a custom fetch throws the same error', async () => {

@@ -1,11 +1,11 @@
 /**
  * Runs the main job in the current runtime.
  *
- * @param given the settings of the runner: `baseUrl`, `closedUrl`, `selfToken`, `appToken`, `redirectUri`
+ * @param given the settings of the runner: `baseUrl`, `closedUrl`, `refusedOutcome`, `selfToken`, `appToken`, `redirectUri`
  * @returns the names of the checks
  */
 export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
-  const { baseUrl, closedUrl, selfToken, appToken, redirectUri } = given
+  const { baseUrl, closedUrl, refusedOutcome, selfToken, appToken, redirectUri } = given
   const done = []
   const check = (what, holds) => {
     if (!holds) throw new Error(`failed: ${what}`)
@@ -46,13 +46,27 @@ export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
 
   const unreachable = new SupportWorkspace({ baseUrl: closedUrl, accessToken: selfToken, maxRetries: 0 })
   const refused = await failure(unreachable.me())
-  // workerd does not say why a connection failed.
-  const outcome = globalThis.navigator?.userAgent === 'Cloudflare-Workers' ? 'unknown' : 'not-sent'
-  check('a refused connection', refused instanceof errors.NetworkError && refused.outcome === outcome)
+  check(
+    `a refused connection is ${refusedOutcome}`,
+    refused instanceof errors.NetworkError && refused.outcome === refusedOutcome,
+  )
+  await wrapped()
 
   await login()
   await handlers()
   return done
+
+  async function wrapped() {
+    const real = globalThis.fetch
+    const wrapper = { fetch: (...request) => real(...request) }.fetch
+    const fetches = { wrapper, 'bound wrapper': wrapper.bind(null), proxy: new Proxy(real, {}) }
+    for (const [name, fetch] of Object.entries(fetches)) {
+      globalThis.fetch = fetch
+      const { outcome } = await failure(unreachable.me())
+      globalThis.fetch = real
+      check(`a ${name} proves nothing`, outcome === 'unknown')
+    }
+  }
 
   async function login() {
     const login = new oauth.OAuthApp({ baseUrl, clientId: 'app_sandbox', clientSecret: 'secret_sandbox', redirectUri })

@@ -1,6 +1,7 @@
 import * as errors from 'support-workspace-sdk'
 import * as oauth from 'support-workspace-sdk/oauth'
 import * as otel from 'support-workspace-sdk/otel'
+import { isPlatformFetch } from '../../src/http/platform-fetch.ts'
 import { smoke } from './smoke.js'
 
 export default {
@@ -13,7 +14,11 @@ export default {
         otel,
         given: JSON.parse(GIVEN),
       })
-      return new Response(done.join('\n'))
+      // The outcome of a call does not show it here.
+      const wrapper = { fetch: (...request) => fetch(...request) }.fetch
+      const recognized = [fetch, wrapper, wrapper.bind(null), new Proxy(fetch, {})].map(isPlatformFetch)
+      if (String(recognized) !== 'true,false,false,false') throw new Error(`recognized: ${recognized}`)
+      return new Response([...done, 'its fetch is recognized'].join('\n'))
     } catch (error) {
       return new Response(String(error?.stack ?? error), { status: 500 })
     }

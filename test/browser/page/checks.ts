@@ -1,5 +1,6 @@
 import { isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, PublicOAuthApp, parseTransaction, serializeTransaction } from 'support-workspace-sdk/oauth'
+import { isPlatformFetch } from '../../../src/http/platform-fetch.ts'
 
 /** The settings of a check. */
 export interface Facts {
@@ -28,6 +29,11 @@ const checks = {
   me: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0 })),
 
   write: (facts: Facts) => failureOf(client(facts).contacts.create({ email: 'ada@example.com' }, { maxRetries: 0 })),
+
+  async platformFetch() {
+    const wrapper = { fetch: () => fetch('') }.fetch
+    return [fetch, wrapper, wrapper.bind(null), new Proxy(fetch, {})].map(isPlatformFetch)
+  },
 
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),
 
