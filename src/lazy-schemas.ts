@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { NotLoadedError } from './errors/index.ts'
-import type { all } from './schemas/all.ts'
+import type { all } from './schemas/schemas.ts'
 
-export type { Schema } from './schemas/schema.ts'
+export type { Schema } from './schemas/schema-for.ts'
 
 type Schemas = typeof all
 
@@ -24,7 +24,7 @@ export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name
 
 async function load(): Promise<Schemas> {
   try {
-    loaded = (await import('./schemas/all.ts')).all
+    loaded = (await import('./schemas/schemas.ts')).all
     return loaded
   } catch (cause) {
     throw new NotLoadedError('The schemas', cause)
