@@ -1,30 +1,26 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { NotLoadedError } from './errors/index.ts'
-import type { all } from './schemas/all.ts'
+import type { all } from './schemas/schemas.ts'
+import type { validate } from './schemas/validate.ts'
 
-export type { Schema } from './schemas/schema.ts'
+export type { Schema } from './schemas/schema-for.ts'
 
 type Schemas = typeof all
 
-let loaded: Schemas | undefined
+let loaded: typeof validate | undefined
 
 /**
  * Returns a schema that is loaded when one first validates: the first validation is asynchronous, later ones are
  * synchronous. Most reads need no schema, and a login needs none. Values are returned as they are.
  */
 export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
-  const check = (schemas: Schemas, value: unknown): StandardSchemaV1.Result<unknown> => {
-    const { issues } = schemas[name]['~standard'].validate(value) as StandardSchemaV1.Result<unknown>
-    return issues === undefined ? { value } : { issues }
-  }
   const validate = (value: unknown) =>
-    loaded === undefined ? load().then((schemas) => check(schemas, value)) : check(loaded, value)
+    loaded === undefined ? load().then((check) => check(name, value)) : loaded(name, value)
   return { '~standard': { version: 1, vendor: 'support-workspace-sdk', validate } } as Schemas[Name]
 }
 
-async function load(): Promise<Schemas> {
+async function load(): Promise<typeof validate> {
   try {
-    loaded = (await import('./schemas/all.ts')).all
+    loaded = (await import('./schemas/validate.ts')).validate
     return loaded
   } catch (cause) {
     throw new NotLoadedError('The schemas', cause)

@@ -42,31 +42,34 @@ interface ValidationSettings {
 }
 
 /** A mismatch of a single value. */
-export interface Mismatch extends Omit<Drift, 'path' | 'count'> {
+interface Mismatch extends Pick<Drift, 'expected' | 'received'> {
   readonly path: readonly (string | number)[]
 }
 
-/** The output of a schema, its mismatches, or why a schema of this package could not be loaded. */
-type Checked =
-  | { readonly value: unknown }
-  | { readonly mismatches: readonly Mismatch[] }
-  | { readonly notLoaded: NotLoadedError }
+/** The output of a schema. Undefined if there are mismatches. */
+interface Checked {
+  readonly value: unknown
+  readonly mismatches: readonly Mismatch[]
+}
 
 /** The part of an issue that is safe to read. Its message may quote the payload. */
 type Issue = Pick<StandardSchemaV1.Issue, 'path'>
 
 /**
- * Checks a value. Synchronous if the schema is, because a list checks each item. Never throws or rejects.
+ * Checks a value. Synchronous if the schema is, because a list checks each item. Throws or rejects only
+ * with a `NotLoadedError`, if a schema of this package could not be loaded.
  */
-export function validate(schema: StandardSchemaV1, value: unknown, operation: string): Checked | Promise<Checked> {
-  const conclude = ({ issues, ...success }: StandardSchemaV1.Result<unknown>): Checked => {
-    if (issues === undefined) return { value: (success as { value: unknown }).value }
-    const reported = issues.length > 0 ? issues : [{}]
-    return { mismatches: reported.map((issue) => toMismatch(issue, value, operation)) }
+function validate(schema: StandardSchemaV1, value: unknown): Checked | Promise<Checked> {
+  const conclude = (result: StandardSchemaV1.Result<unknown>): Checked => {
+    if (result.issues === undefined) return { value: result.value, mismatches: [] }
+    const issues = result.issues.length > 0 ? result.issues : [{}]
+    return { value: undefined, mismatches: issues.map((issue) => toMismatch(issue, value)) }
   }
   // A custom schema may throw.
-  const fail = (thrown: unknown): Checked =>
-    thrown instanceof NotLoadedError ? { notLoaded: thrown } : { mismatches: [toMismatch({}, value, operation)] }
+  const fail = (thrown: unknown): Checked => {
+    if (thrown instanceof NotLoadedError) throw thrown
+    return conclude({ issues: [] })
+  }
   try {
     const result = schema['~standard'].validate(value)
     return 'then' in result ? Promise.resolve(result).then(conclude).catch(fail) : conclude(result)
@@ -81,60 +84,41 @@ export function validate(schema: StandardSchemaV1, value: unknown, operation: st
  */
 export function validateInput(
   schema: StandardSchemaV1,
-  value: unknown,
+  input: unknown,
   operation: Operation,
   argument: 'body' | 'query',
 ): unknown {
-  const conclude = (result: Checked): unknown => {
-    if ('value' in result) return result.value
-    if ('notLoaded' in result) throw result.notLoaded
-    // The list is never empty.
-    const { path, expected, received } = result.mismatches[0] as Mismatch
-    const field = [argument, ...path].join('.')
+  const conclude = ({ value, mismatches: [first] }: Checked): unknown => {
+    if (first === undefined) return value
+    const field = [argument, ...first.path].join('.')
     throw new InvalidArgumentError(
       field,
-      `\`${field}\` of ${operation.id} is invalid: expected ${expected}, received ${received}.`,
+      `\`${field}\` of ${operation.id} is invalid: expected ${first.expected}, received ${first.received}.`,
       `Pass the ${argument} as the operation documents it.`,
     )
   }
-  const result = validate(schema, value, operation.id)
+  const result = validate(schema, input)
   return result instanceof Promise ? result.then(conclude) : conclude(result)
 }
 
-function toMismatch(issue: Issue, root: unknown, operation: string): Mismatch {
+function toMismatch(issue: Issue, root: unknown): Mismatch {
   const path = (issue.path ?? []).map((segment) => {
     const key = typeof segment === 'object' ? segment.key : segment
     return typeof key === 'symbol' ? String(key) : key
   })
   let value: unknown = root
   for (const key of path) value = (value as Record<string | number, unknown> | null | undefined)?.[key]
-  return { operation, path, expected: expectedKind(issue), received: kindOf(value) }
+  return { path, expected: expectedKind(issue), received: kindOf(value) }
 }
 
 /** Returns the expected type, which schema libraries add to the issue. Anything unknown could quote the payload. */
 function expectedKind(issue: Issue): string {
   const { expected } = issue as { expected?: unknown }
   const kind = typeof expected === 'string' ? expected.toLowerCase() : ''
-  return kinds.has(kind) ? kind : 'unknown'
+  return kinds.test(kind) ? kind : 'unknown'
 }
 
-const kinds = new Set([
-  'string',
-  'number',
-  'int',
-  'integer',
-  'bigint',
-  'boolean',
-  'object',
-  'record',
-  'array',
-  'tuple',
-  'set',
-  'map',
-  'date',
-  'null',
-  'undefined',
-])
+const kinds = /^(string|number|int|integer|bigint|boolean|object|record|array|tuple|set|map|date|null|undefined)$/
 
 /** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
 export function isValidated({ operation, isOwn }: CapturedCall, { validation, onDrift }: ValidationSettings): boolean {
@@ -152,38 +136,38 @@ export async function validateResponse(
   data: unknown,
   settings: ValidationSettings,
 ): Promise<unknown> {
-  const values = operation.envelope === 'list' ? (data as unknown[]) : [data]
-  const checked = await Promise.all(
-    values.map((value) => validate(operation.response as StandardSchemaV1, value, operation.id)),
-  )
+  const { id, envelope, response } = operation
   // The result type of a custom operation is the output of its schema, in every mode.
   const isFinal = settings.validation === 'strict' || isOwn
-  const failed = checked.find((result) => 'notLoaded' in result)
-  if (failed !== undefined) {
-    if (isFinal) throw new UnusableResponse('schema', failed.notLoaded.message)
+  const values = envelope === 'list' ? (data as unknown[]) : [data]
+  let checked: Checked[]
+  try {
+    checked = await Promise.all(values.map((value) => validate(response as StandardSchemaV1, value)))
+  } catch (notLoaded) {
+    if (isFinal) throw new UnusableResponse('schema', (notLoaded as NotLoadedError).message)
     return data
   }
-  const mismatches = checked.flatMap((result) => ('mismatches' in result ? result.mismatches : []))
+  const mismatches = checked.flatMap((result) => result.mismatches)
   const [first] = mismatches
   if (first !== undefined && isFinal) {
     const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
     throw new UnusableResponse('schema', `expected ${first.expected} in ${where}, received ${first.received}`)
   }
-  for (const drift of toDrifts(mismatches)) notify(() => settings.onDrift?.(drift))
+  for (const drift of toDrifts(id, mismatches)) notify(() => settings.onDrift?.(drift))
   // Only custom schemas transform the data.
   if (!isOwn) return data
-  const outputs = checked.map((result) => ('value' in result ? result.value : undefined))
-  return operation.envelope === 'list' ? outputs : outputs[0]
+  const outputs = checked.map(({ value }) => value)
+  return envelope === 'list' ? outputs : outputs[0]
 }
 
 /** Returns one drift per field, with the number of mismatches. */
-function toDrifts(mismatches: readonly Mismatch[]): Drift[] {
+function toDrifts(operation: string, mismatches: readonly Mismatch[]): Drift[] {
   const drifts = new Map<string, Drift>()
-  for (const mismatch of mismatches) {
+  for (const { expected, received, ...mismatch } of mismatches) {
     const path = mismatch.path.map((key) => (typeof key === 'number' ? '*' : key))
     const name = JSON.stringify(path)
-    const count = (drifts.get(name)?.count ?? 0) + 1
-    drifts.set(name, { ...(drifts.get(name) ?? mismatch), path, count })
+    const drift = drifts.get(name) ?? { operation, path, expected, received, count: 0 }
+    drifts.set(name, { ...drift, count: drift.count + 1 })
   }
   return [...drifts.values()]
 }

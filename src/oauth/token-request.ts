@@ -5,9 +5,9 @@ import {
   ClientSecretPost,
   customFetch,
 } from 'oauth4webapi'
+import { throwIfAborted, untilAborted } from '../abort.ts'
 import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
 import { innermost, safeCause } from '../errors/redact.ts'
-import { throwIfAborted, untilAborted } from '../abort.ts'
 import { CallClock } from '../http/call-clock.ts'
 import { classifyFetchError, type FetchFault } from '../http/connect-error.ts'
 import { isPlatformFetch } from '../http/platform-fetch.ts'

@@ -4,7 +4,7 @@ import { json, page, rejection } from '../helpers/client.ts'
 
 beforeEach(() => {
   vi.resetModules()
-  vi.doUnmock('../../src/schemas/all.ts')
+  vi.doUnmock('../../src/schemas/validate.ts')
 })
 
 /** Loads the package anew, as a new process does. */
@@ -29,8 +29,8 @@ test('a valid value is returned itself, not a copy', async () => {
 })
 
 test('a read without checks never loads the schemas, and a write does', async () => {
-  const load = vi.fn(() => vi.importActual<object>('../../src/schemas/all.ts'))
-  vi.doMock('../../src/schemas/all.ts', load)
+  const load = vi.fn(() => vi.importActual<object>('../../src/schemas/validate.ts'))
+  vi.doMock('../../src/schemas/validate.ts', load)
   const { SupportWorkspace } = await loadPackage()
   const fetch = async (_: string, { method }: { method: string }) =>
     json(method === 'GET' ? page([{ id: 'c' }]) : { data: { id: 'c' } })
@@ -50,7 +50,7 @@ test('all items of the first checked list are checked', async () => {
 })
 
 test('if the schemas cannot be loaded, a write is not sent, and the error names the cause', async () => {
-  vi.doMock('../../src/schemas/all.ts', () => {
+  vi.doMock('../../src/schemas/validate.ts', () => {
     throw new Error('404')
   })
   const { SupportWorkspace, SupportWorkspaceError } = await loadPackage()
@@ -63,7 +63,7 @@ test('if the schemas cannot be loaded, a write is not sent, and the error names 
 })
 
 test('if the schemas cannot be loaded, a read returns its data unless the client is strict', async () => {
-  vi.doMock('../../src/schemas/all.ts', () => {
+  vi.doMock('../../src/schemas/validate.ts', () => {
     throw new Error('404')
   })
   const { SupportWorkspace } = await loadPackage()

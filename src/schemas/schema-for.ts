@@ -1,18 +1,8 @@
-// src/schemas has a schema for each model and each body. Only src/lazy-schemas.ts imports it, when one is first used.
-
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
 
 /** The schema of a model, as a Standard Schema. Returns values as they are, unknown fields included. */
 export type Schema<Model> = StandardSchemaV1<Model, Model>
-
-/** An optional, nullable field. The documents don't say which fields can be null or absent, so all but `id` can. */
-export function nullish<Inner extends z.core.SomeType>(inner: Inner): z.ZodMiniExactOptional<z.ZodMiniNullable<Inner>> {
-  return z.exactOptional(z.nullable(inner))
-}
-
-/** Accepts any object. */
-export const freeForm = z.object({})
 
 /**
  * Makes a schema for an interface. Does not compile when a field is missing on either side, or has a different type.
