@@ -142,7 +142,7 @@ async function readError(progress: Progress, head: ResponseHead, body: ResponseB
       response: head,
       body: { code: safe(code), description: safe(description) },
       grantedScopes: settings.scopes,
-      retryAfter: retryAfterOf(head),
+      retryAfter: retryAfterOf(head, head.status),
       cause: undefined,
     }
   }
