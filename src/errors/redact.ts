@@ -6,12 +6,24 @@ export const placeholder = '[redacted]'
  * Matches tokens of the service (docs/service.md#tokens), and bearer credentials that are long and contain a digit.
  * Text such as `The Bearer token expired` and `Bearer realm="api"` does not match.
  */
-const tokenLike = /swot_[\w.~+/=-]+|(?<=\bBearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
+const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
+
+/** Matches HTTP Basic credentials. Unlike the words in `Basic authentication`, base64 has a digit or a capital inside. */
+const basicCredentials = /(?<=[Bb]asic\s{1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
+
+/** Matches what could forge a line of a log. */
+const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
+
+/** Matches what may split a secret, as mail wraps text. A line break after a scheme is a space instead. */
+const splits = /(?<!(?:Bearer|Basic)\s{0,9})[\p{Cc}\p{Zl}\p{Zp}]+/giu
 
 /**
  * Shorter secrets, such as `token` in a test, are not redacted: removing them would garble ordinary words.
  */
 const shortestSecret = 8
+
+/** A longer secret is recognized by its start: comparing more characters would take too long in a hostile text. */
+const longestStart = 250
 
 const longest = 500
 
@@ -21,10 +33,10 @@ const longestRead = 100_000
 /** Returns untrusted text for a message or a log: without secrets and control characters, up to 500 characters. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   const read = cutOff(text)
-  // A secret may be wrapped, as base64 in mail is. Without one, the text keeps its lines apart.
-  const joined = read.replace(/(?<!\bBearer\s{0,9})\p{Cc}+/giu, '')
+  // Only text with a secret is joined, so that other lines stay apart.
+  const joined = read.replace(splits, '')
   const found = withoutSecrets(joined, secrets)
-  const safe = (found === joined ? withoutSecrets(read, secrets) : found).replace(/\p{Cc}+/gu, ' ')
+  const safe = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
 }
 
@@ -36,108 +48,45 @@ function cutOff(text: string): string {
 }
 
 /**
- * Returns the text without the given secrets, whether plain, percent-encoded or in base64, and without anything that
- * looks like a token.
+ * Returns the text without the given secrets, whether plain, percent-encoded or in JSON, and without anything that looks
+ * like a token or HTTP Basic credentials.
  */
 export function withoutSecrets(text: string, secrets: readonly string[] = []): string {
   let safe = text
-  for (const secret of secrets) {
-    if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestPattern)) continue
-    // Plain, in a URL, and in JSON.
-    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
-      safe = safe.replace(literally(form), placeholder)
-    }
-    safe = withoutHex(safe, secret)
-    safe = withoutEscaped(safe, secret)
-    safe = withoutBase64(safe, secret)
+  // A secret may be the start of another one.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+    if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestStart)) continue
+    // Most texts have nothing encoded, and the longer pattern is slow to compile.
+    const forms = /[%+\\]/.test(safe) ? [literally, percentEncoded, inJson] : [literally]
+    safe = safe.replace(patternOf(secret, forms), placeholder)
   }
-  return safe.replace(tokenLike, placeholder)
+  return safe.replace(tokenLike, placeholder).replace(basicCredentials, placeholder)
 }
 
-/** A longer text is too long for a regular expression. */
-const longestPattern = 1_000
-
-/** Matches a text in upper or lower case. For a very long one, matches each word that starts like it. */
-function literally(text: string): RegExp {
-  const start = text.slice(0, longestPattern).replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
-  return new RegExp(text.length > longestPattern ? `${start}\\S*` : start, 'gi')
+/** Matches a secret in any of the forms, in upper or lower case. For a very long one, matches words that start like it. */
+function patternOf(secret: string, forms: readonly ((character: string) => string)[]): RegExp {
+  const characters = [...secret].slice(0, longestStart)
+  const starts = forms.map((form) => characters.map(form).join(''))
+  return new RegExp(`(?:${starts.join('|')})${secret.length > longestStart ? '\\S*' : ''}`, 'gi')
 }
 
-/**
- * Removes words that contain the secret in an unusual form: percent-encoded as `%2f` for `%2F`, escaped as in JSON (`\\/`,
- * `\\u002f`), or as in HTML (`&#x2F;`, `&amp;`).
- */
-function withoutEscaped(text: string, secret: string): string {
-  if (!/[%\\&]/.test(text)) return text
-  return text.replace(/\S+/g, (word) => {
-    // Forms encode a space as `+`.
-    const readings = [percentDecoded(word), percentDecoded(word.replaceAll('+', ' ')), unescaped(word)]
-    return readings.some((reading) => reading.includes(secret)) ? placeholder : word
-  })
-}
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
-
-function unescaped(text: string): string {
-  return text
-    .replace(/\\(?:u([0-9a-f]{4})|(["'\\/]))/gi, (_, code, character) => character ?? fromCode(code, 16))
-    .replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (_, hex, code, name) =>
-      name === undefined ? fromCode(hex ?? code, hex === undefined ? 10 : 16) : (entities[name.toLowerCase()] ?? ''),
-    )
-}
-
-function fromCode(digits: string, radix: number): string {
-  return String.fromCharCode(Number.parseInt(digits, radix))
-}
-
-function percentDecoded(text: string): string {
-  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
-    try {
-      return decodeURIComponent(escapes)
-    } catch {
-      return escapes
-    }
-  })
-}
-
-/** Matches hexadecimal digits, possibly with spaces between them. */
-const hexRun = /[0-9a-f](?:[0-9a-f ]*[0-9a-f])?/gi
-
-/** Removes hexadecimal digits that contain the bytes of the secret. */
-function withoutHex(text: string, secret: string): string {
-  if (text.length < secret.length * 2) return text
-  const hex = toHex(new TextEncoder().encode(secret))
-  return text.replace(hexRun, (run) =>
-    run.length >= hex.length && run.replaceAll(' ', '').toLowerCase().includes(hex) ? placeholder : run,
-  )
-}
-
-/** Matches base64 and base64url, possibly percent-encoded. */
-const base64Run = /(?:[\w+/-]|%2[bf])+(?:=|%3d)*/gi
-
-/** Removes base64 that contains the secret, alone or as a part, such as `id:secret` in HTTP Basic. */
-function withoutBase64(text: string, secret: string): string {
-  const shortest = (secret.length * 4) / 3
-  if (text.length < shortest) return text
-  let parts: readonly string[] | undefined
-  return text.replace(base64Run, (run) => {
-    if (run.length < shortest) return run
-    parts ??= base64Parts(new TextEncoder().encode(secret))
-    const base64 = run.replace(/-|%2b/gi, '+').replace(/_|%2f/gi, '/')
-    return parts.some((part) => base64.includes(part)) ? placeholder : run
-  })
+function literally(character: string): string {
+  return character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
 /**
- * Returns the base64 of these bytes at each of the three alignments that they can have within a longer value. Omits the
- * characters at both ends that also encode neighboring bytes.
+ * Encoders differ in which characters they leave alone, and forms encode a space as `+`. A `%` is always encoded, so that
+ * a text has only one reading and matching stays linear.
  */
-function base64Parts(bytes: Uint8Array): string[] {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  return [0, 1, 2].map((before) => {
-    const length = before + bytes.length
-    return btoa('\0'.repeat(before) + binary).slice(Math.ceil((before * 8) / 6), Math.floor((length * 8) / 6))
-  })
+function percentEncoded(character: string): string {
+  const bytes = toHex(new TextEncoder().encode(character)).replace(/../g, '%$&')
+  if (character === '%') return bytes
+  return `(?:${literally(character)}|${bytes}${character === ' ' ? '|\\+' : ''})`
+}
+
+/** Matches what `JSON.stringify` writes. Other encoders also escape a slash. */
+function inJson(character: string): string {
+  return character === '/' ? '\\\\?\\/' : literally(JSON.stringify(character).slice(1, -1))
 }
 
 /**

@@ -17,46 +17,59 @@ export function longestBackoff(repeat: number): number {
 }
 
 /**
- * Returns the delay that a response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3) or else the
- * reset headers of rate limiters. Undefined if there is none, or it cannot be parsed.
+ * Returns the delay that an error response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3), or
+ * else from the reset header of a rate limiter. Undefined if there is none, or it cannot be parsed.
  */
 export function retryAfterOf(
   headers: { get(name: string): string | null },
+  status: number,
   now: number = Date.now(),
 ): number | undefined {
-  for (const { name, mayBeTimestamp } of timingHeaders) {
-    const value = headers.get(name)
-    // The first header decides, even if it cannot be parsed.
-    if (typeof value === 'string') return parseTiming(value, mayBeTimestamp, now)
+  const retryAfter = delayOf(headers.get('retry-after'), now)
+  if (retryAfter !== undefined || (status !== 429 && status !== 503)) return retryAfter
+  for (const [reset, remaining] of resetHeaders) {
+    // Gateways send reset headers with every response. A 503 has to do with the limit only if nothing remains of it.
+    const isExceeded = status === 429 || headers.get(remaining) === '0'
+    const delay = isExceeded ? delayOf(headers.get(reset), now) : undefined
+    if (delay !== undefined) return delay
   }
   return undefined
 }
 
-/** In order of precedence. */
-const timingHeaders = [
-  { name: 'retry-after', mayBeTimestamp: false },
-  { name: 'ratelimit-reset', mayBeTimestamp: true },
-  { name: 'x-ratelimit-retry-after', mayBeTimestamp: false },
-  { name: 'x-ratelimit-reset', mayBeTimestamp: true },
-  { name: 'x-rate-limit-reset', mayBeTimestamp: true },
-]
+/** In order of precedence, each with the header that says how many requests remain. */
+const resetHeaders = [
+  ['ratelimit-reset', 'ratelimit-remaining'],
+  ['x-ratelimit-retry-after', 'x-ratelimit-remaining'],
+  ['x-ratelimit-reset', 'x-ratelimit-remaining'],
+  ['x-rate-limit-reset', 'x-rate-limit-remaining'],
+] as const
 
 /** A year, in milliseconds. Nobody means to wait longer. */
 export const longestRetryAfter = 31_536_000_000
 
-/** 2024-01-01. Larger numbers are a time in seconds since the Unix epoch, smaller ones a delay in seconds. */
+/** 2024-01-01. Smaller numbers are a delay in seconds, larger ones a time in seconds or milliseconds since the Unix epoch. */
 const firstTimestamp = 1_704_067_200
 
-function parseTiming(value: string, mayBeTimestamp: boolean, now: number): number | undefined {
-  const text = value.trim()
+/** Returns the longest of the delays in a header: a gateway and the service may both have sent it ("3, 10"). */
+function delayOf(value: string | null, now: number): number | undefined {
+  // The comma after the day of an HTTP date separates nothing.
+  const delays = value?.split(/(?<![a-z]),/).map((part) => delayUntil(parseTime(part.trim(), now), now))
+  return delays?.filter((delay) => !Number.isNaN(delay)).sort((a, b) => b - a)[0]
+}
+
+function delayUntil(time: number, now: number): number {
+  return Math.min(longestRetryAfter, Math.max(0, Math.ceil(time - now)))
+}
+
+/** Returns a time in milliseconds since the Unix epoch, or NaN. */
+function parseTime(text: string, now: number): number {
   if (/^\d+(\.\d+)?$/.test(text)) {
-    const seconds = Number(text)
-    const delay = mayBeTimestamp && seconds >= firstTimestamp ? Math.max(0, seconds * 1000 - now) : seconds * 1000
-    return Math.min(longestRetryAfter, Math.ceil(delay))
+    const number = Number(text)
+    if (number < firstTimestamp) return now + number * 1000
+    return number < firstTimestamp * 1000 ? number * 1000 : number
   }
   // HTTP dates start with the name of a day. Date.parse would also accept "-1" and "2030".
-  if (!/^[A-Z][a-z]+,? /.test(text)) return undefined
+  if (!/^[A-Z][a-z]+,? /.test(text)) return Number.NaN
   // The oldest of the three HTTP date formats has no time zone. It is GMT like the others.
-  const date = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
-  return Number.isNaN(date) ? undefined : Math.min(longestRetryAfter, Math.max(0, date - now))
+  return Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
 }

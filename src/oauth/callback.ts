@@ -3,7 +3,7 @@ import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import type { WebRequest, WebURL } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
-import { encodedForms, quote, untrustedText } from './untrusted-text.ts'
+import { quote, untrustedText } from './untrusted-text.ts'
 
 /**
  * The URL that the browser returned to: a string (absolute, or a path with its query, as in Node's `request.url`), a
@@ -40,7 +40,7 @@ export function checkCallback(
   checkState(url.searchParams.get('state'), held.state)
   // Only now: a forged callback must not end the login of the user who started it.
   markUsed(transaction)
-  const secrets = encodedForms([held.state, held.codeVerifier, url.searchParams.get('code') ?? ''])
+  const secrets = [held.state, held.codeVerifier, url.searchParams.get('code') ?? '']
   const parameters = validateParameters(settings, url.searchParams, held.state, secrets)
   const code = parameters.get('code')
   if (code === null || code === '') throw missingParameter('code')

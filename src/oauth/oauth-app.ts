@@ -23,7 +23,6 @@ import { type LoginRequest, type StartedLogin, startLogin } from './start-login.
 import { type ClientAuthentication, clientCredentials, type ExchangeSettings, requestToken } from './token-request.ts'
 import { readTokenResponse } from './token-response.ts'
 import type { LoginTransaction } from './transaction.ts'
-import { encodedForms } from './untrusted-text.ts'
 
 /** The options of an `OAuthApp`. */
 export interface OAuthAppOptions extends CommonAppOptions {
@@ -126,7 +125,7 @@ export class OAuthApp {
     throwIfAborted(signal)
     const requestedScope = transaction?.scope
     const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
-    const secrets = encodedForms([...this.#settings.credentials.secrets, code, state, codeVerifier])
+    const secrets = [...this.#settings.credentials.secrets, code, state, codeVerifier]
     const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
     return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: requestedScope, secrets })
   }
@@ -146,7 +145,7 @@ export class OAuthApp {
     // `PublicOAuthApp` has already compared the state.
     const { server, client } = this.#settings
     const parameters = validateAuthResponse(server, client, new URLSearchParams({ code }), expectNoState)
-    const secrets = encodedForms([...this.#settings.credentials.secrets, code, codeVerifier])
+    const secrets = [...this.#settings.credentials.secrets, code, codeVerifier]
     const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
     const requestedScope = typeof scope === 'string' ? scope : undefined
     return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: '', secrets })

@@ -8,6 +8,9 @@ test.each([
   'Bearer realm="api", error="invalid_token", error_description="The access token expired"',
   'Bearer authorization_uri="https://login1.example/authorize"',
   'bearer authentication required',
+  'Basic authentication is disabled',
+  'basic Authentication',
+  'Basic realm="Members2024", charset="UTF-8"',
 ])('redact() keeps ordinary words: %s', (text) => {
   expect(redact(text)).toBe(text)
 })
@@ -31,48 +34,66 @@ test('redact() removes a known token anywhere in a text, raw and percent-encoded
   )
 })
 
-describe.each(['swot_0123456789abcdefghijklmnopqrstuv', 'f81d4fae-7dec+a765/00a0c91e6bf6=', 'säcret?>~ +/%:&'])(
-  'the encoded secret %s',
-  (secret) => {
-    const other = Buffer.from('app_abc123:another secret, of another app').toString('base64')
-
-    test.each(encodedForms(secret))('is removed as %s', (form) => {
-      for (const text of [`${form}, and more`, `Basic ${form}`, `https://api.example/?t=${form}`]) {
-        const redacted = redact(text, [secret])
-        expect(redacted).toContain('[redacted]')
-        expect(redacted).not.toContain(form)
-      }
-    })
-
-    test('is removed from longer base64', () => {
-      for (const before of ['', '1', '12', '123']) {
-        const text = Buffer.from(`${before}${secret}${'more'.repeat(5)}`).toString('base64')
-        expect(redact(`<${text}>`, [secret])).toBe('<[redacted]>')
-      }
-    })
-
-    test.each([
-      `Basic ${other}`,
-      '100% of https://api.example/a%20path%2Fwith-words_and/more%zz',
-      'application/x-www-form-urlencoded;charset=UTF-8',
-      `${'A'.repeat(400)}==`,
-    ])('does not affect other text: %s', (text) => {
-      expect(redact(text, [secret])).toBe(text)
-    })
-  },
-)
-
-test.each(['swot_0123456789', 'f81d4fae-7dec-11d0', Buffer.from('id:f81d4fae-7dec-11d0').toString('base64')])(
-  'redact() removes %s in pieces',
+test.each(['aladdin:opensesame', 'app_abc123:säcret?>~'])(
+  'redact() removes the HTTP Basic credentials of %s',
   (text) => {
-    const pieces = text.replace(/.{6}/g, '$&\r\n')
-    expect(redact(`It is ${pieces}\n. Bye`, ['f81d4fae-7dec-11d0'])).toMatch(/^It is \[redacted\]\.? Bye$/)
-    expect(redact(`Bearer\nabcdef0123456789abcdef, ${pieces}`, ['f81d4fae-7dec-11d0'])).toBe(
-      'Bearer [redacted], [redacted]',
-    )
-    expect(redact('No such\r\nuser.', ['f81d4fae-7dec-11d0'])).toBe('No such user.')
+    const base64 = Buffer.from(text).toString('base64')
+    expect(redact(`Sent Basic ${base64}.`)).toBe('Sent Basic [redacted].')
+    expect(redact(`{"authorization":"basic ${base64}"}`)).toBe('{"authorization":"basic [redacted]"}')
   },
 )
+
+describe.each([
+  'swot_0123456789abcdefghijklmnopqrstuv',
+  'f81d4fae-7dec+a765/00a0c91e6bf6=',
+  'säcret?>~ +/%:&',
+  'a/b+c"d\\e%25é😀<0123456789>',
+])('the encoded secret %s', (secret) => {
+  test.each(encodedForms(secret))('is removed as %s', (form) => {
+    expect(redact(`${form}, and more`, [secret])).toBe('[redacted], and more')
+    expect(redact(`https://api.example/?t=${form}`, [secret])).toBe('https://api.example/?t=[redacted]')
+  })
+
+  test.each([
+    '100% of https://api.example/a%20path%2Fwith-words_and/more%zz',
+    'application/x-www-form-urlencoded;charset=UTF-8',
+    'a &amp; b \\u0041 100%25 {\\"error\\":\\"x\\/y\\"}',
+    `${'A'.repeat(400)}==`,
+  ])('does not affect other text: %s', (text) => {
+    expect(redact(text, [secret])).toBe(text)
+  })
+})
+
+test('redact() removes a secret of which an encoder left some characters alone', () => {
+  expect(redact('?t=a%2fb+c=%22', ['?t=a/b+c="'])).toBe('[redacted]')
+})
+
+test('redact() removes the longer of two secrets that start alike', () => {
+  expect(redact('It was abcdefgh-ijk.', ['abcdefgh', 'abcdefgh-ijk'])).toBe('It was [redacted].')
+})
+
+test.each([
+  ['It is', 'swot_0123456789'],
+  ['It is', 'f81d4fae-7dec-11d0/a'],
+  ['It is', 'f81d4fae-7dec-11d0%2Fa'],
+  ['It is', 'f81d4fae-7dec-11d0\\/a'],
+  ['It is Basic', Buffer.from('id:f81d4fae-7dec-11d0').toString('base64')],
+])('redact() removes from "%s" the pieces of %s', (start, text) => {
+  const secret = 'f81d4fae-7dec-11d0/a'
+  const pieces = text.replace(/.{6}/g, '$&\r\n')
+  expect(redact(`${start} ${pieces}\n. Bye`, [secret])).toMatch(new RegExp(`^${start} \\[redacted\\]\\.? Bye$`))
+  expect(redact(`Bearer\nabcdef0123456789abcdef, ${start} ${pieces}`, [secret])).toBe(
+    `Bearer [redacted], ${start} [redacted]`,
+  )
+})
+
+test('redact() makes one line of a text', () => {
+  expect(redact('No such\r\nuser.\u2028Bye', ['f81d4fae-7dec-11d0'])).toBe('No such user. Bye')
+})
+
+test('redact() finds bearer credentials in a line after another secret', () => {
+  expect(redact('swot_0123 of a user\nBearer abcdef0123456789abcdef')).not.toContain('abcdef')
+})
 
 test('redact() removes a part of a very long secret from a text that is shorter', () => {
   const secret = `cursor-${'x1'.repeat(5_000)}`
@@ -80,11 +101,19 @@ test('redact() removes a part of a very long secret from a text that is shorter'
   expect(redact(`It was ${secret.slice(0, 100)}.`, [secret])).toBe(`It was ${secret.slice(0, 100)}.`)
 })
 
-test('redact() removes a very long secret, and cuts a very long text', () => {
-  const secret = 'é1'.repeat(4_000)
-  const encoded = [encodeURIComponent(secret).toLowerCase(), Buffer.from(secret).toString('base64')]
-  expect(redact(encoded.join(' % '), [secret])).toBe('[redacted] % [redacted]')
-  for (const piece of ['A', ' \n', '%', '%2b', 'x%41', 'c3dvdF8']) {
-    expect(redact(piece.repeat(50_000), [secret, 'swot_0123456789'])).toHaveLength(501)
-  }
+test.each([
+  ['plain', 'é1'.repeat(4_000)],
+  ['percent-encoded', '%c3%a91'.repeat(4_000)],
+])('redact() removes a very long secret that is %s', (_, text) => {
+  expect(redact(`${text} and more`, ['é1'.repeat(4_000)])).toBe('[redacted] and more')
 })
+
+test.each(['A', ' \n', '%', '%2b', '%25', '\\', '\\/', 'x%41', 'Bearer ', 'Basic\t'])(
+  'redact() cuts a very long text of %j without delay',
+  (piece) => {
+    const secrets = ['swot_0123456789', ...['é1', '%', '%25', '\\', ' ', '/'].map((part) => `${part.repeat(4_000)}!`)]
+    const start = performance.now()
+    expect(redact(piece.repeat(1_000_000), secrets).length).toBeLessThanOrEqual(501)
+    expect(performance.now() - start).toBeLessThan(2_000)
+  },
+)

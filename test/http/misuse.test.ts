@@ -1,6 +1,5 @@
 import { defineOperation, type FetchInit, type InvalidArgumentError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
-import { redact } from '../../src/errors/redact.ts'
 import { json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 
@@ -165,47 +164,4 @@ test('a hint for a custom operation is about its definition', async () => {
   const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
   const error = await rejection(makeClient({ fetch: scripted(json(page([]))) }).call(operation))
   expect(String(error)).toContain('expected an object in `data`, received array. Check that the `envelope`')
-})
-
-describe('redact()', () => {
-  test('reads a text of megabytes in linear time: each part once', () => {
-    const hostile = ['Bearer ', ' ', 'Bearer\t', '%', 'A']
-    for (const part of hostile) expect(redact(`Bearer${part.repeat(2_000_000)}`).length).toBeLessThanOrEqual(501)
-  })
-
-  test.each([
-    ['hexadecimal digits', Buffer.from(token).toString('hex')],
-    ['upper-case digits', Buffer.from(token).toString('hex').toUpperCase()],
-    [
-      'a printed Buffer',
-      Buffer.from(token)
-        .toString('hex')
-        .replace(/..(?=.)/g, '$& '),
-    ],
-  ])('removes a secret as %s', (_, text) => {
-    expect(redact(`got ${text} here`, [token])).toBe('got [redacted] here')
-  })
-
-  const odd = 'a/b+c"d&é<0123456789>'
-  test.each([
-    ['JSON', JSON.stringify(odd)],
-    ['JSON with escaped slashes', JSON.stringify(odd).replaceAll('/', '\\/')],
-    [
-      'JSON with escaped characters',
-      JSON.stringify(odd).replace(/[+/é]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`),
-    ],
-    [
-      'HTML with entities',
-      odd.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
-    ],
-    ['HTML with numbers', odd.replace(/[^\w]/g, (one) => `&#${one.charCodeAt(0)};`)],
-    ['HTML with hexadecimal numbers', odd.replace(/[^\w]/g, (one) => `&#x${one.charCodeAt(0).toString(16)};`)],
-  ])('removes a secret with special characters as %s', (_, text) => {
-    expect(redact(`got ${text} here`, [odd])).toMatch(/^got "?\[redacted\]"? here$/)
-  })
-
-  test('leaves other escaped text alone', () => {
-    const text = 'a &amp; b \\u0041 100%25 {\\"error\\":\\"x\\/y\\"}'
-    expect(redact(text, [token])).toBe(text)
-  })
 })

@@ -1,5 +1,3 @@
-import { isMainThread } from 'node:worker_threads'
-import fc from 'fast-check'
 import {
   type Attempt,
   type Method,
@@ -8,7 +6,7 @@ import {
   RequestError,
   ServerError,
 } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   brokenConnection,
   json,
@@ -143,36 +141,11 @@ describe('the wait between attempts', () => {
   })
 
   test.each([
-    ['seconds', '2', 2_000],
-    ['a fraction of a second', '1.5', 1_500],
-    ['hundredths of a second', '1.25', 1_250],
-    ['zero seconds', '0', 0],
-    ['a date', () => new Date(Date.now() + 7_000).toUTCString(), 7_000],
-    ['a date in the past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
-    ['a date in RFC 850 format', () => rfc850(Date.now() + 5_000), 5_000],
-    ['a date in asctime format', () => asctime(Date.now() + 6_000), 6_000],
-  ])('follows a Retry-After with %s', async (_, value, expected) => {
+    ['Retry-After', 503, { 'retry-after': '2' }],
+    ['a reset header', 429, { 'ratelimit-reset': '2' }],
+  ])('follows %s', async (_, status, headers) => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
-    const header = typeof value === 'string' ? value : value()
-    expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))).toEqual([
-      expected,
-      undefined,
-    ])
-  })
-
-  // A worker thread cannot change its time zone.
-  const inProcess = isMainThread ? test : test.skip
-  inProcess.each([
-    ['in RFC 1123 format', (date: Date) => date.toUTCString()],
-    ['in RFC 850 format', (date: Date) => rfc850(date.getTime())],
-    ['in asctime format', (date: Date) => asctime(date.getTime())],
-  ])('reads a date %s as GMT in any time zone', async (_, format) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    vi.stubEnv('TZ', 'America/New_York')
-    onTestFinished(() => void vi.unstubAllEnvs())
-    expect(new Date(0).getHours()).toBe(19)
-    const header = format(new Date(Date.now() + 7_000))
-    expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))).toEqual([7_000, undefined])
+    expect(await waitsOf({ maxRetries: 1 }, refusal(status, 'x', headers))).toEqual([2_000, undefined])
   })
 
   test('is the backoff when Retry-After is shorter, so that attempts never come in a burst', async () => {
@@ -181,68 +154,9 @@ describe('the wait between attempts', () => {
     expect(await waitsOf({ maxRetries: 5 }, down)).toEqual([250, 500, 1_000, 2_000, 4_000, undefined])
   })
 
-  test.each([
-    ['ratelimit-reset', 'seconds', '3', 3_000],
-    ['ratelimit-reset', 'a timestamp', () => String(Date.now() / 1_000 + 4), 4_000],
-    ['x-ratelimit-retry-after', 'seconds', '5', 5_000],
-    ['x-ratelimit-reset', 'a timestamp', () => String(Date.now() / 1_000 + 6), 6_000],
-    ['x-rate-limit-reset', 'seconds', '7', 7_000],
-  ])('follows %s with %s', async (name, _, value, expected) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    vi.setSystemTime(1_760_000_000_000)
-    const header = typeof value === 'string' ? value : value()
-    expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', { [name]: header }))).toEqual([expected, undefined])
-  })
-
-  test('reads a reset header as a timestamp from 2024 on, and as a delay below', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    const start = Date.parse('2024-01-01')
-    vi.setSystemTime(start - 3_000)
-    const headers = { 'ratelimit-reset': String(start / 1_000) }
-    expect(await waitsOf({ maxRetries: 1 }, refusal(503, 'x', headers))).toEqual([3_000, undefined])
-  })
-
-  test('follows Retry-After rather than a reset header', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    const headers = { 'retry-after': '2', 'x-ratelimit-reset': '50' }
-    expect(await waitsOf({ maxRetries: 1 }, refusal(429, 'x', headers))).toEqual([2_000, undefined])
-  })
-
-  test.each([
-    '',
-    'soon',
-    '-5',
-    '2030',
-    '1e3',
-    '0x10',
-    'NaN',
-    '5, 7',
-    'Infinity',
-    '5s',
-    ' ',
-    '2099-01-01',
-    'x Fri, 01 Jan 2099 00:00:00 GMT',
-  ])('handles an unusual Retry-After: %j', async (value) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0.5)
-    const expected = value === '2030' ? undefined : 250
-    const [wait] = await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': value }))
-    expect(wait).toBe(expected)
-  })
-
   test('does not depend on maxRetryAfter when there is no Retry-After', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     expect(await waitsOf({ maxRetryAfter: 1 })).toEqual([500, 1_000, undefined])
-  })
-
-  test('is bounded for any Retry-After', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(fc.string(), fc.double().map(String), fc.date().map(String)), async (value) => {
-        const header = value.replace(/[^\x20-\x7e]/g, '')
-        const [wait = 0] = await waitsOf({ maxRetries: 1 }, refusal(503, 'x', { 'retry-after': header }))
-        expect(wait).toBeGreaterThanOrEqual(0)
-        expect(wait).toBeLessThanOrEqual(60_000)
-      }),
-    )
   })
 })
 
@@ -403,23 +317,4 @@ function brokenBody(): ReadableStream {
       controller.error(new TypeError('terminated'))
     },
   })
-}
-
-function rfc850(time: number): string {
-  const [day = '', date, month, year = '', clock] = new Date(time).toUTCString().replace(',', '').split(' ')
-  const days: Record<string, string> = {
-    Sun: 'Sunday',
-    Mon: 'Monday',
-    Tue: 'Tuesday',
-    Wed: 'Wednesday',
-    Thu: 'Thursday',
-    Fri: 'Friday',
-    Sat: 'Saturday',
-  }
-  return `${days[day]}, ${date}-${month}-${year.slice(2)} ${clock} GMT`
-}
-
-function asctime(time: number): string {
-  const [day, date, month, year, clock] = new Date(time).toUTCString().replace(',', '').split(' ')
-  return `${day} ${month} ${date} ${clock} ${year}`
 }
