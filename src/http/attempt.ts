@@ -4,6 +4,7 @@ import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import type { Refusal } from './call-errors.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
 import type { CapturedCall } from './input.ts'
+import { isPlatformFetch } from './platform-fetch.ts'
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, ResponseHead, UnusableResponse } from './response.ts'
 import { retryAfterOf } from './retry.ts'
@@ -32,6 +33,8 @@ export class Attempt {
   #body: ResponseBody | undefined
   /** Whether `fetch` was called. */
   isSent = false
+  /** Whether it was sent by the platform's own `fetch`, whose errors can prove that no connection was opened. */
+  isPlatform = false
   /** Status and headers, once they were received. */
   head: ResponseHead | undefined
   /** Set if the status is an error. Complete once the body was read, which may never end. */
@@ -103,6 +106,7 @@ export class Attempt {
     // A local variable, because a platform's fetch throws when called as a method of another object.
     const fetch = (this.#settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
     signal.throwIfAborted()
+    this.isPlatform = isPlatformFetch(fetch)
     this.isSent = true
     onSend()
     // The hook may have aborted the call, and a custom fetch may ignore its signal.
@@ -160,12 +164,9 @@ function parseJson(text: string): unknown {
 const htmlHint = 'Check that `baseUrl` is the API, and that no proxy or login page responds instead.'
 
 /** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
-export function isMistake(
-  thrown: unknown,
-  { isPlatform, hasResponse }: { readonly isPlatform: boolean; readonly hasResponse: boolean },
-): boolean {
+export function isMistake(thrown: unknown, { isPlatform, head }: Attempt): boolean {
   if (thrown instanceof BadFetch) return true
-  if (isPlatform || hasResponse) return false
+  if (isPlatform || head !== undefined) return false
   try {
     if (!isError(thrown) || thrown.cause !== undefined || 'code' in thrown) return false
     return ['TypeError', 'ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)

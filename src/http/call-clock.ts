@@ -63,7 +63,7 @@ export class CallClock {
   /** Returns a promise that resolves after a time in milliseconds, or never if the call ends before. */
   pause(duration: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#after(duration, resolve)
+      this.#after(Math.min(duration, longestTimer), resolve)
     })
   }
 

@@ -21,7 +21,6 @@ import {
 import { CallRecord } from './call-record.ts'
 import { classifyFetchError } from './connect-error.ts'
 import type { CapturedCall } from './input.ts'
-import { isPlatformFetch } from './platform-fetch.ts'
 import type { EndTurn } from './rate-limiter.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { UnusableResponse } from './response.ts'
@@ -252,7 +251,8 @@ class Exchange {
     return isRepeated
   }
 
-  #errorOf({ head, refusal, isSent, reportError }: Attempt, thrown: Error): RequestError {
+  #errorOf(attempt: Attempt, thrown: Error): RequestError {
+    const { head, refusal, isSent, isPlatform, reportError } = attempt
     const { timeout, totalTimeout } = this.#call.settings
     const record = this.#record
     if (refusal !== undefined) return refusedError(record, refusal, reportError)
@@ -261,9 +261,8 @@ class Exchange {
       return timeoutError(record, { limit: 'attempt', timeout, isSent })
     }
     if (this.#thrown instanceof UnusableResponse && head) return unusableError(record, head, this.#thrown)
-    const isPlatform = isPlatformFetch(this.#settings.fetch ?? globalThis.fetch)
+    const isBug = !isNetworkError(thrown) && isMistake(this.#thrown, attempt)
     const hasResponse = head !== undefined
-    const isBug = !isNetworkError(thrown) && isMistake(this.#thrown, { isPlatform, hasResponse })
     // An error of the body proves nothing about the request.
     const fault = classifyFetchError(this.#thrown, this.#request.url, isPlatform && !hasResponse)
     return networkError(record, this.#thrown, { ...fault, ...(isBug && { remedy: 'fix' }), isBug, hasResponse })

@@ -83,7 +83,7 @@ describe('a custom fetch', () => {
     async (junk) => {
       const client = makeClient({ fetch: (async () => junk) as never, maxRetries: 0 })
       const error = await rejection(client.me())
-      expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+      expect(error).toMatchObject({ name: 'NetworkError', outcome: 'no-effect' })
       expect(String(error)).toContain('the `fetch` option returned no Response')
     },
   )

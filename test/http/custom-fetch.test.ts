@@ -144,7 +144,7 @@ describe('a custom fetch that fails', () => {
   ])('because of a bug (%s) is not retried, even for a GET', async (_, fetch: WebFetch) => {
     const spy = vi.fn(fetch)
     const error = await rejection(makeClient({ fetch: spy }).me())
-    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'no-effect', remedy: 'fix' })
     expect(spy).toHaveBeenCalledTimes(1)
   })
 

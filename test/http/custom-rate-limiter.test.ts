@@ -10,7 +10,7 @@ import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
-import { settled } from '../helpers/settled.ts'
+import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
 const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
 
@@ -76,11 +76,11 @@ describe('a custom rate limiter', () => {
     await settled(call)
   })
 
-  test('is not told about a Retry-After above the maximum', async () => {
+  test('is told about a Retry-After above the maximum, too', async () => {
     const { rateLimiter, penalties } = recordingLimiter()
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '86400' }))
     await settled(rejection(keyedClient({ fetch, rateLimiter }).me()))
-    expect(penalties).toEqual([])
+    expect(penalties).toEqual([['org', 86_400_000]])
   })
 
   test('delays the request until it resolves, and then hears once when it is over', async () => {
@@ -109,7 +109,7 @@ describe('a custom rate limiter', () => {
     const fetch = scripted(json({}))
     const call = rejection(keyedClient({ fetch, rateLimiter, timeout: 1_000, totalTimeout: 5_000 }).me())
     await vi.advanceTimersByTimeAsync(5_000)
-    const error = (await settled(call)) as RequestError
+    const error = (await settledAfterTimers(call)) as RequestError
     expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent', attempts: [] })
     expect(fetch.requests).toHaveLength(0)
     expect(vi.getTimerCount()).toBe(0)
@@ -195,7 +195,7 @@ describe('a custom rate limiter', () => {
     })
     const fetch = scripted(slowDown, json({}))
     const call = rejection(keyedClient({ fetch, rateLimiter }).contacts.create({ email: 'ada@example.com' }))
-    const error = (await settled(call)) as RequestError
+    const error = (await settledAfterTimers(call)) as RequestError
     expect(error).toMatchObject({
       name: 'RequestError',
       outcome: 'refused',
@@ -311,7 +311,7 @@ describe('a custom rate limiter', () => {
       if (count === 2) throw undefined
     })
     const call = rejection(keyedClient({ fetch: scripted(slowDown, json({})), rateLimiter }).me())
-    expect(await settled(call)).toMatchObject({ name: 'RequestError', attempts: [{ status: 429 }] })
+    expect(await settledAfterTimers(call)).toMatchObject({ name: 'RequestError', attempts: [{ status: 429 }] })
   })
 
   test('cannot emit onWait once the call is over', async () => {

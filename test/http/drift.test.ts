@@ -152,7 +152,7 @@ describe('strict mode', () => {
   test('rejects a mismatch with its path and types, without the value', async () => {
     const error = await rejection(read({ id: '1', user: { id: 'u1', email: 987_654_321 } }, 'strict'))
     expect(error).toBeInstanceOf(UnexpectedResponseError)
-    expect(error).toMatchObject({ reason: 'schema', outcome: 'unknown', status: 200 })
+    expect(error).toMatchObject({ reason: 'schema', outcome: 'no-effect', status: 200 })
     expect(String(error)).toContain('expected string in `user.email`, received number')
     expect(String(error)).not.toContain('987')
   })

@@ -40,17 +40,17 @@ describe('the error of a response', () => {
     [403, 'insufficient_scope', InsufficientScopeError, 'refused'],
     [404, 'not_found', NotFoundError, 'refused'],
     [405, 'method_not_allowed', ApiError, 'refused'],
-    [408, 'timeout', ApiError, 'unknown'],
+    [408, 'timeout', ApiError, 'no-effect'],
     [409, 'conflict', ApiError, 'refused'],
     [418, 'teapot', ApiError, 'refused'],
     [422, 'validation_failed', UnprocessableError, 'refused'],
     [422, 'actor_self_required', ActorSelfRequiredError, 'refused'],
     [429, 'slow_down', RateLimitError, 'refused'],
-    [500, 'oops', ServerError, 'unknown'],
-    [503, 'down', ServerError, 'unknown'],
-    [599, 'odd', ServerError, 'unknown'],
-    [304, 'odd', ApiError, 'unknown'],
-    [300, 'odd', ApiError, 'unknown'],
+    [500, 'oops', ServerError, 'no-effect'],
+    [503, 'down', ServerError, 'no-effect'],
+    [599, 'odd', ServerError, 'no-effect'],
+    [304, 'odd', ApiError, 'no-effect'],
+    [300, 'odd', ApiError, 'no-effect'],
   ] as const
   const titled = classes.map((row) => [row[2].name, ...row] as const)
 
@@ -332,9 +332,14 @@ describe('the hint', () => {
 
   test.each<[string, string, Step]>([
     [
-      'a response that is not JSON',
-      'me received an unusable response (200): the body is not JSON. Check that `baseUrl` is the API, and that no proxy or login page responds instead.',
+      'a page instead of JSON',
+      'me received an unusable response (200): the body is not JSON but HTML. Check that `baseUrl` is the API, and that no proxy or login page responds instead.',
       new Response('<html>'),
+    ],
+    [
+      'half of the JSON',
+      'me received an unusable response (200): the body is not JSON, or was cut off. The response may have been cut off. Try again.',
+      new Response('{"data":'),
     ],
     [
       'a connection that broke',
@@ -383,7 +388,9 @@ describe('the hint', () => {
 
   test('of a response that is not JSON is about the base URL, even for a custom operation', async () => {
     const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
-    const error = await rejection(makeClient({ fetch: scripted(new Response('<html>')) }).call(operation))
+    const error = await rejection(
+      makeClient({ fetch: scripted(new Response('<html>')), maxRetries: 0 }).call(operation),
+    )
     expect(error).toMatchObject({ hint: expect.stringContaining('Check that `baseUrl` is the API') })
   })
 

@@ -170,7 +170,6 @@ describe('hooks', () => {
       }),
     ],
     ['the token provider rejects with undefined', 'Error', 0, () => ({ accessToken: () => Promise.reject(undefined) })],
-    ['an option is invalid', 'InvalidArgumentError', 0, () => ({ timeout: -1 })],
   ] as const)('report an end for each start when %s', async (_, error, attempts, options) => {
     const { hooks, of, order } = recordEvents()
     const controller = new AbortController()

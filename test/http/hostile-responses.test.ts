@@ -95,7 +95,7 @@ describe('a response that lacks a part', () => {
 
 test.each([0, 103])('a response with status %i is an error', async (status) => {
   const error = await rejection(read({ status, body: json({ data: { id: '1' } }).body }))
-  expect(error).toMatchObject({ name: 'ApiError', status, outcome: 'unknown' })
+  expect(error).toMatchObject({ name: 'ApiError', status, outcome: 'no-effect' })
 })
 
 describe('a Node stream', () => {

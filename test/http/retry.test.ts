@@ -50,11 +50,11 @@ describe('the retry policy', () => {
     ['a 503', refusal(503, 'x')],
     ['a broken connection', brokenConnection()],
     ['a response that is cut off', () => new Response(brokenBody())],
+    ['a response that is not JSON', new Response('<html>')],
   ]
   const never: [string, Step][] = [
     ...[400, 401, 403, 404, 405, 409, 422].map((status): [string, Step] => [`a ${status}`, refusal(status, 'x')]),
     ['a redirect', new Response(null, { status: 302, headers: { location: '/y' } })],
-    ['a response that is not JSON', new Response('<html>')],
   ]
 
   describe.each(methods)('for %s', (method) => {
@@ -291,10 +291,10 @@ describe('the outcome over several attempts', () => {
     ],
     ['is refused for a GET with a 500, then a 404', 'GET', [refusal(500, 'x'), refusal(404, 'x')], 'refused'],
     [
-      'is unknown for a GET with a 500, then a refused connection',
+      'is no-effect for a GET with a 500, then a refused connection',
       'GET',
       [refusal(500, 'x'), refusedConnection()],
-      'unknown',
+      'no-effect',
     ],
   ] as [string, Method, Step[], string][])('%s', async (_, method, steps, outcome) => {
     scriptedPlatform(...steps)

@@ -83,7 +83,7 @@ describe.each(senders)('a body sent through %s', (_, send) => {
   test.each([
     [
       'a cycle',
-      'is a reference to an object that contains it',
+      'contains a reference to itself',
       () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item })),
     ],
     [
@@ -161,26 +161,6 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     const { fetch, workspace } = setUp()
     await send(workspace, { id: (JSON as unknown as RawJson).rawJSON('12345678901234567890') } as never)
     expect(await fetch.requests[0]?.text()).toBe('{"id":12345678901234567890}')
-  })
-
-  test('is sent unchanged where a library adds toJSON to strings, numbers and booleans', async () => {
-    const prototypes = [String.prototype, Number.prototype, Boolean.prototype]
-    for (const prototype of prototypes) Object.assign(prototype, { toJSON: () => 'changed' })
-    onTestFinished(() => {
-      for (const prototype of prototypes) Reflect.deleteProperty(prototype, 'toJSON')
-    })
-    const { fetch, workspace } = setUp()
-    await send(workspace, { a: 'text', b: 1, c: true } as never)
-    expect(await fetch.requests[0]?.text()).toBe('{"a":"text","b":1,"c":true}')
-  })
-
-  test('is sent by a runtime without `JSON.rawJSON`', async () => {
-    const isRawJson = Object.getOwnPropertyDescriptor(JSON, 'isRawJSON') ?? {}
-    Reflect.deleteProperty(JSON, 'isRawJSON')
-    onTestFinished(() => void Object.defineProperty(JSON, 'isRawJSON', isRawJson))
-    const { fetch, workspace } = setUp()
-    await send(workspace, { a: { b: 1 } } as never)
-    expect(await fetch.requests[0]?.json()).toEqual({ a: { b: 1 } })
   })
 
   test('with a field called __proto__ is sent unchanged', async () => {
@@ -315,7 +295,7 @@ describe('extraQuery and extraBody', () => {
     ['extraBody', { extraBody: [1] }],
     ['extraBody', { extraBody: null }],
     ['extraQuery', { extraQuery: null }],
-    ['extraQuery.a', { extraQuery: { a: new Map() } }],
+    ['a', { extraQuery: { a: new Map() } }],
     ['extraQuery', { extraQuery: new URLSearchParams('a=1') }],
     ['a', { extraQuery: { a: {} } }],
   ])('are rejected when they override a field or cannot be sent: %s', async (argument, options) => {
