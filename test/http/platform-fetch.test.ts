@@ -2,7 +2,7 @@ import type { NetworkError, WebFetch } from 'support-workspace-sdk'
 import { Agent, EnvHttpProxyAgent, interceptors, RetryAgent } from 'undici'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { isPlatformFetch, provenFetches } from '../../src/http/platform-fetch.ts'
-import { makeClient, refusedConnection, rejection, stubPlatformFetch, token } from '../helpers/client.ts'
+import { makeClient, refusedConnection, rejection, stubPlatformFetch } from '../helpers/client.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -63,27 +63,6 @@ const write = async (client = makeClient()) => {
   const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 1 }))
   return error as NetworkError
 }
-
-test('a write is not retried with a wrapper that was there before this package was loaded', async () => {
-  const wrapper = vi.fn(() => Promise.reject(refusedConnection()))
-  vi.stubGlobal('fetch', wrapper)
-  vi.resetModules()
-  const { SupportWorkspace } = await import('support-workspace-sdk')
-  const client = new SupportWorkspace({ baseUrl: 'https://api.test', accessToken: token, actor: 'self' })
-  expect(await write(client)).toMatchObject({ outcome: 'unknown' })
-  expect(wrapper).toHaveBeenCalledTimes(1)
-})
-
-test('loading this package does not read the global fetch, which would load it in Node 22.0', async () => {
-  const read = vi.fn(() => real)
-  const { fetch = {} } = Object.getOwnPropertyDescriptors(globalThis)
-  Object.defineProperty(globalThis, 'fetch', { get: read, configurable: true })
-  onTestFinished(() => void Object.defineProperty(globalThis, 'fetch', fetch))
-  vi.resetModules()
-  await import('support-workspace-sdk')
-  await import('support-workspace-sdk/oauth')
-  expect(read).not.toHaveBeenCalled()
-})
 
 test('a write fails with a NetworkError if there is no fetch', async () => {
   vi.stubGlobal('fetch', undefined)
