@@ -314,7 +314,7 @@ describe('a cursor', () => {
           })(),
         )
         expect(error).toBeInstanceOf(PaginationError)
-        expect(error).toMatchObject({ operation: 'conversations.list', outcome: 'refused' })
+        expect(error).toMatchObject({ operation: 'conversations.list', outcome: 'no-effect' })
         expect(seen).toEqual(expected)
         expect(fetch.requests).toHaveLength(Object.keys(pagesByCursor).length)
       }

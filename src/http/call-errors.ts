@@ -30,7 +30,9 @@ import { longestRetryAfter } from './retry.ts'
 /** What every error is created with. The rest follows from the call. */
 interface Failure {
   readonly message: string
+  /** The next step. If a write may have been applied, it only follows where it is about the configuration. */
   readonly hint: string
+  readonly isConfiguration?: boolean
   /** The outcome of the last attempt. */
   readonly outcome: Outcome
   /** What to do about it, unless a write may have been applied. */
@@ -42,7 +44,7 @@ interface Failure {
 function create<Details extends RequestErrorDetails>(
   ErrorClass: new (message: string, details: Details) => RequestError,
   call: CallRecord,
-  { message, hint, outcome: last, remedy, cause }: Failure,
+  { message, hint, isConfiguration, outcome: last, remedy, cause }: Failure,
   details: Omit<Details, keyof RequestErrorDetails>,
 ): RequestError {
   const { operation, attempts, secrets } = call
@@ -52,11 +54,13 @@ function create<Details extends RequestErrorDetails>(
     outcome,
     remedy: outcome === 'unknown' && !canRepeat(operation, remedy) ? 'verify' : remedy,
     attempts,
-    hint: outcome === 'unknown' ? 'The write may have been applied. Check before retrying it.' : hint,
+    hint: outcome === 'unknown' ? `${checkFirst}${isConfiguration ? ` ${hint}` : ''}` : hint,
     ...(cause !== undefined && { cause: safeCause(cause, secrets) }),
     ...details,
   } as unknown as Details)
 }
+
+const checkFirst = 'The write may have been applied. Check before retrying it.'
 
 /** Deleting twice is the same as deleting once (RFC 9110, section 9.2.2). PUT is not used by the service. */
 function canRepeat({ method }: Operation, remedy: Remedy): boolean {
@@ -242,6 +246,7 @@ export function unusableError(call: CallRecord, response: ResponseHead, unusable
   const failure: Failure = {
     message: `${call.operation.id} received an unusable response (${response.status}): ${unusable.message}.`,
     hint: unusable.hint ?? (call.isOwn ? ownHints[reason] : undefined) ?? responseHints[reason],
+    isConfiguration: reason !== 'not-json' || unusable.hint !== undefined,
     outcome: 'unknown',
     // A gateway may have replaced or cut off the body once.
     remedy: reason === 'not-json' ? 'retry' : 'fix',

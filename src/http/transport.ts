@@ -241,6 +241,7 @@ class Exchange {
     const wait = this.#delayAfter(retryAfter)
     const isRepeated =
       error.remedy === 'retry' &&
+      !signal.aborted &&
       this.#record.attempts.length < this.#call.settings.maxRetries &&
       retryAfter <= this.#settings.maxRetryAfter &&
       wait < this.#clock.remaining

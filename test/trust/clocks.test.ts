@@ -1,7 +1,7 @@
 import { ApiError, type RequestError, TimeoutError } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
-import { settled } from '../helpers/settled.ts'
+import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
@@ -58,7 +58,7 @@ describe('timeout', () => {
       message: `me took longer than 1000 ms. ${hintFor(sent)}`,
       limit: 'attempt',
       timeout: 1_000,
-      outcome: sent ? 'unknown' : 'not-sent',
+      outcome: sent ? 'no-effect' : 'not-sent',
       attempts: sent ? [{ duration: 1_000, error: 'TimeoutError' }] : [],
     })
   })
@@ -144,7 +144,7 @@ describe('totalTimeout', () => {
       message: `me took longer than its total limit of 1000 ms. ${hintFor(sent)}`,
       limit: 'total',
       timeout: 1_000,
-      outcome: sent ? 'unknown' : 'not-sent',
+      outcome: sent ? 'no-effect' : 'not-sent',
     })
   })
 
@@ -187,7 +187,7 @@ describe('totalTimeout', () => {
     const now = performance.now()
     vi.spyOn(performance, 'now').mockReturnValue(now + 999.5)
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await settled(result)).toMatchObject({ limit: 'total', outcome: 'unknown' })
+    expect(await settled(result)).toMatchObject({ limit: 'total', outcome: 'no-effect' })
     expect(onRetry).not.toHaveBeenCalled()
   })
 
@@ -203,7 +203,7 @@ describe('totalTimeout', () => {
   test('keeps the status of an error response whose body stalls', async () => {
     const result = rejection(makeClient({ fetch: scripted(() => drip(10, 500).response), totalTimeout: 1_000 }).me())
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(await settled(result)).toMatchObject({ name: 'ServerError', status: 500, outcome: 'unknown' })
+    expect(await settled(result)).toMatchObject({ name: 'ServerError', status: 500, outcome: 'no-effect' })
   })
 
   test('applies to each page of a list', async () => {
@@ -247,7 +247,7 @@ describe('totalTimeout', () => {
 
 describe('a call that completes in time', () => {
   test('leaves no timer', async () => {
-    await makeClient({ fetch: scripted(refusal(429, 'x', { 'retry-after': '0' }), json({})) }).me()
+    await settledAfterTimers(makeClient({ fetch: scripted(refusal(429, 'x', { 'retry-after': '0' }), json({})) }).me())
     expect(vi.getTimerCount()).toBe(0)
   })
 

@@ -89,6 +89,7 @@ describe('a delete', () => {
         { error: 'NetworkError', wait: 0 },
         { status: 404, error: 'NotFoundError' },
       ],
+      remedy: 'verify',
     })
   })
 })
@@ -122,7 +123,7 @@ describe('over thousands of random faults', () => {
             return error.outcome
           },
         )
-        outcomes[outcome] += 1
+        outcomes[outcome as keyof typeof outcomes] += 1
         injected += plan.slice(0, server.attempts).filter((fault) => fault !== 'none').length
         if (kind === 'create' && server.effects > 1) doubled += 1
         if (server.effects > 0 && (outcome === 'refused' || outcome === 'not-sent')) untrue += 1

@@ -53,7 +53,7 @@ describe('an unusable response with status 200', () => {
     await using _server = server
     const error = await rejection(client.members.get('1'))
     expect(error).toBeInstanceOf(UnexpectedResponseError)
-    expect(error).toMatchObject({ reason, status: 200, outcome: 'unknown', message: expect.stringContaining(words) })
+    expect(error).toMatchObject({ reason, status: 200, outcome: 'no-effect', message: expect.stringContaining(words) })
   })
 
   test.each([
@@ -281,7 +281,7 @@ describe('a malicious or broken response', () => {
     await using _server = server
     const error = await rejection(client.members.get('1'))
     expect(error).toMatchObject({
-      outcome: 'unknown',
+      outcome: 'no-effect',
       name: expect.stringMatching(/^(Network|UnexpectedResponse)Error$/),
     })
   })
@@ -300,7 +300,7 @@ describe('a malicious or broken response', () => {
     const { server, client } = await serve(({ socket }) => socket.end(bytes))
     await using _server = server
     const error = await rejection(client.members.get('1'))
-    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'no-effect' })
     expect(String(error)).toMatch(/(received no response|the response was cut off): .+\. Check the network/)
   })
 })
@@ -309,6 +309,6 @@ describe('a response with status', () => {
   test.each([304, 300])('%i is rejected with an ApiError, not as a redirect', async (status) => {
     const { server, client } = await serve({ status, contentLength: status === 304 ? null : 0 })
     await using _server = server
-    expect(await rejection(client.me())).toMatchObject({ name: 'ApiError', status, outcome: 'unknown' })
+    expect(await rejection(client.me())).toMatchObject({ name: 'ApiError', status, outcome: 'no-effect' })
   })
 })
