@@ -23,6 +23,12 @@ export type ConnectedWorkspace<A extends Actor = Actor> = SupportWorkspace<A> & 
   readonly identity: Me
 }
 
+/**
+ * Requires the `actor` option for a client of one actor. Otherwise the compiler would infer the actor from where the client
+ * is used.
+ */
+type NamedActor<A extends Actor> = [Actor] extends [A] ? unknown : { readonly actor: A }
+
 /** The arguments of `workspace.call` after the operation: its input, if it has any, and the options. */
 export type CallArguments<Definition extends Operation> =
   Record<never, never> extends InputOf<Definition>
@@ -61,7 +67,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   readonly #transport: Transport
 
   /** @throws InvalidArgumentError if an option is invalid. */
-  constructor(options: ClientOptions<A>) {
+  constructor(options: ClientOptions<A> & NamedActor<A>) {
     const transport = new Transport(readClientSettings(options))
     this.#transport = transport
     this.actor = options.actor
@@ -101,13 +107,15 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 
   /**
-   * Calls an operation made with `defineOperation`.
+   * Calls an operation made with `defineOperation`. In a generic function, pass the type of the operation:
+   * `workspace.call<Definition>(operation, ...args)`.
    *
    * @param args the input (`path`, `query`, `body`) and the options of the call
    */
   call<const Definition extends Operation>(
     this: Definition extends { readonly actor: 'self' } ? SelfOnly<A, SupportWorkspace> : SupportWorkspace,
-    operation: Definition,
+    // Inferred from the known properties only, so that an object literal with a misspelled one does not compile.
+    operation: Operation & { readonly [Name in keyof Definition & keyof Operation]?: Definition[Name] },
     ...args: CallArguments<Definition>
   ): ResultOf<Definition>
   call<const Definition extends Operation>(

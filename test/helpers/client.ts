@@ -12,12 +12,12 @@ export const token = 'swot_Zx81mQ7-secret_9rT4vB2nK6'
 export function makeClient<const A extends Actor = 'self'>(
   options: Partial<ClientOptions<A>> = {},
 ): SupportWorkspace<A> {
-  return new SupportWorkspace<A>({
+  return new SupportWorkspace<Actor>({
     baseUrl: 'https://api.test',
     accessToken: token,
-    actor: 'self' as A,
+    actor: 'self',
     ...options,
-  })
+  }) as SupportWorkspace<A>
 }
 
 /** One step of a scripted fetch: a response, an error to throw, or a function of the request. */

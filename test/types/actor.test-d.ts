@@ -1,10 +1,11 @@
-import { type ConnectedWorkspace, type Me, SupportWorkspace } from 'support-workspace-sdk'
+import { type Actor, type ConnectedWorkspace, type Me, SupportWorkspace } from 'support-workspace-sdk'
 import type { Equal, Expect } from './assert.ts'
 
 declare const app: SupportWorkspace<'app'>
 declare const self: SupportWorkspace<'self'>
 declare const unknown: SupportWorkspace
 declare const either: 'app' | 'self'
+declare const maybeSelf: 'self' | undefined
 
 const options = { baseUrl: 'https://api.supportwire.app', accessToken: 'token' }
 const message = { body_html: '<p>On it.</p>' }
@@ -93,6 +94,33 @@ export async function countMessages(messages: SupportWorkspace['messages']): Pro
 }
 countMessages(app.messages)
 countMessages(self.messages)
+
+// A client that is created in place needs the `actor` option, because it is not inferred from the parameter.
+greet(new SupportWorkspace({ ...options, actor: 'self' }))
+// @ts-expect-error: `actor` is missing
+greet(new SupportWorkspace(options))
+// @ts-expect-error: it is an app client
+greet(new SupportWorkspace({ ...options, actor: 'app' }))
+// @ts-expect-error: it may be an app client
+greet(new SupportWorkspace({ ...options, actor: either }))
+// @ts-expect-error: the actor may be unknown
+greet(new SupportWorkspace({ ...options, actor: maybeSelf }))
+// @ts-expect-error: `actor` is missing
+new SupportWorkspace<'self'>(options)
+countConversations(new SupportWorkspace(options))
+countConversations(new SupportWorkspace({ ...options, actor: maybeSelf }))
+
+/** Generic functions can pass the actor on. */
+export function makeClient<A extends Actor>(actor: A): SupportWorkspace<A> {
+  return new SupportWorkspace({ ...options, actor })
+}
+
+/** A subclass can have a fixed actor. */
+export class SelfWorkspace extends SupportWorkspace<'self'> {
+  constructor() {
+    super({ ...options, actor: 'self' })
+  }
+}
 
 // A variable can hold every client.
 export const kept: SupportWorkspace[] = [app, self, unknown]

@@ -1,9 +1,11 @@
 import {
   type Call,
+  type CallArguments,
   type Conversation,
   defineOperation,
   type Operation,
   type Paginated,
+  type ResultOf,
   type SupportWorkspace,
   schemas,
 } from 'support-workspace-sdk'
@@ -121,6 +123,44 @@ either.call(listTags)
 // A value of type `Operation` compiles, and is checked when it is called.
 declare const some: Operation
 app.call(some, { path: {}, body: {} })
+
+// An operation can be written in place.
+const inPlace = unknown.call(
+  {
+    id: 'tags.rename',
+    method: 'PATCH',
+    path: '/api/tags/{id}',
+    body: z.object({ name: z.string() }),
+    response: z.object({ id: z.string() }),
+  },
+  { path: { id: 't' }, body: { name: 'urgent' } },
+)
+const listInPlace = self.call({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list' })
+unknown.call({
+  id: 'x',
+  method: 'GET',
+  path: '/x',
+  // @ts-expect-error: the property is `response`
+  respones: z.object({}),
+})
+// @ts-expect-error: the path has a parameter
+unknown.call({ id: 'x', method: 'GET', path: '/x/{id}' })
+// @ts-expect-error: there is no path
+unknown.call({ id: 'x', method: 'GET' })
+// @ts-expect-error: this call needs an actor=self token
+app.call({ id: 'x', method: 'GET', path: '/x', actor: 'self' })
+export type InPlaceTests = [
+  Expect<Equal<typeof inPlace, Call<{ id: string }>>>,
+  Expect<Equal<typeof listInPlace, Paginated<unknown>>>,
+]
+
+/** A generic function passes the type of its operation. */
+export function callLogged<Definition extends Operation>(
+  operation: Definition,
+  ...args: CallArguments<Definition>
+): ResultOf<Definition> {
+  return unknown.call<Definition>(operation, ...args)
+}
 
 defineOperation({
   id: 'x',

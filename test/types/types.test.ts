@@ -14,11 +14,11 @@ beforeAll(() => {
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
   const host = ts.createCompilerHost(options)
   const { readFile, fileExists } = host
-  // The code with the type error is a text file, so that the project's own type check skips it.
-  const toText = (path: string) => path.replace(/reply\.ts$/, 'reply.txt')
+  // Code with type errors is in text files, so that the project's own type check skips it.
+  const toText = (path: string) => path.replace(/(reply|in-place)\.ts$/, '$1.txt')
   host.readFile = (path) => readFile(toText(path))
   host.fileExists = (path) => fileExists(toText(path))
-  const files = [...typeTests, 'reply.ts'].map((name) => `${folder}${name}`)
+  const files = [...typeTests, 'reply.ts', 'in-place.ts'].map((name) => `${folder}${name}`)
   const program = ts.createProgram(files, options, {
     ...host,
     getSourceFile: (path, target) => {
@@ -41,7 +41,10 @@ test.each(typeTests)('%s compiles, except for the lines that must not', (name) =
   expect(print(diagnostics.filter(({ file }) => file?.fileName.endsWith(name)))).toBe('')
 })
 
-test('the compiler error for an authoring call on an app client is readable', async () => {
-  const printed = print(diagnostics.filter(({ file }) => file?.fileName.endsWith('reply.ts')))
-  await expect(printed).toMatchFileSnapshot('app-client-error.txt')
+test.each([
+  ['an authoring call on an app client', 'reply.ts', 'app-client-error.txt'],
+  ['a client or an operation that is written in place', 'in-place.ts', 'in-place-error.txt'],
+])('the compiler error for %s is readable', async (_, file, expected) => {
+  const printed = print(diagnostics.filter(({ file: source }) => source?.fileName.endsWith(file)))
+  await expect(printed).toMatchFileSnapshot(expected)
 })
