@@ -95,7 +95,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    return connect(options, callOptions)
+    // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
+    return new this<Actor>(options).#identify(callOptions)
   }
 
   /**
@@ -145,33 +146,25 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     )
   }
 
+  async #identify(options: CallOptions | undefined): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
+    const { data: identity, response } = await this.me(options).withResponse()
+    const { actor, scopes } = identity
+    if (actor !== 'app' && actor !== 'self') {
+      throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
+        operation: meOperation.id,
+        outcome: 'no-effect',
+        remedy: 'fix',
+        reason: 'envelope',
+        response,
+        hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
+      })
+    }
+    this.#transport.identify(actor as Actor, Array.isArray(scopes) ? scopes.map(String) : undefined)
+    return Object.assign(this, { actor, identity }) as unknown as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
+  }
+
   /** @hidden */
   get [Symbol.toStringTag](): string {
     return 'SupportWorkspace'
   }
-}
-
-// Outside the class, because bundlers rename a class that refers to itself, and the new name shows when it is printed.
-async function connect(
-  options: Omit<ClientOptions, 'actor' | 'scopes'>,
-  callOptions: CallOptions | undefined,
-): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-  // Copied before the first await, so that both clients use the same options.
-  const given = { ...options }
-  const { data: identity, response } = await new SupportWorkspace(given).me(callOptions).withResponse()
-  const known = { ...given, ...(Array.isArray(identity.scopes) && { scopes: identity.scopes.map(String) }) }
-  if (identity.actor === 'app') {
-    return Object.assign(new SupportWorkspace({ ...known, actor: 'app' }), { actor: 'app', identity } as const)
-  }
-  if (identity.actor === 'self') {
-    return Object.assign(new SupportWorkspace({ ...known, actor: 'self' }), { actor: 'self', identity } as const)
-  }
-  throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
-    operation: meOperation.id,
-    outcome: 'refused',
-    remedy: 'fix',
-    reason: 'envelope',
-    response,
-    hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
-  })
 }

@@ -10,7 +10,8 @@ import {
   checkText,
 } from '../check-options.ts'
 import { checkAccessToken, parseBaseUrl } from '../credentials.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
+import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
 import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
 import { isPlainObject } from './input.ts'
@@ -87,6 +88,7 @@ const clientOptionNames: Readonly<Record<keyof ClientOptions, true>> = {
 
 /** @throws InvalidArgumentError that names the option */
 export function readClientSettings(options: ClientOptions): ClientSettings {
+  checkRuntime()
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
   checkNames(options, clientOptionNames, 'a client')
   return {
@@ -108,6 +110,19 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
       maxRetries: 2,
       headers: { accept: 'application/json', ...userAgent(options.appInfo) },
     }),
+  }
+}
+
+/** ky makes a `Request` with a combined signal. Some test environments have classes that do not fit together. */
+function checkRuntime(): void {
+  try {
+    const { signal } = new AbortController()
+    new Request('https://localhost', { signal: AbortSignal.any([signal]) })
+  } catch (cause) {
+    throw new SupportWorkspaceError('This runtime cannot create a `Request` with the signal of `AbortSignal.any`.', {
+      hint: 'Use Node 22, a browser from 2024, or later. In jsdom, use the classes of Node instead of its own.',
+      cause: safeCause(cause),
+    })
   }
 }
 

@@ -3,6 +3,7 @@
 
 import ky, { isNetworkError, isTimeoutError, type KyInstance } from 'ky'
 import { throwIfAborted, untilAborted } from '../abort.ts'
+import type { Actor } from '../actor.ts'
 import { longestTimer } from '../check-options.ts'
 import { checkAccessToken } from '../credentials.ts'
 import type { RequestError } from '../errors/index.ts'
@@ -29,11 +30,20 @@ import type { ClientSettings } from './settings.ts'
 
 /** Sends the calls of a client. */
 export class Transport {
-  readonly settings: ClientSettings
   readonly #ky = ky.create({ redirect: 'manual', throwHttpErrors: false })
+  #settings: ClientSettings
 
   constructor(settings: ClientSettings) {
-    this.settings = settings
+    this.#settings = settings
+  }
+
+  get settings(): ClientSettings {
+    return this.#settings
+  }
+
+  /** Sets what the service says about the token. */
+  identify(actor: Actor, scopes: readonly string[] | undefined): void {
+    this.#settings = { ...this.#settings, actor, scopes }
   }
 
   /**

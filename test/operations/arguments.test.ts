@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { defineOperation, InvalidArgumentError, type Operation, type SupportWorkspace } from 'support-workspace-sdk'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 
