@@ -11,7 +11,7 @@ type Plugin = NonNullable<Options['plugins']>[number]
  */
 const carried = {
   esm: ['zod'],
-  cjs: ['zod', 'is-network-error', 'oauth4webapi', 'jose'],
+  cjs: ['zod', 'ky', 'oauth4webapi', 'jose'],
   sandbox: ['hono', '@hono/node-server'],
 }
 
