@@ -45,14 +45,15 @@ export type {
   AttemptStartEvent,
   CallOptions,
   ClientOptions,
+  Drift,
   Hooks,
   OperationEndEvent,
   OperationEvent,
   RetryEvent,
+  ValidationMode,
   WaitEvent,
 } from './http/options.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
-export type { Drift, ValidationMode } from './http/validation.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'
 export type { Checkpoint, ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'

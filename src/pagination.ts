@@ -13,6 +13,7 @@ import {
   takeListOptions,
 } from './list-options.ts'
 import type { Operation } from './operation.ts'
+import type { WebAbortSignal } from './web-types.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -31,7 +32,7 @@ type FetchedPage<Item> = Received<Item[]> & { readonly cursors: PageCursors }
 /** Fetches one page. */
 export type FetchPage<Item> = (
   query: JsonObject,
-  signal: AbortSignal | undefined,
+  signal: WebAbortSignal | undefined,
   page: number,
 ) => Promise<FetchedPage<Item>>
 
@@ -40,7 +41,7 @@ export interface ListPlan<Item> {
   readonly operation: Pick<Operation, 'id' | 'method'>
   readonly query: JsonObject
   readonly options: TakenListOptions
-  readonly signal: AbortSignal | undefined
+  readonly signal: WebAbortSignal | undefined
   readonly fetchPage: FetchPage<Item>
 }
 
@@ -233,7 +234,7 @@ interface PageAhead<Item> {
 
 function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
   const controller = new AbortController()
-  const release = forwardAbort(signal, controller)
+  const release = forwardAbort(signal as AbortSignal | undefined, controller)
   const page = fetchPage(query, controller.signal, number)
   // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
   let hasFailed = false

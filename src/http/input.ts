@@ -1,7 +1,8 @@
 import { checkNames, checkObject } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { classNameOf, isObject, isPlainObject, type JsonObject } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
+import type { WebAbortSignal } from '../web-types.ts'
 import type { CallOptions } from './options.ts'
 import { type CallSettings, readCallSettings } from './settings.ts'
 
@@ -18,7 +19,7 @@ export interface CapturedCall {
   readonly extraQuery: JsonObject
   /** JSON text. */
   readonly extraBody: string | undefined
-  readonly signal: AbortSignal | undefined
+  readonly signal: WebAbortSignal | undefined
   readonly settings: CallSettings
 }
 
@@ -60,7 +61,7 @@ export function captureCall(
     body: isOwn && operation.body ? copyValue('body', body) : toJson('body', body),
     extraQuery: copyParameters('extraQuery', extraQuery),
     extraBody: toJson('extraBody', extraBody),
-    signal: (signal as AbortSignal | null | undefined) ?? undefined,
+    signal: signal ?? undefined,
     settings: readCallSettings(options, defaults),
   }
 }
@@ -185,24 +186,6 @@ function problemOf(thrown: unknown): string {
   return thrown instanceof TypeError && /circular|cyclic/i.test(thrown.message)
     ? 'contains a reference to itself'
     : 'cannot be read'
-}
-
-/**
- * Whether a value is an object without a class. The prototype of a class has its own `constructor`. Objects made with
- * `Object.create(other)` inherit only the one of `Object.prototype`, possibly of another realm.
- */
-export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isObject(value) && classNameOf(value) === undefined
-}
-
-function classNameOf(value: object): string | undefined {
-  for (let prototype = Object.getPrototypeOf(value); prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
-    if (!Object.hasOwn(prototype, 'constructor') || Object.hasOwn(prototype, 'isPrototypeOf')) continue
-    const made: unknown = prototype.constructor
-    const name = (typeof made === 'function' && made.name) || Object.prototype.toString.call(value).slice(8, -1)
-    return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
-  }
-  return undefined
 }
 
 /**

@@ -3,7 +3,6 @@ import type { Outcome } from '../errors/index.ts'
 import type { Method, QueryValue } from '../operation.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { RateLimiter } from './rate-limiter.ts'
-import type { Drift, ValidationMode } from './validation.ts'
 
 /** Provides the access token of a client, and is notified when the service rejects it. */
 export interface AccessTokenSource {
@@ -153,6 +152,35 @@ export interface ClientOptions<A extends Actor = Actor> {
    * @default false
    */
   readonly allowInsecureHttp?: boolean | undefined
+}
+
+/**
+ * What to do with a response that does not match its schema:
+ *
+ * - `observe`: the data is returned as sent, and `onDrift` is called for each mismatch.
+ * - `strict`: the call rejects with `UnexpectedResponseError`.
+ * - `off`: the schema is not checked. The envelope (`data`, `page_metadata`) always is.
+ *
+ * Applies to built-in operations. Operations that you define always return the output of their `response` schema, or
+ * reject.
+ */
+export type ValidationMode = 'observe' | 'strict' | 'off'
+
+/** A mismatch between a response and its schema. Contains types, never values. */
+export interface Drift {
+  /** The id of the operation. */
+  readonly operation: string
+  /** The path of the field within an item, with `*` for an index. Empty for the item itself. */
+  readonly path: readonly string[]
+  /** The expected type, for example `string`, or `unknown` if the schema does not report it. */
+  readonly expected: string
+  /**
+   * The received type: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. The first one, if they
+   * differ.
+   */
+  readonly received: string
+  /** Number of mismatches of the field in this response, usually one per item of a list. */
+  readonly count: number
 }
 
 /** The properties of every event. Events never contain a header, body, id, query, cursor or token. */

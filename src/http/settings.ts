@@ -12,21 +12,22 @@ import {
 import { checkAccessToken, parseBaseUrl } from '../credentials.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
+import { isPlainObject } from '../json.ts'
 import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
-import { isPlainObject } from './input.ts'
 import type {
   AccessTokenOption,
   AccessTokenSource,
   AppInfo,
   CallOptions,
   ClientOptions,
+  Drift,
   Hooks,
   RequestHeaders,
+  ValidationMode,
 } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
-import type { Drift, ValidationMode } from './validation.ts'
 
 /** The checked options of a call, with the client's as defaults. */
 export interface CallSettings {

@@ -56,7 +56,7 @@ export class Transport {
     let clock: CallClock | undefined
     try {
       throwIfAborted(call.signal)
-      clock = new CallClock(call.signal, call.settings.totalTimeout)
+      clock = new CallClock(call.signal as AbortSignal | undefined, call.settings.totalTimeout)
       if (call.operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(record)
       const prepared = prepareRequest(call, this.settings.baseUrl)
       const request = prepared instanceof Promise ? await clock.run(prepared) : prepared

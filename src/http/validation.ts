@@ -4,42 +4,11 @@ import { notify } from '../notify.ts'
 import type { Operation } from '../operation.ts'
 import { kindOf } from './envelope.ts'
 import type { CapturedCall } from './input.ts'
+import type { ClientOptions, Drift } from './options.ts'
 import { UnusableResponse } from './response.ts'
 
-/**
- * What to do with a response that does not match its schema:
- *
- * - `observe`: the data is returned as sent, and `onDrift` is called for each mismatch.
- * - `strict`: the call rejects with `UnexpectedResponseError`.
- * - `off`: the schema is not checked. The envelope (`data`, `page_metadata`) always is.
- *
- * Applies to built-in operations. Operations that you define always return the output of their `response` schema, or
- * reject.
- */
-export type ValidationMode = 'observe' | 'strict' | 'off'
-
-/** A mismatch between a response and its schema. Contains types, never values. */
-export interface Drift {
-  /** The id of the operation. */
-  readonly operation: string
-  /** The path of the field within an item, with `*` for an index. Empty for the item itself. */
-  readonly path: readonly string[]
-  /** The expected type, for example `string`, or `unknown` if the schema does not report it. */
-  readonly expected: string
-  /**
-   * The received type: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. The first one, if they
-   * differ.
-   */
-  readonly received: string
-  /** Number of mismatches of the field in this response, usually one per item of a list. */
-  readonly count: number
-}
-
 /** How a client checks responses. */
-interface ValidationSettings {
-  readonly validation: ValidationMode
-  readonly onDrift: ((drift: Drift) => void) | undefined
-}
+type ValidationSettings = Pick<ClientOptions, 'validation' | 'onDrift'>
 
 /** A mismatch of a single value. */
 interface Mismatch extends Pick<Drift, 'expected' | 'received'> {
