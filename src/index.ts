@@ -6,6 +6,7 @@
 
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
+export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './adaptive/adaptive-rate-limiter.ts'
 export type { Call, WithResponse } from './call.ts'
 export type { OptionsOf, ResultOf } from './call-operation.ts'
 export type { Checkpoint } from './checkpoint.ts'
@@ -38,7 +39,6 @@ export {
   UnprocessableError,
 } from './errors/index.ts'
 export type { RequestErrorDetails } from './errors/request-error.ts'
-export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './http/adaptive-rate-limiter.ts'
 export type { AccessTokenOption, AccessTokenSource } from './http/authorization.ts'
 export type {
   AttemptEndEvent,
@@ -51,6 +51,7 @@ export type {
 } from './http/hooks.ts'
 export type { AppInfo, CallOptions, ClientOptions } from './http/options.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
+export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './http/retry-after-limiter.ts'
 export type { Drift, ValidationMode } from './http/validation.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'
 export type { ListOptions } from './list-options.ts'

@@ -2,6 +2,8 @@ import type { WebAbortSignal } from '../web-types.ts'
 
 /** What a rate limiter learns about a call that it may hold back. */
 export interface RateLimitedCall {
+  /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
+  readonly operation: string
   /** Whether the call waits for a rate limit. False with `maxRetries: 0`. */
   readonly canWait: boolean
   /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
@@ -9,11 +11,12 @@ export interface RateLimitedCall {
   /** The rest of its `totalTimeout`, in milliseconds. */
   readonly timeLeft: number
   /**
-   * To be called before the call is held back. Throws an error if the call cannot wait that long; let it through.
+   * Must be called before the call is held back. Throws an error if the call cannot wait that long; let it through.
    *
-   * @param wait the expected wait in milliseconds
+   * @param wait expected time until the call is sent, in milliseconds
+   * @param pause the part of it that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
    */
-  readonly onWait: (wait: number) => void
+  readonly onWait: (wait: number, pause?: number) => void
 }
 
 /** Called when a request is over. */
@@ -37,9 +40,11 @@ export interface RateLimiter {
    */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
   /**
-   * Called after a 429, immediately. Errors that it throws are ignored.
+   * Called immediately after each 429, also if `duration` is longer than the client's `maxRetryAfter`. Errors that it throws
+   * are ignored.
    *
-   * @param duration how long no request of this key should be sent, in milliseconds
+   * @param duration how long the operation should not be requested, in milliseconds
+   * @param operation method and path template of the refused request. Without it, all requests of the key are held back.
    */
-  penalize(key: string, duration: number): void | Promise<void>
+  penalize(key: string, duration: number, operation?: string): void | Promise<void>
 }
