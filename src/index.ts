@@ -6,6 +6,7 @@
 
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
+export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './adaptive/adaptive-rate-limiter.ts'
 export type { Call, WithResponse } from './call.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
@@ -36,7 +37,6 @@ export {
   UnprocessableError,
 } from './errors/index.ts'
 export type { RequestErrorDetails } from './errors/request-error.ts'
-export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './http/adaptive-rate-limiter.ts'
 export type {
   AccessTokenOption,
   AccessTokenSource,
@@ -54,6 +54,7 @@ export type {
   WaitEvent,
 } from './http/options.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
+export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './http/retry-after-limiter.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'
 export type { Checkpoint, ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'

@@ -1,7 +1,7 @@
 import { checkFlag, checkObject, checkOptionalFunction, checkOptions, checkText } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { AdaptiveRateLimiter } from '../http/adaptive-rate-limiter.ts'
 import type { ClientOptions } from '../http/options.ts'
+import { RetryAfterLimiter } from '../http/retry-after-limiter.ts'
 import { readClientSettings } from '../http/settings.ts'
 import type { SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
@@ -61,8 +61,12 @@ export interface ConnectionStoreOptions {
    */
   readonly keepRevoked?: boolean | undefined
   /**
-   * The options of every client that the store creates, including the one that calls `/me`. All clients of a connection
-   * share one `rateLimiter`, which knows them by the key of the connection.
+   * The options of every client that the store creates, including the one that calls `/me`. All clients share one
+   * `rateLimiter`, which limits each connection by its key. For jobs with a backlog, pass an adaptive one.
+   *
+   * @example
+   * const store = new ConnectionStore({ baseUrl, secret, client: { rateLimiter: new AdaptiveRateLimiter() } })
+   * @default a `RetryAfterLimiter` as `rateLimiter`
    */
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }
@@ -112,7 +116,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     ),
     format: new RecordFormat({ prefix, service }, secret),
     onRevoked: checkOptionalFunction('onRevoked', onRevoked),
-    clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new AdaptiveRateLimiter() },
+    clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new RetryAfterLimiter() },
   }
 }
 

@@ -11,10 +11,10 @@ export interface RateLimitedCall {
   /** The rest of its `totalTimeout`, in milliseconds. */
   readonly timeLeft: number
   /**
-   * To be called before the call is held back. Throws an error if the call cannot wait that long; let it through.
+   * Must be called before the call is held back. Throws an error if the call cannot wait that long; let it through.
    *
-   * @param wait the expected wait in milliseconds
-   * @param pause the part of it that the service asked for
+   * @param wait expected time until the call is sent, in milliseconds
+   * @param pause the part of it that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
    */
   readonly onWait: (wait: number, pause?: number) => void
 }
@@ -40,9 +40,11 @@ export interface RateLimiter {
    */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
   /**
-   * Called after a 429, immediately. Errors that it throws are ignored.
+   * Called immediately after each 429, also if `duration` is longer than the client's `maxRetryAfter`. Errors that it throws
+   * are ignored.
    *
-   * @param duration how long no request of this key should be sent, in milliseconds
+   * @param duration how long the operation should not be requested, in milliseconds
+   * @param operation method and path template of the refused request. Without it, all requests of the key are held back.
    */
   penalize(key: string, duration: number, operation?: string): void | Promise<void>
 }

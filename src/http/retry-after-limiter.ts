@@ -1,10 +1,9 @@
-import { checkOptions } from '../check-options.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
 import type { WebAbortSignal } from '../web-types.ts'
-import { RateLane } from './rate-lane.ts'
+import { RateGate } from './rate-gate.ts'
 import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
+import { RateQueues } from './rate-queues.ts'
 
-/** The options of an `RetryAfterLimiter`. */
+/** The options of a `RetryAfterLimiter`. */
 export interface RetryAfterLimiterOptions {
   /**
    * Maximum number of requests of a key that are in flight at the same time.
@@ -14,18 +13,10 @@ export interface RetryAfterLimiterOptions {
   readonly maxConcurrency?: number | undefined
 }
 
-const optionNames = { maxConcurrency: true } satisfies Record<keyof RetryAfterLimiterOptions, true>
-
-/** Unneeded lanes are removed this often, in milliseconds. */
-const cleaning = 600_000
-
 /**
- * The default rate limiter of clients and connection stores, in the memory of the process. It does nothing until a key
- * gets a 429. Then no request of this key is sent until the service allows it, and afterwards as many as the service has
- * turned out to allow: the rate drops by 5 % at each 429 and rises slowly in between. Other keys are not affected. The
- * calls of a key are sent in the order in which they were made.
- *
- * Pass one to all clients of a connection to share what it has learned.
+ * The default rate limiter of clients and connection stores, in the memory of the process. After a 429 it sends no request
+ * of the refused operation until `Retry-After` has passed, and the calls that wait gradually afterwards, in the order in
+ * which they were made. It remembers no rate: an `AdaptiveRateLimiter` does, which sends a backlog faster.
  *
  * @example
  * const rateLimiter = new RetryAfterLimiter({ maxConcurrency: 8 })
@@ -33,78 +24,25 @@ const cleaning = 600_000
  * await limited.me()
  */
 export class RetryAfterLimiter implements RateLimiter {
-  readonly #maxConcurrency: number
-  readonly #lanes = new Map<string, RateLane>()
-  #cleanedAt = performance.now()
+  readonly #queues: RateQueues<RateGate>
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: RetryAfterLimiterOptions = {}) {
-    checkOptions('options', options, optionNames, 'a rate limiter')
-    const { maxConcurrency = Number.POSITIVE_INFINITY } = options
-    const isCount = Number.isInteger(maxConcurrency) || maxConcurrency === Number.POSITIVE_INFINITY
-    check('maxConcurrency', isCount && maxConcurrency >= 1, 'an integer of at least 1', 'for example 8')
-    this.#maxConcurrency = maxConcurrency
+    this.#queues = new RateQueues(options, () => new RateGate())
   }
 
-  /** Whether nothing holds back a request of this key, so that it needs no turn. */
-  isFree(key: string): boolean {
-    if (this.#lanes.get(key)?.isUnneeded) this.#lanes.delete(key)
-    return this.#maxConcurrency === Number.POSITIVE_INFINITY && !this.#lanes.has(key)
-  }
-
-  /** Resolves when a request can be sent, with a function that ends its turn. Rejects with the reason of the signal. */
-  async acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): Promise<() => void> {
-    return this.isFree(key) ? () => {} : this.#laneOf(key).acquire(signal as AbortSignal, call)
+  /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
+  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
+    return this.#queues.acquire(key, signal, call)
   }
 
   /**
-   * Holds back the requests of a key, as after a 429.
+   * Holds back the requests of an operation, or else all requests of a key, as after a 429.
    *
    * @param duration in milliseconds
    * @throws InvalidArgumentError if `duration` is negative or not a number.
    */
-  penalize(key: string, duration: number): void {
-    check('duration', typeof duration === 'number' && duration >= 0, 'a number of milliseconds', 'for example 1_000')
-    this.#laneOf(key).penalize(duration)
+  penalize(key: string, duration: number, operation?: string): void {
+    this.#queues.penalize(key, duration, operation)
   }
-
-  /** Returns the rate at which requests of a key are sent, per second. Undefined if it is not limited. */
-  getRate(key: string): number | undefined {
-    const lane = this.#lanes.get(key)
-    return lane?.rate === undefined || lane.isUnneeded ? undefined : lane.rate * 1_000
-  }
-
-  /**
-   * Sets the rate of a key, for example to what another process has learned. It adapts from there.
-   *
-   * @param rate requests per second; undefined for no limit
-   * @throws InvalidArgumentError if `rate` is not a positive number.
-   */
-  setRate(key: string, rate: number | undefined): void {
-    check(
-      'rate',
-      rate === undefined || (typeof rate === 'number' && rate > 0),
-      'a positive number',
-      'the requests per second, or undefined for no limit',
-    )
-    this.#laneOf(key).rate = rate === undefined ? undefined : rate / 1_000
-  }
-
-  #laneOf(key: string): RateLane {
-    const known = this.#lanes.get(key)
-    if (known !== undefined) return known
-    const now = performance.now()
-    if (now - this.#cleanedAt > cleaning) {
-      this.#cleanedAt = now
-      for (const [other, { isUnneeded }] of this.#lanes) if (isUnneeded) this.#lanes.delete(other)
-    }
-    const lane = new RateLane(this.#maxConcurrency)
-    this.#lanes.set(key, lane)
-    return lane
-  }
-}
-
-function check(name: string, isValid: boolean, what: string, example: string): void {
-  if (isValid) return
-  throw new InvalidArgumentError(name, `\`${name}\` must be ${what}.`, `Pass ${example}.`)
 }
