@@ -2,12 +2,13 @@ import { untilAborted } from '../abort.ts'
 import { isError, redact } from '../errors/redact.ts'
 import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import type { Refusal } from './call-errors.ts'
+import type { CallRecord } from './call-record.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
 import type { CapturedCall } from './input.ts'
 import { isPlatformFetch } from './platform-fetch.ts'
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, ResponseHead, UnusableResponse } from './response.ts'
-import { retryAfterOf } from './retry.ts'
+import { delayBefore, retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 import { isValidated, validateResponse } from './validation.ts'
 
@@ -28,17 +29,19 @@ export class Attempt {
   readonly #request: PreparedRequest
   readonly #settings: ClientSettings
   readonly #accessToken: string
-  /** What no error may quote. */
-  readonly #secrets: readonly string[]
+  readonly #record: CallRecord
   #body: ResponseBody | undefined
+  #delay: number | undefined
   /** Whether `fetch` was called. */
   isSent = false
-  /** Whether it was sent by the platform's own `fetch`, whose errors can prove that no connection was opened. */
+  /** Whether it was the platform's own `fetch`, whose errors can prove that no connection was opened. */
   isPlatform = false
   /** Status and headers, once they were received. */
   head: ResponseHead | undefined
   /** Set if the status is an error. Complete once the body was read, which may never end. */
   refusal: Refusal | undefined
+  /** What the attempt failed with. ky wraps it. */
+  thrown: unknown
   /** The error of `onInvalidToken`, if it failed. */
   reportError: unknown
 
@@ -47,22 +50,28 @@ export class Attempt {
     request: PreparedRequest,
     settings: ClientSettings,
     accessToken: string,
-    secrets: readonly string[],
+    record: CallRecord,
   ) {
     this.#call = call
     this.#request = request
     this.#settings = settings
     this.#accessToken = accessToken
-    this.#secrets = secrets
+    this.#record = record
+  }
+
+  /** Delay before this attempt can be repeated, in milliseconds. */
+  get delay(): number {
+    this.#delay ??= delayBefore(this.#record.attempts.length + 1, this.refusal?.retryAfter)
+    return this.#delay
   }
 
   /**
    * Sends the request, reads the response and validates it. Rejects with the error of `fetch` or of the body,
    * `UnusableResponse`, `Refused`, or as soon as the signal aborts, with its reason.
    */
-  async send(signal: AbortSignal, onSend: () => void): Promise<Reply> {
+  async send(signal: AbortSignal): Promise<Reply> {
     try {
-      return await untilAborted(this.#send(signal, onSend), signal)
+      return await untilAborted(this.#send(signal), signal)
     } catch (thrown) {
       this.#body?.release()
       throw thrown
@@ -79,15 +88,15 @@ export class Attempt {
     }
   }
 
-  async #send(signal: AbortSignal, onSend: () => void): Promise<Reply> {
+  async #send(signal: AbortSignal): Promise<Reply> {
     const { maxResponseBytes } = this.#settings
-    const response = await this.#fetch(signal, onSend)
+    const response = await this.#fetch(signal)
     const body = new ResponseBody(response)
     this.#body = body
     // A fetch that ignores the signal may resolve late, with a connection that must be released.
     if (signal.aborted) body.release()
     signal.throwIfAborted()
-    const head = new ResponseHead(response, this.#secrets)
+    const head = new ResponseHead(response, this.#record.secrets)
     this.head = head
     if (isRedirect(response)) throw new UnusableResponse('redirect', 'it redirects')
     if (head.status < 200 || head.status > 299) {
@@ -101,14 +110,14 @@ export class Attempt {
     return { data: await validateResponse(this.#call, data, this.#settings), cursors, response: head }
   }
 
-  async #fetch(signal: AbortSignal, onSend: () => void): Promise<FetchResponse> {
+  async #fetch(signal: AbortSignal): Promise<FetchResponse> {
     const { url, headers, body } = this.#request
     // A local variable, because a platform's fetch throws when called as a method of another object.
     const fetch = (this.#settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
     signal.throwIfAborted()
     this.isPlatform = isPlatformFetch(fetch)
     this.isSent = true
-    onSend()
+    this.#record.startAttempt()
     // The hook may have aborted the call, and a custom fetch may ignore its signal.
     signal.throwIfAborted()
     const response: FetchResponse | undefined = await fetch(url, {
@@ -127,8 +136,8 @@ export class Attempt {
     return {
       response,
       body: {
-        code: code && redact(code, this.#secrets),
-        description: description && redact(description, this.#secrets),
+        code: code && redact(code, this.#record.secrets),
+        description: description && redact(description, this.#record.secrets),
       },
       hasCursor: this.#request.cursor !== undefined,
       grantedScopes: this.#settings.scopes,
@@ -145,7 +154,7 @@ export class Attempt {
     } catch (thrown) {
       const { code } = readErrorBody(text)
       if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
-      throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, this.#secrets)}`)
+      throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, this.#record.secrets)}`)
     }
   }
 }
@@ -164,7 +173,7 @@ function parseJson(text: string): unknown {
 const htmlHint = 'Check that `baseUrl` is the API, and that no proxy or login page responds instead.'
 
 /** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
-export function isMistake(thrown: unknown, { isPlatform, head }: Attempt): boolean {
+export function isMistake({ thrown, isPlatform, head }: Attempt): boolean {
   if (thrown instanceof BadFetch) return true
   if (isPlatform || head !== undefined) return false
   try {

@@ -1,0 +1,101 @@
+import type { RequestError } from '../errors/index.ts'
+import { notify } from '../notify.ts'
+import type { CallClock } from './call-clock.ts'
+import { heldBackError } from './call-errors.ts'
+import type { CallRecord } from './call-record.ts'
+import type { CapturedCall } from './input.ts'
+import type { EndTurn } from './rate-limiter.ts'
+import type { ClientSettings } from './settings.ts'
+
+/** The turns that a call takes at the rate limiter, one before each attempt. */
+export class Turn {
+  readonly #call: CapturedCall
+  readonly #settings: ClientSettings
+  readonly #clock: CallClock
+  readonly #record: CallRecord
+  #key: string | undefined
+  #end: EndTurn
+  /** Resolves when a call that got a 429 can be sent again. A rate limiter may let it through earlier. */
+  #pause: Promise<void> | undefined
+
+  constructor(call: CapturedCall, settings: ClientSettings, clock: CallClock, record: CallRecord) {
+    this.#call = call
+    this.#settings = settings
+    this.#clock = clock
+    this.#record = record
+  }
+
+  /** Waits for the turn. Rejects with the limiter's error, or a `RateLimitError` if the call cannot wait that long. */
+  async take(): Promise<void> {
+    let isSettled = false
+    let refusal: RequestError | undefined
+    let turn: EndTurn | Promise<EndTurn>
+    const onWait = (wait: unknown, pause: unknown) => {
+      if (isSettled) return
+      refusal = this.#announce(toDelay(wait), toDelay(pause))
+      if (refusal !== undefined) throw refusal
+    }
+    try {
+      const key = this.#settings.findRateLimitKey()
+      this.#key = typeof key === 'string' ? key : await this.#clock.run(key)
+      turn = this.#settings.rateLimiter.acquire(this.#key, this.#clock.signal, {
+        operation: this.#operation,
+        canWait: this.#call.settings.maxRetries > 0,
+        startedAt: this.#record.start,
+        timeLeft: this.#clock.remaining,
+        onWait,
+      })
+      const end = turn instanceof Object && 'then' in turn ? await this.#clock.run(turn) : turn
+      if (this.#pause !== undefined) await this.#clock.run(this.#pause)
+      this.#end = end
+    } catch (thrown) {
+      // The limiter may ignore the signal, or have granted the turn at the same moment.
+      Promise.resolve(turn).then(callEnd, () => {})
+      throw refusal ?? thrown
+    } finally {
+      isSettled = true
+      this.#pause = undefined
+    }
+  }
+
+  /** Ends the turn. Does nothing if there is none. */
+  end(): void {
+    const end = this.#end
+    this.#end = undefined
+    callEnd(end)
+  }
+
+  /** Tells the rate limiter about a 429. Called before the turn ends, so that no other call is sent in between. */
+  penalize(wait: number): void {
+    const key = this.#key
+    if (key !== undefined) notify(() => this.#settings.rateLimiter.penalize(key, wait, this.#operation))
+  }
+
+  /** Makes the next turn come no earlier than after this time in milliseconds, whatever the limiter does. */
+  delay(wait: number): void {
+    this.#pause = this.#clock.pause(wait)
+  }
+
+  /** HTTP method and path template. */
+  get #operation(): string {
+    return `${this.#call.operation.method} ${this.#call.operation.path}`
+  }
+
+  /** Emits `onWait`, or returns the error if the call cannot wait that long. Times are in milliseconds. */
+  #announce(wait: number, pause: number): RequestError | undefined {
+    const isPatient = this.#call.settings.maxRetries > 0 && pause <= this.#settings.maxRetryAfter
+    if (wait >= this.#clock.remaining || (wait > 0 && !isPatient)) return heldBackError(this.#record, wait)
+    // The wait after a 429 of this call was emitted as a retry.
+    if (this.#pause === undefined) this.#record.wait(wait)
+    return undefined
+  }
+}
+
+function callEnd(end: EndTurn): void {
+  if (typeof end === 'function') notify(end)
+}
+
+/** A custom limiter may announce anything. */
+function toDelay(announced: unknown): number {
+  return typeof announced === 'number' && announced > 0 ? announced : 0
+}
