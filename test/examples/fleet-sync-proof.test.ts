@@ -10,7 +10,13 @@ import { readOptions } from '../../examples/fleet-sync/proof/options.ts'
 import { goodputs, latency, type Period, refusedShare } from '../../examples/fleet-sync/proof/report.ts'
 import type { Account, Truth } from '../../examples/fleet-sync/proof/service.ts'
 
-const call: RateLimitedCall = { canWait: true, startedAt: 0, timeLeft: 1_000, onWait: () => {} }
+const call: RateLimitedCall = {
+  operation: 'GET /things',
+  canWait: true,
+  startedAt: 0,
+  timeLeft: 1_000,
+  onWait: () => {},
+}
 const { signal } = new AbortController()
 
 describe('compare', () => {

@@ -25,6 +25,7 @@ describeOnRedis('test/examples/fleet-sync-rate-limiter.test.ts', (binary) => {
       let needed = 0
       const refusal = new Error('The call cannot wait.')
       const call: RateLimitedCall = {
+        operation: 'GET /things',
         canWait: true,
         startedAt: performance.now(),
         timeLeft: 60_000,

@@ -1,0 +1,361 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { AdaptiveRateLimiter, type RateLimitedCall, type RateLimiter, RetryAfterLimiter } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { rejection } from '../helpers/client.ts'
+import { countingSignal } from '../helpers/counting-signal.ts'
+import { settled } from '../helpers/settled.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const get = 'GET /things'
+const post = 'POST /things'
+const day = 86_400_000
+const noWait = { canWait: false }
+
+function callOf(call: Partial<RateLimitedCall> = {}): RateLimitedCall {
+  const startedAt = performance.now()
+  return { operation: get, canWait: true, startedAt, timeLeft: Number.POSITIVE_INFINITY, onWait() {}, ...call }
+}
+
+/** Sends calls through a limiter without a client. The calls end when the test ends them. */
+function makeQueue<Limiter extends RateLimiter = RetryAfterLimiter>(limiter = new RetryAfterLimiter() as RateLimiter) {
+  const sent: { name: string; at: number; end: () => void }[] = []
+  const send = async (call: Partial<RateLimitedCall> = {}, name = '', signal = new AbortController().signal) => {
+    const end = (await limiter.acquire('org', signal, callOf(call))) ?? (() => {})
+    sent.push({ name, at: performance.now(), end })
+    return end
+  }
+  return {
+    limiter: limiter as Limiter,
+    sent,
+    send,
+    get sentAt() {
+      return sent.map(({ at }) => Math.round(at))
+    },
+    get names() {
+      return sent.map(({ name }) => name).join('')
+    },
+  }
+}
+
+function pacedQueue(perSecond: number, options = {}) {
+  const limiter = new AdaptiveRateLimiter(options)
+  limiter.setRate('org', perSecond)
+  return makeQueue<AdaptiveRateLimiter>(limiter)
+}
+
+describe('a key without a 429', () => {
+  test.each([new RetryAfterLimiter(), new AdaptiveRateLimiter()])(
+    'lets calls go at once, without a promise, listener or timer',
+    (limiter) => {
+      limiter.penalize('another', 1_000)
+      const counting = countingSignal()
+      expect(limiter.acquire('org', counting.signal, callOf())).toBeTypeOf('function')
+      expect([counting.added, vi.getTimerCount()]).toEqual([0, 0])
+    },
+  )
+})
+
+describe('a pause', () => {
+  test.each([
+    ['of one operation holds back its calls only', [[get, 1_000]], [1_000, 0, 0]],
+    ['of the key holds back every operation', [[undefined, 1_000]], [1_000, 1_000, 1_000]],
+    [
+      'of a second operation holds back the key for as long as both are paused',
+      [
+        [post, 3_000],
+        [get, 1_000],
+      ],
+      [1_000, 3_000, 1_000],
+    ],
+    [
+      'of a second operation after the first holds back nothing else',
+      [
+        [post, 0],
+        [get, 1_000],
+      ],
+      [1_000, 0, 0],
+    ],
+    [
+      'is as long as the longest of several 429s',
+      [
+        [get, 1_000],
+        [get, 3_000],
+        [get, 2_000],
+      ],
+      [3_000, 0, 0],
+    ],
+  ] as const)('%s', async (_, penalties, expected) => {
+    const queue = makeQueue()
+    for (const [operation, duration] of penalties) queue.limiter.penalize('org', duration, operation)
+    for (const operation of [get, post, 'GET /others']) void queue.send({ operation }, operation).then((end) => end())
+    await vi.advanceTimersByTimeAsync(5_000)
+    const sentAt = Object.fromEntries(queue.sent.map(({ name, at }) => [name, at]))
+    expect([sentAt[get], sentAt[post], sentAt['GET /others']]).toEqual(expected)
+  })
+
+  test.each([10_000, 30 * day])('of %i ms holds under a clock that only fakes timers', async (wait) => {
+    vi.useRealTimers()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const queue = makeQueue()
+    queue.limiter.penalize('org', wait, get)
+    void queue.send()
+    await vi.advanceTimersByTimeAsync(wait / 2)
+    // A call that arrives later does not start the wait again.
+    void queue.send()
+    expect(queue.sent).toHaveLength(0)
+    await vi.advanceTimersByTimeAsync(wait / 2)
+    expect(queue.sent).toHaveLength(2)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('lets calls go gradually: two at a time, and twice as many after each round trip', async () => {
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000, get)
+    for (let count = 0; count < 30; count += 1) {
+      void queue.send().then((end) => setTimeout(end, 100))
+    }
+    await vi.advanceTimersByTimeAsync(2_000)
+    const counts = [1_000, 1_100, 1_200, 1_300].map((time) => queue.sentAt.filter((at) => at === time).length)
+    expect(counts).toEqual([2, 4, 8, 16])
+  })
+
+  test('is forgotten once no call waits', async () => {
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000, get)
+    void queue.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    for (let count = 0; count < 10; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(11)
+  })
+
+  test('starts with two calls again after the next 429', async () => {
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000, get)
+    for (let count = 0; count < 20; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    queue.limiter.penalize('org', 1_000, get)
+    for (const { end } of queue.sent) end()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(queue.sentAt).toEqual([1_000, 1_000, 2_000, 2_000])
+  })
+})
+
+describe('a call that is held back', () => {
+  test.each([
+    ['with pauses', (queue: ReturnType<typeof makeQueue>) => queue.limiter.penalize('org', 1_000), makeQueue],
+    ['at a rate', () => {}, () => pacedQueue(10)],
+  ])('is sent before those that were made later, even if they arrived earlier, %s', async (_, hold, make) => {
+    const queue = make()
+    hold(queue as never)
+    for (const [name, startedAt, operation] of [
+      ['a', 0, get],
+      ['d', 2, get],
+      ['b', 1, post],
+      ['e', 3, post],
+      ['c', 1, get],
+    ] as const) {
+      void queue.send({ startedAt, operation }, name).then((end) => end())
+    }
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(queue.names).toMatch(/^a(bc|cb)de$/)
+  })
+
+  test('is not overtaken by one that arrives while the timer is late', async () => {
+    const queue = pacedQueue(10)
+    for (const name of ['a', 'b']) void queue.send({}, name)
+    await vi.advanceTimersByTimeAsync(0)
+    const now = vi.spyOn(performance, 'now').mockReturnValue(150)
+    void queue.send({}, 'c')
+    now.mockRestore()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(queue.names).toBe('abc')
+  })
+
+  test('without retries is sent at once between pauses, whatever the slots and the rate', async () => {
+    const queue = pacedQueue(0.1)
+    for (let count = 0; count < 3; count += 1) void queue.send({}, 'w')
+    for (let count = 0; count < 3; count += 1) void queue.send(noWait, 'n')
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(queue.names).toBe('wnnnw')
+  })
+
+  test.each<[string, (queue: ReturnType<typeof pacedQueue>, abort: () => void) => void]>([
+    ['is sent', () => {}],
+    ['is aborted', (_, abort) => abort()],
+    ['has no time for a longer wait', ({ limiter }) => limiter.penalize('org', 60_000, get)],
+  ])('leaves no timer and no listener when it %s', async (_, end) => {
+    const queue = makeQueue<AdaptiveRateLimiter>(new AdaptiveRateLimiter())
+    queue.limiter.penalize('org', 1_000, get)
+    const counting = countingSignal()
+    const onWait = (wait: number) => {
+      if (wait > 1_000) throw new Error('too long')
+    }
+    const call = queue.send({ onWait }, '', counting.signal).catch(() => {})
+    await vi.advanceTimersByTimeAsync(0)
+    expect([counting.listeners, vi.getTimerCount()]).toEqual([1, 1])
+    end(queue, () => counting.abort('enough'))
+    await vi.advanceTimersByTimeAsync(1_000)
+    await settled(call)
+    expect([counting.listeners, vi.getTimerCount()]).toEqual([0, 0])
+  })
+
+  test.each([
+    ['before', AbortSignal.abort('reason'), () => {}],
+    ['in onWait', new AbortController(), (controller: AbortController) => controller.abort('reason')],
+  ] as const)('rejects with the reason of a signal that aborts %s', async (_, source, onWait) => {
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000, get)
+    const signal = source instanceof AbortController ? source.signal : source
+    const call = queue.send({ onWait: () => onWait(source as AbortController) }, '', signal)
+    expect(await settled(rejection(call))).toBe('reason')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('onWait', () => {
+  /** Returns the waits that calls are told, each with its pause. */
+  function tell(
+    queue: { send: (call: Partial<RateLimitedCall>) => Promise<unknown> },
+    calls: Partial<RateLimitedCall>[],
+  ) {
+    const waits: unknown[][] = calls.map(() => [])
+    calls.forEach((call, index) => {
+      void queue.send({ ...call, onWait: (...wait) => void waits[index]?.push(wait) })
+    })
+    return waits
+  }
+
+  test('tells the wait for those before it, and the part that the service asked for', async () => {
+    const queue = pacedQueue(10)
+    const waits = tell(queue, [{ startedAt: 0 }, { startedAt: 1 }, { startedAt: 3 }, { startedAt: 2, operation: post }])
+    expect(waits).toEqual([[], [[100, 0]], [[200, 0]], [[200, 0]]])
+    queue.limiter.penalize('org', 2_000)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(waits).toEqual([
+      [],
+      [
+        [100, 0],
+        [2_000, 2_000],
+      ],
+      [
+        [200, 0],
+        [2_200, 2_000],
+      ],
+      [
+        [200, 0],
+        [2_100, 2_000],
+      ],
+    ])
+  })
+
+  test('is called twice at most, the second time for a wait that is at least 100 ms longer', async () => {
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000, get)
+    const [waits] = tell(queue, [{}])
+    for (const duration of [1_000, 500, 1_099, 1_100, 3_000]) {
+      queue.limiter.penalize('org', duration, get)
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    expect(waits).toEqual([
+      [1_000, 1_000],
+      [1_100, 1_100],
+    ])
+  })
+
+  test('is called once more for a wait that exceeds the time that the call has left', async () => {
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000, get)
+    const [waits] = tell(queue, [{ timeLeft: 5_000 }])
+    for (const duration of [2_000, 4_000, 6_000]) {
+      queue.limiter.penalize('org', duration, get)
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    expect(waits?.map((wait) => (wait as number[])[0])).toEqual([1_000, 2_000, 6_000])
+  })
+
+  test('is not called for a wait that only maxConcurrency causes, or for a call without retries at a rate', async () => {
+    expect(tell(makeQueue(new RetryAfterLimiter({ maxConcurrency: 1 })), [{}, {}])).toEqual([[], []])
+    expect(tell(pacedQueue(1), [{}, noWait])).toEqual([[], []])
+  })
+
+  test('runs in the async context of its own call', async () => {
+    const storage = new AsyncLocalStorage<string>()
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000, get)
+    const contexts: unknown[] = []
+    const onWait = () => void contexts.push(storage.getStore())
+    storage.run('caller', () => void queue.send({ onWait }))
+    storage.run('other', () => queue.limiter.penalize('org', 5_000, get))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(contexts).toEqual(['caller', 'caller'])
+  })
+})
+
+describe('a subclass', () => {
+  test.each<[string, new () => RateLimiter, number]>([
+    [
+      'that does not pass a 429 on lets calls go',
+      class extends RetryAfterLimiter {
+        override penalize(): void {}
+      },
+      0,
+    ],
+    [
+      'that waits before it acquires holds calls back',
+      class extends RetryAfterLimiter {
+        override async acquire(...parameters: Parameters<RetryAfterLimiter['acquire']>) {
+          await null
+          return super.acquire(...parameters)
+        }
+      },
+      1_000,
+    ],
+  ])('%s', async (_, Limiter, sentAt) => {
+    const queue = makeQueue(new Limiter())
+    queue.limiter.penalize('org', 1_000, get)
+    void queue.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(queue.sentAt).toEqual([sentAt])
+  })
+})
+
+describe('a turn', () => {
+  test('is taken by as many calls as maxConcurrency allows, without a timer', async () => {
+    const queue = makeQueue(new RetryAfterLimiter({ maxConcurrency: 3 }))
+    for (let count = 0; count < 5; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect([queue.sent.length, vi.getTimerCount()]).toEqual([3, 0])
+  })
+
+  test('that is ended twice frees one place', async () => {
+    const queue = makeQueue(new RetryAfterLimiter({ maxConcurrency: 1 }))
+    const end = await settled(queue.send())
+    end()
+    end()
+    for (let count = 0; count < 3; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(2)
+  })
+})
+
+test.each([new RetryAfterLimiter({ maxConcurrency: 5 }), new AdaptiveRateLimiter()])(
+  'keys that hold back nothing are removed as others are added',
+  async (limiter) => {
+    const removed = vi.spyOn(Map.prototype, 'delete')
+    for (let count = 0; count < 1_000; count += 1) {
+      limiter.penalize(`org-${count}`, 1)
+      await vi.advanceTimersByTimeAsync(limiter instanceof AdaptiveRateLimiter ? 600_010 : 2)
+    }
+    const keys = new Set(removed.mock.calls.map(([key]) => String(key)).filter((key) => key.startsWith('org-')))
+    removed.mockRestore()
+    expect(keys.size).toBeGreaterThanOrEqual(900)
+  },
+)
