@@ -107,7 +107,7 @@ export class RateQueue<Gate extends RateGate> {
         if (first === undefined) continue
         const opensAt = this.#opensAt(first)
         if (opensAt > now) wakesAt = Math.min(wakesAt, opensAt)
-        else if (next === undefined || isBefore(first, next)) next = first
+        else if (next === undefined || !isBefore(next, first)) next = first
       }
       this.#wakeAt(wakesAt, now)
       if (next === undefined) return
