@@ -8,7 +8,7 @@ const memory = 600
 const rounding = 1_000
 
 /**
- * Shares the rate limits of all connections between the processes of a fleet. Each process paces its own calls; what it
+ * Shares the rate limits of all connections between the processes of a fleet. A limit applies to a connection as a whole. Each process paces its own calls; what it
  * learns from a 429 goes to Redis: how long to pause, and the rate that the service has turned out to allow. A process
  * that takes over a connection starts with that rate instead of finding it out again.
  */

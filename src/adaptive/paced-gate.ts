@@ -1,16 +1,16 @@
 import { type ArrivedCall, RateGate } from '../http/rate-gate.ts'
 
-/** How much a rate drops at a 429, and how far it rises beyond the last refused one. A larger drop starves a client among others. */
+/** How much a rate drops at a 429, and rises near the refused one. With larger drops, clients starve each other. */
 const step = 0.05
-/** Fewer served calls say nothing about a rate. */
+/** Fewer served calls do not make a rate. */
 const minServedCalls = 10
-/** A 429 while calls were held back for less of the time is an accident: a backlog is always held back. */
+/** A 429 while calls were held back for less of the time is an accident, because a backlog is always held back. */
 const minHeldShare = 0.6
 /** What was earlier says nothing about the present load, in milliseconds. */
 const recentTime = 60_000
-/** A rate rises to find the limit again after a 429, which is near, so a short test is enough. */
+/** Far from the refused rate, a rate is most likely too low, so a short test is enough. */
 const searchPeriod = { calls: 20, time: 1_000 }
-/** It rises further only after a long test, because most of these rises end with a 429. */
+/** Close to it, most rises end with a 429, so they should be rare. */
 const probePeriod = { calls: 100, time: 10_000 }
 /** From this share of the last refused rate on, rises are small. */
 const nearCeiling = 0.9

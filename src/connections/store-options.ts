@@ -62,11 +62,8 @@ export interface ConnectionStoreOptions {
   readonly keepRevoked?: boolean | undefined
   /**
    * The options of every client that the store creates, including the one that calls `/me`. All clients share one
-   * `rateLimiter`, which limits each connection by its key. For jobs with a backlog, pass an adaptive one.
-   *
-   * @example
-   * const store = new ConnectionStore({ baseUrl, secret, client: { rateLimiter: new AdaptiveRateLimiter() } })
-   * @default a `RetryAfterLimiter` as `rateLimiter`
+   * `rateLimiter`, by default a `RetryAfterLimiter`, which limits each connection by its key. Jobs that send a backlog are
+   * faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
    */
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }

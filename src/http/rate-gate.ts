@@ -15,7 +15,7 @@ const firstSlots = 2
 export class RateGate {
   /** The service refuses calls until then. */
   pausedUntil = 0
-  #round = { slots: firstSlots, inFlight: 0 }
+  #round = { slots: Number.POSITIVE_INFINITY, inFlight: 0 }
 
   /** When the next call can be sent after the pause. `Infinity` if another one has to end first. */
   get opensAt(): number {

@@ -65,13 +65,15 @@ export class RateQueue<Gate extends RateGate> {
     const gate = this.#openGate(operation)
     const others = [...this.#gates.values()].filter((other) => other !== gate && other.pausedUntil > now)
     gate.pausedUntil = Math.max(gate.pausedUntil, until)
+    gate.refuse(now, until)
     // Operations that are refused at the same time share a limit, as far as is known.
     if (operation !== anyOperation && others.length > 0) {
       const shared = this.#openGate(anyOperation)
       const pausedUntil = Math.min(until, Math.max(...others.map((other) => other.pausedUntil)))
       shared.pausedUntil = Math.max(shared.pausedUntil, pausedUntil)
     }
-    this.gateOf(operation)?.refuse(now, until)
+    const pacing = this.gateOf(operation)
+    if (pacing !== gate) pacing?.refuse(now, until)
     for (const held of [...this.#held.values()].flat()) if (until >= held.expectedAt + noticeable) held.wake()
     this.#sendHeld()
   }
@@ -105,7 +107,7 @@ export class RateQueue<Gate extends RateGate> {
         if (first === undefined) continue
         const opensAt = this.#opensAt(first)
         if (opensAt > now) wakesAt = Math.min(wakesAt, opensAt)
-        else if (next === undefined || isBefore(first, next)) next = first
+        else if (next === undefined || !isBefore(next, first)) next = first
       }
       this.#wakeAt(wakesAt, now)
       if (next === undefined) return

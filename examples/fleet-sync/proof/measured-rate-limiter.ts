@@ -21,6 +21,6 @@ export function measured(limiter: RateLimiter, onRequest: (measurement: Measurem
         onRequest({ key, held, total: performance.now() - call.startedAt })
       }
     },
-    penalize: (key, duration) => limiter.penalize(key, duration),
+    penalize: (...parameters) => limiter.penalize(...parameters),
   }
 }
