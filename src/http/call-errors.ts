@@ -225,7 +225,7 @@ export function timeoutError(
  * @param wait in milliseconds
  */
 export function heldBackError(call: CallRecord, wait: number): RequestError {
-  const what = call.attempts.length === 0 ? 'was not sent' : 'was refused and not retried'
+  const what = call.attempts.length === 0 ? 'was not sent' : 'failed and was not retried'
   const failure: Failure = {
     message: `${call.operation.id} ${what}: the service has asked this client to slow down.`,
     hint: 'Try again after `retryAfter` seconds, or let the call wait with a longer `totalTimeout` and `maxRetries` above 0.',
