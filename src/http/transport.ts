@@ -145,8 +145,8 @@ class Exchange {
   async #prepare(): Promise<void> {
     this.#clock.throwIfOver()
     const accessToken = await this.#takeToken().catch((thrown) => this.#abandon(thrown, 'token provider'))
-    this.#turn = await this.#takeTurn().catch((thrown) => this.#abandon(thrown, 'rate limiter'))
     this.#record.secrets.push(accessToken)
+    this.#turn = await this.#takeTurn().catch((thrown) => this.#abandon(thrown, 'rate limiter'))
     this.#attempt = new Attempt(this.#call, this.#request, this.#settings, accessToken, this.#record.secrets)
     this.#thrown = undefined
     this.#wait = undefined
