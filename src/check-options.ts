@@ -40,8 +40,13 @@ export function findSimilar(name: string, names: OptionNames): string | undefine
   return nearest?.known
 }
 
-/** Returns how many letters have to be added, removed or replaced to make one text another (Levenshtein). */
+/**
+ * Returns how many letters have to be added, removed or replaced to make one text another (Levenshtein). Two neighbours
+ * that are swapped count as one.
+ */
 function distanceBetween(one: string, other: string): number {
+  const first = Array.from(one).findIndex((letter, index) => letter !== other[index])
+  if (one === `${other.slice(0, first)}${other[first + 1]}${other[first]}${other.slice(first + 2)}`) return 1
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [index, letter] of Array.from(one.slice(0, 50)).entries()) {
     const next = [index + 1]

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Call } from '../src/call.ts'
 import { json, makeClient, refusal, rejection, scripted } from './helpers/client.ts'
@@ -64,6 +65,13 @@ describe('a call', () => {
         .members.get('1')
         .catch((error: unknown) => (error as Error).name),
     ).toBe('NotFoundError')
+  })
+
+  test('prints as what it is, with its operation', async () => {
+    const call = succeeding().members.get('1')
+    expect(inspect(call)).toMatch(/^Call \{ operation: 'members\.get'/)
+    expect(inspect(succeeding().members.list())).toMatch(/^Paginated \{ operation: 'members\.list'/)
+    await call
   })
 
   test('rejects with the same error each time', async () => {

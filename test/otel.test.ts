@@ -12,8 +12,9 @@ import { type ClientOptions, type Hooks, InvalidArgumentError, type Page } from 
 import { type OtelHooksOptions, otelHooks } from 'support-workspace-sdk/otel'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { json, makeClient, page, refusal, rejection, scripted, token } from './helpers/client.ts'
+import { json, makeClient, neverSettles, page, refusal, rejection, scripted, token } from './helpers/client.ts'
 import { settledAfterTimers } from './helpers/settled.ts'
+import { turns } from './helpers/turns.ts'
 import { unhandledDuring } from './helpers/unhandled.ts'
 
 const started: ReadableSpan[] = []
@@ -212,6 +213,23 @@ describe('the spans of a call', () => {
     await makeClient({ fetch, hooks: otelHooks({ tracer }) }).me()
     expect([...(fetch.requests[0]?.headers.keys() ?? [])].sort()).toEqual(['accept', 'authorization', 'user-agent'])
   })
+})
+
+test('no span has an error when the caller leaves a loop while the next page is requested', async () => {
+  const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }], 'b')), neverSettles)
+  for await (const { id } of makeClient({ fetch, hooks: otelHooks({ tracer }) }).conversations.list()) {
+    if (id === '1') continue
+    for (let count = 0; fetch.requests.length < 3 && count < 100; count += 1) await turns(1)
+    break
+  }
+  await turns(5)
+  const unset = { code: SpanStatusCode.UNSET }
+  expect(spans().map(({ name, status, attributes }) => [name, status, attributes['error.type']])).toEqual(
+    [1, 2, 3].flatMap(() => [
+      ['GET /api/oauth/v1/conversations', unset, undefined],
+      ['conversations.list', unset, undefined],
+    ]),
+  )
 })
 
 describe('the spans of a call that fails', () => {

@@ -18,7 +18,7 @@ import {
   type UnexpectedResponseReason,
   UnprocessableError,
 } from '../errors/index.ts'
-import { innermost, safeCause, withoutSecrets } from '../errors/redact.ts'
+import { innermost, redact, safeCause, withoutSecrets } from '../errors/redact.ts'
 import type { RequestErrorDetails } from '../errors/request-error.ts'
 import type { Operation } from '../operation.ts'
 import type { CallRecord } from './call-record.ts'
@@ -225,7 +225,7 @@ export function timeoutError(
  * @param wait in milliseconds
  */
 export function heldBackError(call: CallRecord, wait: number): RequestError {
-  const what = call.attempts.length === 0 ? 'was not sent' : 'was refused and not retried'
+  const what = call.attempts.length === 0 ? 'was not sent' : 'failed and was not retried'
   const failure: Failure = {
     message: `${call.operation.id} ${what}: the service has asked this client to slow down.`,
     hint: 'Try again after `retryAfter` seconds, or let the call wait with a longer `totalTimeout` and `maxRetries` above 0.',
@@ -243,8 +243,10 @@ function toSeconds(milliseconds: number | undefined): number | undefined {
 /** Creates the error for a response that cannot be used. */
 export function unusableError(call: CallRecord, response: ResponseHead, unusable: UnusableResponse): RequestError {
   const { reason } = unusable
+  // It may name a key of the response.
+  const problem = redact(unusable.message, call.secrets)
   const failure: Failure = {
-    message: `${call.operation.id} received an unusable response (${response.status}): ${unusable.message}.`,
+    message: `${call.operation.id} received an unusable response (${response.status}): ${problem}.`,
     hint: unusable.hint ?? (call.isOwn ? ownHints[reason] : undefined) ?? responseHints[reason],
     isConfiguration: reason !== 'not-json' || unusable.hint !== undefined,
     outcome: 'unknown',

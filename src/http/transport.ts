@@ -137,8 +137,8 @@ class Exchange {
   async #prepare(): Promise<void> {
     this.#clock.throwIfOver()
     const accessToken = await this.#takeToken().catch((thrown) => this.#abandon(thrown, 'token provider'))
+    if (!this.#record.secrets.includes(accessToken)) this.#record.secrets.push(accessToken)
     await this.#turn.take().catch((thrown) => this.#abandon(thrown, 'rate limiter'))
-    this.#record.secrets.push(accessToken)
     this.#attempt = new Attempt(this.#call, this.#request, this.#settings, accessToken, this.#record)
   }
 

@@ -9,7 +9,16 @@ import {
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import {
+  brokenConnection,
+  json,
+  makeClient,
+  neverSettles,
+  refusal,
+  rejection,
+  scripted,
+  token,
+} from '../helpers/client.ts'
 import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
 const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
@@ -351,6 +360,152 @@ describe('a custom rate limiter', () => {
     await vi.advanceTimersByTimeAsync(10_000)
     await settled(call)
     expect(rateLimiter.keys).toEqual(['org', 'org', 'org'])
+  })
+})
+
+/** Lets one request at a time through, and records what happens. */
+function oneAtATime(events: string[] = []): RateLimiter {
+  let last = Promise.resolve()
+  return {
+    async acquire() {
+      const earlier = last
+      let end = () => {}
+      last = new Promise((resolve) => {
+        end = resolve
+      })
+      await earlier
+      events.push('turn')
+      return () => {
+        events.push('end')
+        end()
+      }
+    },
+    penalize: () => void events.push('penalize'),
+  }
+}
+
+/** Runs the steps of a scripted fetch, and records each request. */
+function recordingFetch(events: string[], ...steps: Parameters<typeof scripted>) {
+  const fetch = scripted(...steps)
+  return (...parameters: Parameters<typeof fetch>) => {
+    events.push('send')
+    return fetch(...parameters)
+  }
+}
+
+describe('the turn of a request', () => {
+  beforeEach(() => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+  })
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  test.each<[string, Parameters<typeof scripted>, string[]]>([
+    ['a success', [json({})], []],
+    ['a 404', [refusal(404, 'x')], []],
+    ['a 429', [refusal(429, 'x'), json({})], ['penalize']],
+    ['a 503', [refusal(503, 'x'), json({})], []],
+    ['a broken connection', [brokenConnection(), json({})], []],
+  ])('comes after the token and ends with the request, after %s', async (_, steps, refused) => {
+    const events: string[] = []
+    const accessToken = {
+      getAccessToken: async () => {
+        events.push('token')
+        return token
+      },
+    }
+    const client = keyedClient({
+      accessToken,
+      fetch: recordingFetch(events, ...steps),
+      rateLimiter: oneAtATime(events),
+    })
+    await client.me().catch(() => {})
+    const attempt = ['token', 'turn', 'send']
+    const second = steps.length > 1 ? [...attempt, 'end'] : []
+    expect(events).toEqual([...attempt, ...refused, 'end', ...second])
+  })
+
+  test('has ended before onInvalidToken runs', async () => {
+    const events: string[] = []
+    const accessToken = { getAccessToken: () => token, onInvalidToken: () => void events.push('onInvalidToken') }
+    const fetch = recordingFetch(events, refusal(401, 'invalid_token'))
+    await rejection(keyedClient({ accessToken, fetch, rateLimiter: oneAtATime(events) }).me())
+    expect(events).toEqual(['turn', 'send', 'end', 'onInvalidToken'])
+  })
+
+  test.each(['getAccessToken', 'onInvalidToken'] as const)(
+    'is not what a call in %s waits for, although both need the only turn',
+    async (name) => {
+      const rateLimiter = oneAtATime()
+      const other = keyedClient({ fetch: scripted(() => json({})), rateLimiter })
+      const ask = async () => {
+        await other.me()
+        return token
+      }
+      const accessToken = { getAccessToken: () => token, [name]: ask }
+      const fetch = scripted(refusal(503, 'x'), refusal(401, 'invalid_token'))
+      const error = await rejection(keyedClient({ accessToken, fetch, rateLimiter }).me())
+      expect(error).toMatchObject({ name: 'AuthenticationError', attempts: [{}, {}] })
+    },
+  )
+
+  test('is not asked for while the token provider stalls', async () => {
+    const { rateLimiter, keys } = recordingLimiter()
+    const call = keyedClient({ accessToken: neverSettles, fetch: scripted(json({})), rateLimiter, timeout: 1 }).me()
+    expect(await rejection(call)).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent', remedy: 'retry' })
+    expect(keys).toEqual([])
+  })
+})
+
+describe('a pause that a custom rate limiter announces', () => {
+  const client = (pause: number, options: Parameters<typeof makeClient>[0] = {}) => {
+    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => onWait(1_000, pause))
+    return keyedClient({ fetch: scripted(json({ id: 'me' })), rateLimiter, ...options })
+  }
+
+  test.each([
+    [60_001, {}],
+    [5_001, { maxRetryAfter: 5_000 }],
+  ])('of %i ms above maxRetryAfter makes the call reject, not sent', async (pause, options) => {
+    expect(await rejection(client(pause, options).me())).toMatchObject({
+      name: 'RateLimitError',
+      outcome: 'not-sent',
+      remedy: 'retry',
+      retryAfter: 1,
+      attempts: [],
+    })
+  })
+
+  test.each([
+    [60_000, {}],
+    [60_001, { maxRetryAfter: Number.POSITIVE_INFINITY }],
+  ])('of %i ms within maxRetryAfter does not', async (pause, options) => {
+    expect(await client(pause, options).me()).toEqual({ id: 'me' })
+  })
+})
+
+describe('a call that is held back after it was sent', () => {
+  const heldBackBeforeRetry = () => {
+    let count = 0
+    return recordingLimiter((_key, _signal, { onWait }) => {
+      count += 1
+      if (count > 1) onWait(90_000, 90_000)
+    }).rateLimiter
+  }
+
+  test.each<[string, 'GET' | 'DELETE', Parameters<typeof scripted>[0], object]>([
+    ['a GET after a 429', 'GET', refusal(429, 'x'), { outcome: 'refused', remedy: 'retry' }],
+    ['a GET after a 503', 'GET', refusal(503, 'x'), { outcome: 'no-effect', remedy: 'retry' }],
+    ['a DELETE after a 503', 'DELETE', refusal(503, 'x'), { outcome: 'unknown', remedy: 'retry' }],
+    ['a DELETE after a broken connection', 'DELETE', brokenConnection(), { outcome: 'unknown', remedy: 'retry' }],
+  ])('says so: %s', async (_, method, step, expected) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const client = keyedClient({ fetch: scripted(step), rateLimiter: heldBackBeforeRetry() })
+    const error = (await rejection(client.request(method, '/x'))) as RequestError
+    expect(error).toMatchObject({ ...expected, name: 'RateLimitError', attempts: [{}] })
+    expect(error.message).toContain('failed and was not retried: the service has asked this client to slow down.')
   })
 })
 

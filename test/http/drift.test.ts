@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { type Drift, defineOperation, UnexpectedResponseError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
@@ -213,6 +214,20 @@ describe('a custom response schema', () => {
       }
     },
   )
+
+  test('is named in one short line, whatever the keys of the response are', async () => {
+    const response = z.record(z.string(), z.string())
+    const operation = defineOperation({ id: 'x', method: 'GET', path: '/x', response })
+    for (const key of ['a\nERROR forged', 'a\u2028ERROR forged', 'k'.repeat(5_000)]) {
+      const error = (await rejection(
+        makeClient({ fetch: scripted(json({ data: { [key]: 1 } })) }).call(operation),
+      )) as Error
+      expect(error.message).toMatch(
+        /^x received an unusable response \(200\): expected string in `(a ERROR forged`|k{400})/,
+      )
+      expect(error.message.length).toBeLessThan(1_000)
+    }
+  })
 
   test('does not leak a payload that its issues quote as the expected type', async () => {
     const validate = () => ({ issues: [{ message: 'x', expected: 'MARKED' }] })

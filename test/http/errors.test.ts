@@ -26,6 +26,7 @@ import {
   scripted,
   scriptedPlatform,
 } from '../helpers/client.ts'
+import { printedForms } from '../helpers/printed-forms.ts'
 
 const failure = (response: Response, options: Parameters<typeof makeClient>[0] = {}) =>
   rejection(makeClient({ ...options, fetch: scripted(response), maxRetries: 0 }).me())
@@ -212,6 +213,67 @@ describe('a token without the prefix of the service', () => {
     const error = await rejection(makeClient({ accessToken, fetch: scripted(step), maxRetries: 0 }).me())
     expect(inspect(error)).toContain('[redacted]')
     expect(inspect(error)).not.toContain(opaque)
+  })
+})
+
+describe('the token of an earlier attempt', () => {
+  const first = 'Opaque-Token-9rT4vB2nK6'
+  const second = 'Other-Token-2nK69rT4vB'
+  const quoting = `${first} and ${second}`
+
+  /** A source whose second token replaces the first one. */
+  function rotating() {
+    const tokens = [first]
+    return {
+      getAccessToken: () => tokens.shift() ?? second,
+      onInvalidToken: () => Promise.reject(new Error(`cannot forget ${quoting}`)),
+    }
+  }
+
+  const body = { error: quoting, error_description: `No access for ${quoting}` }
+  const headers = { 'x-request-id': quoting, 'x-echo': quoting }
+
+  test.each<[string, Step]>([
+    ['an error response', json(body, 400, headers)],
+    ['an error with status 200', json(body, 200, headers)],
+    ['an error of fetch', new ReferenceError(quoting, { cause: Object.assign(new Error(quoting), { code: quoting }) })],
+    ['a body that breaks', () => new Response(new ReadableStream({ start: (it) => it.error(new Error(quoting)) }))],
+    ['an error of onInvalidToken', json({ error: 'invalid_token' }, 401, headers)],
+  ])('is redacted like the last one in %s', async (_, step) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const events: unknown[] = []
+    const hooks = { onAttemptEnd: (event: unknown) => void events.push(event) }
+    const fetch = scripted(refusal(503, 'x'), step)
+    const error = await rejection(makeClient({ accessToken: rotating(), fetch, hooks, maxRetries: 1 }).me())
+    expect(error).toMatchObject({ attempts: [{ status: 503 }, {}] })
+    const forms = printedForms([error, events]).join()
+    expect(forms).toContain('[redacted]')
+    expect([first, second].filter((secret) => forms.includes(secret))).toEqual([])
+  })
+
+  test.each(['provider', 'rate limiter'])('is redacted in an error of the %s before a retry', async (part) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const accessToken = rotating()
+    let turns = 0
+    const fail = () => {
+      throw new Error(`no turn for ${part === 'provider' ? first : quoting}`)
+    }
+    const client = makeClient({
+      accessToken: () => (part === 'provider' && turns === 1 ? fail() : accessToken.getAccessToken()),
+      rateLimiter: {
+        acquire: () => {
+          turns += 1
+          if (turns === 2) fail()
+        },
+        penalize() {},
+      },
+      fetch: scripted(refusal(503, 'x')),
+    })
+    const forms = printedForms(await rejection(client.me())).join()
+    expect(forms).toContain('no turn for [redacted]')
+    expect([first, second].filter((secret) => forms.includes(secret))).toEqual([])
   })
 })
 

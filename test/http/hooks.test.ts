@@ -1,4 +1,4 @@
-import type { Hooks, OperationEvent } from 'support-workspace-sdk'
+import type { Hooks, OperationEvent, WebFetch } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   brokenConnection,
@@ -14,6 +14,16 @@ import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { settled } from '../helpers/settled.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
+
+/** Returns a promise that rejects when the signal aborts. */
+function abortOf(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+}
+
+/** Returns a body that breaks when the signal aborts. */
+function bodyUntil(signal: AbortSignal | undefined): ReadableStream {
+  return new ReadableStream({ start: (body) => void abortOf(signal).catch((reason) => body.error(reason)) })
+}
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'], now: 1_700_000_000_000 })
@@ -187,6 +197,35 @@ describe('hooks', () => {
     expect(of('onAttemptEnd')).toEqual(Array.from({ length: attempts }, () => expect.objectContaining({ error })))
     expect(of('onOperationStart')).toHaveLength(1)
     expect(of('onOperationEnd')).toEqual([expect.objectContaining({ error, attempts })])
+  })
+
+  test.each<[string, number, (signal: AbortSignal | undefined) => Promise<Response>]>([
+    ['waits for the response', 3, (signal) => abortOf(signal)],
+    ['reads the body', 3, async (signal) => new Response(bodyUntil(signal))],
+    ['waits before a retry', 3, async () => refusal(503, 'x', { 'retry-after': '50' })],
+  ])('report no abort when the caller leaves a loop while the next page %s', async (_, number, respond) => {
+    const { hooks, of } = recordEvents()
+    let asked: (() => void) | undefined
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const fetch: WebFetch = async (url, { signal }) => {
+      const page = Number(new URL(url).searchParams.get('after') ?? 1)
+      if (page < number) return json({ data: [{ id: `${page}` }], page_metadata: { after: `${page + 1}` } })
+      asked?.()
+      return respond(signal as AbortSignal)
+    }
+    for await (const { id } of makeClient({ fetch, hooks }).conversations.list()) {
+      if (id !== '2') continue
+      await isAsked
+      await turns(5)
+      break
+    }
+    await turns(20)
+    const names = (event: string) => of(event).map((each) => (each as { error?: string }).error)
+    expect(names('onOperationEnd')).toEqual([undefined, undefined, undefined])
+    expect(names('onAttemptEnd')).not.toContain('AbortError')
+    expect(names('onAttemptEnd')).toHaveLength(3)
   })
 
   test.each([

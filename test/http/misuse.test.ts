@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 
+/** Calls a function that may throw. */
+const startedBy = async (use: () => unknown) => use()
+
 describe('a misspelled or misplaced name is rejected, not ignored', () => {
   const fetch = () => Promise.reject(new Error('not expected'))
   const client = makeClient({ fetch })
@@ -22,6 +25,34 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
     const error = (await rejection(call())) as InvalidArgumentError
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' })
     expect(error.message).toMatch(/Use one of:|Did you mean `(maxItems|body)`\?$/)
+  })
+
+  test.each<[string, string, () => unknown]>([
+    ['timout', 'timeout', () => makeClient({ timout: 5 } as never)],
+    ['AccessToken', 'accessToken', () => makeClient({ AccessToken: token } as never)],
+    ['onRety', 'onRetry', () => makeClient({ hooks: { onRety: () => {} } } as never)],
+    ['maxRetrys', 'maxRetries', () => client.me({ maxRetrys: 5 } as never)],
+    ['extrabody', 'extraBody', () => client.contacts.create({ email: 'a@b.c' }, { extrabody: {} } as never)],
+    ['prefech', 'prefetch', () => client.members.list({}, { prefech: false } as never)],
+    ['limt', 'limit', () => client.members.list({ limt: 5 } as never)],
+    ['Limit', 'limit', () => client.members.list({ Limit: 5 } as never)],
+    ['limti', 'limit', () => client.members.list({ limti: 5 } as never)],
+    ['befor', 'before', () => client.members.list({ befor: 'x' } as never)],
+    ['aftre', 'after', () => client.members.list({ aftre: 'x' } as never)],
+  ])('with a suggestion: %s, for %s', async (argument, meant, use) => {
+    expect(await rejection(startedBy(use))).toMatchObject({
+      name: 'InvalidArgumentError',
+      argument,
+      outcome: 'not-sent',
+      hint: expect.stringMatching(new RegExp(`^Did you mean \`${meant}\`\\?`)),
+    })
+  })
+
+  test('unless an undocumented query parameter of a list only looks a little like another', async () => {
+    const fetch = scripted(json(page([])))
+    const query = { status: 'open', list: 1, later: true, filter: 'x', sort: 'asc' }
+    await makeClient({ fetch }).members.list(query as never)
+    expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?status=open&list=1&later=true&filter=x&sort=asc')
   })
 
   test.each([

@@ -5,7 +5,7 @@ import {
   RequestError,
   SupportWorkspace,
 } from 'support-workspace-sdk'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   json,
   makeClient,
@@ -110,6 +110,21 @@ describe('the constructor', () => {
   ])('throws for an invalid option and names it: %s', (argument, options) => {
     expect(() => makeClient(options as never)).toThrow(InvalidArgumentError)
     expect(() => makeClient(options as never)).toThrow(`\`${argument}\``)
+  })
+
+  test.each<[string, object, string]>([
+    ['Request', globalThis, 'Request'],
+    ['AbortSignal.any', AbortSignal, 'any'],
+  ])('says what a runtime without %s lacks', async (_, holder, name) => {
+    const descriptor = Object.getOwnPropertyDescriptor(holder, name) as PropertyDescriptor
+    Reflect.deleteProperty(holder, name)
+    onTestFinished(() => void Object.defineProperty(holder, name, descriptor))
+    const message =
+      'This runtime cannot create a `Request` with the signal of `AbortSignal.any`. Use Node 22, a browser from 2024, or later. In jsdom, use the classes of Node instead of its own.'
+    const expected = expect.objectContaining({ name: 'SupportWorkspaceError', message })
+    expect(() => makeClient()).toThrow(expected)
+    const options = { baseUrl: 'https://api.test', accessToken: token }
+    expect(await rejection(SupportWorkspace.connect(options))).toEqual(expected)
   })
 
   test('copies its options, so that later changes to them have no effect', async () => {

@@ -2,7 +2,9 @@ import {
   type Attempt,
   type Method,
   NetworkError,
+  type Outcome,
   RateLimitError,
+  type Remedy,
   RequestError,
   ServerError,
 } from 'support-workspace-sdk'
@@ -11,6 +13,7 @@ import {
   brokenConnection,
   json,
   makeClient,
+  neverSettles,
   refusal,
   refusedConnection,
   rejection,
@@ -261,45 +264,53 @@ describe('attempts', () => {
   })
 })
 
-describe('the outcome over several attempts', () => {
-  test.each([
-    [
-      'is unknown for a DELETE with a broken connection, then a 404',
-      'DELETE',
-      [brokenConnection(), refusal(404, 'x')],
-      'unknown',
-    ],
-    ['is unknown for a DELETE with a 500, then a 403', 'DELETE', [refusal(500, 'x'), refusal(403, 'x')], 'unknown'],
-    [
-      'is refused for a DELETE with a refused connection, then a 404',
-      'DELETE',
-      [refusedConnection(), refusal(404, 'x')],
-      'refused',
-    ],
-    [
-      'is refused for a POST with a 429, then a refused connection',
-      'POST',
-      [refusal(429, 'x'), refusedConnection()],
-      'refused',
-    ],
-    ['is not-sent for a POST with refused connections only', 'POST', [refusedConnection()], 'not-sent'],
-    [
-      'is unknown for a POST with a refused connection, then a broken one',
-      'POST',
-      [refusedConnection(), brokenConnection()],
-      'unknown',
-    ],
-    ['is refused for a GET with a 500, then a 404', 'GET', [refusal(500, 'x'), refusal(404, 'x')], 'refused'],
-    [
-      'is no-effect for a GET with a 500, then a refused connection',
-      'GET',
-      [refusal(500, 'x'), refusedConnection()],
-      'no-effect',
-    ],
-  ] as [string, Method, Step[], string][])('%s', async (_, method, steps, outcome) => {
-    scriptedPlatform(...steps)
-    const error = await settledAfterTimers(rejection(makeClient().request(method, '/x')))
-    expect(error).toMatchObject({ outcome })
+describe('outcome and remedy after two attempts', () => {
+  /** What the service may have done with a write: never received it, rejected it, or possibly applied it. */
+  type Effect = 'not-sent' | 'refused' | 'lost'
+  const events: [what: string, step: Step, effect: Effect, remedy: Remedy][] = [
+    ['a refused connection', refusedConnection(), 'not-sent', 'retry'],
+    ['a broken connection', brokenConnection(), 'lost', 'retry'],
+    ['a timeout', neverSettles, 'lost', 'retry'],
+    ['a response that is cut off', () => new Response(brokenBody()), 'lost', 'retry'],
+    ['a response that is not JSON', new Response('{"data":'), 'lost', 'retry'],
+    ['a redirect', new Response(null, { status: 307, headers: { location: '/y' } }), 'lost', 'fix'],
+    ['a 408', refusal(408, 'x'), 'lost', 'retry'],
+    ['a 429', refusal(429, 'x'), 'refused', 'retry'],
+    ['a 503', refusal(503, 'x'), 'lost', 'retry'],
+    ['a 401', refusal(401, 'invalid_token'), 'refused', 'reconnect'],
+    ['a 403', refusal(403, 'forbidden'), 'refused', 'fix'],
+    ['a 404', refusal(404, 'x'), 'refused', 'fix'],
+  ]
+
+  /** Returns what a call must reject with after these events, of which only those count that it is sent for. */
+  function expectedAfter(method: Method, planned: typeof events) {
+    const mayRepeat = ([, , effect, remedy]: (typeof events)[number]) =>
+      remedy === 'retry' && (method !== 'POST' || effect !== 'lost')
+    const final = planned.findIndex((event) => !mayRepeat(event))
+    const sent = final < 0 ? planned : planned.slice(0, final + 1)
+    const last = sent.at(-1) as (typeof events)[number]
+    const effects = sent.map(([, , effect]) => effect).filter((effect) => effect !== 'not-sent')
+    const isRead = method === 'GET'
+    const effect = !isRead && effects.includes('lost') ? 'lost' : (effects.at(-1) ?? 'not-sent')
+    const outcome: Outcome = effect !== 'lost' ? effect : isRead ? 'no-effect' : 'unknown'
+    const remedy: Remedy = outcome === 'unknown' && !mayRepeat(last) ? 'verify' : last[3]
+    return { outcome, remedy, attempts: sent.length }
+  }
+
+  const methodsAndEvents = (['GET', 'DELETE', 'POST'] as const).flatMap((method) =>
+    events.map((first) => [method, first[0], first] as const),
+  )
+
+  test.each(methodsAndEvents)('never contradict each other for a %s with %s first', async (method, _, first) => {
+    for (const second of events) {
+      scriptedPlatform(first[1], second[1])
+      const client = makeClient({ maxRetries: 1, timeout: 1_000 })
+      const error = (await settledAfterTimers(rejection(client.request(method, '/x')))) as RequestError
+      const { outcome, remedy, attempts } = error
+      expect({ outcome, remedy, attempts: attempts.length }, `then ${second[0]}`).toEqual(
+        expectedAfter(method, [first, second]),
+      )
+    }
   })
 
   test('adds to the hint of a retried DELETE that it may have been applied', async () => {

@@ -1,4 +1,4 @@
-import { ApiError, type RequestError, TimeoutError } from 'support-workspace-sdk'
+import { ApiError, type FetchInit, type RequestError, TimeoutError } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
 import { settled, settledAfterTimers } from '../helpers/settled.ts'
@@ -243,6 +243,21 @@ describe('totalTimeout', () => {
     const client = makeClient({ fetch: scripted(json({ id: 1 })), timeout: 1e12, totalTimeout: 1e12 })
     expect(await settled(client.me())).toEqual({ id: 1 })
   })
+})
+
+test.each([
+  ['timeout', { timeout: 1_000, maxRetries: 0 }],
+  ['totalTimeout', { totalTimeout: 1_000 }],
+])('when its %s expires, the reason of the signal that `fetch` got is an Error', async (_, options) => {
+  let signal: FetchInit['signal'] | undefined
+  const fetch = (_url: string, init: FetchInit) => {
+    signal = init.signal
+    return neverSettles()
+  }
+  const result = rejection(makeClient({ fetch, ...options }).me())
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(await settled(result)).toBeInstanceOf(TimeoutError)
+  expect(signal).toMatchObject({ aborted: true, reason: expect.any(Error) })
 })
 
 describe('a call that completes in time', () => {

@@ -1,5 +1,13 @@
-import { InvalidArgumentError, PaginationError, type RequestError, type SupportWorkspace } from 'support-workspace-sdk'
+import {
+  defineOperation,
+  InvalidArgumentError,
+  PaginationError,
+  type RequestError,
+  type SupportWorkspace,
+  SupportWorkspaceError,
+} from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
+import * as z from 'zod/mini'
 import {
   json,
   makeClient,
@@ -48,6 +56,13 @@ describe('the search for tokens', () => {
   ])('finds one in %s', (_, value) => {
     expect(() => expectNoToken(value)).toThrow()
   })
+})
+
+const keyedByAnything = defineOperation({
+  id: 'x',
+  method: 'GET',
+  path: '/x',
+  response: z.record(z.string(), z.record(z.string(), z.string())),
 })
 
 /** Ways to cause each kind of error, with a service and a platform that echo the token wherever they can. */
@@ -137,6 +152,16 @@ function waysToFail(
       'a schema mismatch',
       json({ data: { id: 7, role: { [secret]: secret } } }, 200, echo),
       (client) => client.members.get('1'),
+    ],
+    [
+      'a mismatch with your own schema, in a key that is the token',
+      json({ data: { [`my ${secret}`]: { [secret]: 1 } } }, 200, echo),
+      (client) => client.call(keyedByAnything),
+    ],
+    [
+      'a mismatch with your own schema, in a key that is the encoded token',
+      json({ data: { [encodeURIComponent(secret)]: { [JSON.stringify(secret)]: 1 } } }, 200, echo),
+      (client) => client.call(keyedByAnything),
     ],
     ['a timeout', neverSettles, (client) => client.me({ timeout: 1 })],
     ['an invalid request body', json({}), (client) => client.messages.create('c1', { body_html: { secret } as never })],
@@ -239,6 +264,47 @@ describe('the token does not appear in', () => {
     )
     expect(error).toBeInstanceOf(PaginationError)
     expectNoToken(error)
+  })
+})
+
+/** Ways in which the page of a cursor can fail, with a service and a platform that quote the cursor. */
+function waysToFailWith(cursor: string): [string, Step | Step[]][] {
+  const quoted = `${cursor} or ${encodeURIComponent(cursor)} or ${JSON.stringify(cursor)}`
+  const headers = { 'x-request-id': encodeURIComponent(cursor), 'x-echo': encodeURIComponent(cursor) }
+  const platformError = Object.assign(new TypeError(`Failed to fetch ?after=${quoted}`), { code: cursor })
+  return [
+    ...[400, 401, 403, 404, 410, 422, 429, 500].map((status): [string, Step] => [
+      `a ${status}`,
+      json({ error: quoted, error_description: `The cursor ${quoted} has expired.` }, status, headers),
+    ]),
+    ['an error with status 200', json({ error: cursor, error_description: cursor }, 200, headers)],
+    ['a redirect', new Response(null, { status: 307, headers: { ...headers, location: `/x?${headers['x-echo']}` } })],
+    ['a page of HTML', new Response(`<p>${cursor}</p>`, { headers })],
+    ['half of the JSON', new Response(`{"data":"${cursor}`, { headers })],
+    ['another envelope', json({ data: cursor }, 200, headers)],
+    ['a schema mismatch', json({ data: [{ id: { [cursor]: cursor } }], page_metadata: { after: null } }, 200, headers)],
+    ['the same cursor again', json({ data: [], page_metadata: { after: cursor } }, 200, headers)],
+    ['an error of fetch', platformError],
+    ['a body that breaks', () => new Response(new ReadableStream({ start: (body) => body.error(platformError) }))],
+    ['a timeout', neverSettles],
+    ['a bug in the `fetch` option', new ReferenceError(quoted)],
+  ]
+}
+
+describe.each(['cursor-Zx81mQ7+9rT4/vB2nK6=', 'a "cursor" with spaces'])('the cursor %s', (cursor) => {
+  test.each(waysToFailWith(cursor))('is in no error after %s', async (_, step) => {
+    const first = json(page([{ id: '1' }], cursor))
+    const client = makeClient({
+      fetch: scripted(first, ...[step].flat()),
+      validation: 'strict',
+      maxRetries: 0,
+      timeout: 50,
+    })
+    const error = await rejection(client.conversations.list().toArray())
+    expect(error).toBeInstanceOf(SupportWorkspaceError)
+    const forms = printedForms(error).join('\n')
+    const spellings = [cursor, encodeURIComponent(cursor), JSON.stringify(cursor).slice(1, -1)]
+    expect(spellings.filter((spelling) => forms.includes(spelling))).toEqual([])
   })
 })
 

@@ -1,7 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
-import { type RawRequest, type RawServer, respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
+import {
+  type RawRequest,
+  type RawResponse,
+  type RawServer,
+  rawResponse,
+  respond,
+  respondJson,
+  startRawServer,
+} from '../helpers/raw-server.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 
@@ -243,5 +251,48 @@ describe('the next page', () => {
     // The generator is neither resumed nor closed.
     for (let count = 0; counting.listeners > 0 && count < 5_000; count += 1) await turns(1)
     expect(counting.listeners).toBe(0)
+  })
+})
+
+/** Returns what a loop yields. */
+async function collect<Each>(loop: AsyncIterable<Each>): Promise<Each[]> {
+  const collected: Each[] = []
+  for await (const each of loop) collected.push(each)
+  return collected
+}
+
+describe('a list of which every page is bad at first', () => {
+  type Conversations = ReturnType<ReturnType<typeof makeClient>['conversations']['list']>
+
+  const bad: [string, RawResponse][] = [
+    ['cut off', { body: '{"data":[{"id":"bad"}', contentLength: 500 }],
+    ['empty', {}],
+    ['a page of HTML', { body: '<!doctype html><title>Sign in</title>' }],
+  ]
+  const uses: [string, (list: Conversations) => PromiseLike<{ id: string }[]>][] = [
+    ['toArray()', (list) => list.toArray()],
+    ['a loop over items', (list) => collect(list)],
+    ['a loop over pages', async (list) => (await collect(list.pages())).flatMap(({ data }) => data)],
+  ]
+  const rows = bad.flatMap(([what, response]) =>
+    uses.flatMap(([use, read]) => [true, false].map((prefetch) => [what, use, prefetch, response, read] as const)),
+  )
+
+  test.each(rows)('(%s) is complete with %s and prefetch: %s', async (_what, _use, prefetch, response, read) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const asked = new Set<number>()
+    await using server = await startRawServer({
+      onRequest(request) {
+        const number = numberOf(request)
+        const isFirst = !asked.has(number)
+        asked.add(number)
+        const good = { body: JSON.stringify(page([{ id: `${number}` }], number < 4 ? `${number + 1}` : null)) }
+        request.socket.end(rawResponse({ ...(isFirst ? response : good), headers: { connection: 'close' } }))
+      },
+    })
+    const items = await read(client(server).conversations.list({}, { prefetch }))
+    expect(items.map(({ id }) => id)).toEqual(['1', '2', '3', '4'])
+    expect(server.requests).toHaveLength(8)
   })
 })

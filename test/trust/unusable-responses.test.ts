@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { UnexpectedResponseError } from 'support-workspace-sdk'
-import { describe, expect, test } from 'vitest'
+import { type RequestError, UnexpectedResponseError } from 'support-workspace-sdk'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makeClient, rejection } from '../helpers/client.ts'
 import {
   type RawRequest,
@@ -108,6 +108,45 @@ describe('an unusable response with status 200', () => {
     const error = await rejection(client.messages.delete('c1', 'm1'))
     expect(error).toBeInstanceOf(UnexpectedResponseError)
     expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringContaining('may have been applied') })
+  })
+})
+
+describe('a read whose response is unusable each time', () => {
+  const cutOff = { body: '{"data":{"id":"1"', contentLength: 500 }
+  test.each<[string, RawResponse, object, RegExp]>([
+    ['cut off', cutOff, { name: 'NetworkError' }, /the response was cut off: /],
+    [
+      'cut off without a content-length',
+      { body: cutOff.body, contentLength: null },
+      { reason: 'not-json' },
+      /the body is not JSON, or was cut off\. /,
+    ],
+    [
+      'cut off between two chunks',
+      { body: '5\r\n{"dat\r\n', headers: { 'transfer-encoding': 'chunked' }, contentLength: null },
+      { name: 'NetworkError' },
+      /the response was cut off: /,
+    ],
+    ['empty', {}, { reason: 'not-json' }, /the body is empty\. The response may have been cut off\. /],
+    ['text', { body: 'Bad gateway' }, { reason: 'not-json' }, /the body is not JSON, or was cut off\. /],
+    ['HTML', { body: html }, { reason: 'not-json' }, /the body is not JSON but HTML\. Check that `baseUrl`/],
+    ['not UTF-8', { body: new Uint8Array([0x7b, 0xff, 0x7d]) }, { reason: 'not-json' }, /the body is not UTF-8\. /],
+  ])('is retried up to maxRetries, and then says why: %s', async (_, response, expected, words) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { server, client } = await serve(({ socket }) => socket.end(rawResponse(response)), { maxRetries: 2 })
+    await using _server = server
+    const error = (await rejection(client.members.get('1'))) as RequestError
+    const attempt = { status: 200, error: error.name }
+    expect(error).toMatchObject({
+      ...expected,
+      outcome: 'no-effect',
+      remedy: 'retry',
+      attempts: [{ ...attempt, wait: 0 }, { ...attempt, wait: 0 }, attempt],
+    })
+    expect(server.requests).toHaveLength(3)
+    expect(error.message).toMatch(words)
+    expect(error.message.includes('baseUrl')).toBe(response.body === html)
   })
 })
 
