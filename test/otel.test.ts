@@ -308,13 +308,11 @@ describe('retries and waits', () => {
     sandbox.failNext({ status: 429, retryAfter: 10 })
     const limited = client.me()
     await vi.advanceTimersByTimeAsync(0)
-    const waiting = client.organization.get()
+    const waiting = client.me()
     await settledAfterTimers(Promise.all([limited, waiting]))
-    const events = Object.fromEntries(
-      callSpans().map(({ name, events }) => [name, events.map((event) => [event.name, event.attributes])]),
-    )
-    expect(events.me).toEqual([['retry', { 'support_workspace.wait_ms': 10_000, 'support_workspace.reason': 429 }]])
-    expect(events['organization.get']).toEqual([
+    const events = callSpans().flatMap((span) => span.events.map((event) => [event.name, event.attributes]))
+    expect(events.sort()).toEqual([
+      ['retry', { 'support_workspace.wait_ms': 10_000, 'support_workspace.reason': 429 }],
       ['wait', { 'support_workspace.wait_ms': 10_000, 'support_workspace.reason': 'rate_limit' }],
     ])
   })

@@ -15,8 +15,10 @@ export class Turn {
   readonly #record: CallRecord
   #key: string | undefined
   #end: EndTurn
-  /** Resolves when a call that got a 429 can be sent again. A rate limiter may let it through earlier. */
+  /** Resolves when a call that got a 429 can be sent again, unless that was before. A limiter may let it through earlier. */
   #pause: Promise<void> | undefined
+  /** Whether the next wait was emitted as a retry. */
+  #isAnnounced = false
 
   constructor(call: CapturedCall, settings: ClientSettings, clock: CallClock, record: CallRecord) {
     this.#call = call
@@ -54,7 +56,7 @@ export class Turn {
       throw refusal ?? thrown
     } finally {
       isSettled = true
-      this.#pause = undefined
+      this.#isAnnounced = false
     }
   }
 
@@ -73,7 +75,10 @@ export class Turn {
 
   /** Makes the next turn come no earlier than after this time in milliseconds, whatever the limiter does. */
   delay(wait: number): void {
-    this.#pause = this.#clock.pause(wait)
+    this.#isAnnounced = true
+    this.#pause = this.#clock.pause(wait).then(() => {
+      this.#pause = undefined
+    })
   }
 
   /** HTTP method and path template. */
@@ -85,8 +90,8 @@ export class Turn {
   #announce(wait: number, pause: number): RequestError | undefined {
     const isPatient = this.#call.settings.maxRetries > 0 && pause <= this.#settings.maxRetryAfter
     if (wait >= this.#clock.remaining || (wait > 0 && !isPatient)) return heldBackError(this.#record, wait)
-    // The wait after a 429 of this call was emitted as a retry.
-    if (this.#pause === undefined) this.#record.wait(wait)
+    if (!this.#isAnnounced) this.#record.wait(wait)
+    this.#isAnnounced = false
     return undefined
   }
 }

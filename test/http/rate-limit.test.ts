@@ -1,7 +1,7 @@
-import { RateLimitError, type RequestError, type WaitEvent } from 'support-workspace-sdk'
+import { RateLimitError, type RequestError, RetryAfterLimiter, type WaitEvent } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
-import { settled } from '../helpers/settled.ts'
+import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
@@ -25,14 +25,47 @@ async function rateLimited(options: Parameters<typeof makeClient>[0] = {}) {
 }
 
 describe('after a 429, the client', () => {
-  test('holds back its other calls until Retry-After has passed', async () => {
+  test('holds back the other calls of the operation until Retry-After has passed', async () => {
     const { client, fetch, first } = await rateLimited()
-    const others = [client.me(), client.organization.get().catch(() => {}), client.members.list().catch(() => {})]
+    const others = [client.me(), client.me()]
     await vi.advanceTimersByTimeAsync(9_999)
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
-    await settled(Promise.all([first, ...others]))
-    expect(fetch.requests).toHaveLength(5)
+    await settledAfterTimers(Promise.all([first, ...others]))
+    expect(fetch.requests).toHaveLength(4)
+  })
+
+  test('holds back no other operation', async () => {
+    const { client, fetch, first } = await rateLimited()
+    await settled(client.request('GET', '/x'))
+    await settled(client.request('POST', '/api/oauth/v1/me'))
+    expect(fetch.requests).toHaveLength(3)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settled(first)
+  })
+
+  test('knows an operation by its method and path template, whatever the ids', async () => {
+    const fetch = scripted(slowDown, () => json({ data: { id: 'x' } }))
+    const client = makeClient({ fetch })
+    const calls = [client.members.get('1')]
+    await vi.advanceTimersByTimeAsync(0)
+    calls.push(client.members.get('2'))
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(fetch.requests).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await settledAfterTimers(Promise.all(calls))
+  })
+
+  test('holds back every operation once a second one is refused meanwhile', async () => {
+    const fetch = scripted(slowDown, slowDown, () => json({}))
+    const client = makeClient({ fetch })
+    const calls: Promise<unknown>[] = [client.me(), client.request('GET', '/x')]
+    await vi.advanceTimersByTimeAsync(0)
+    calls.push(client.request('GET', '/y'))
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(fetch.requests).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(1)
+    await settledAfterTimers(Promise.all(calls))
   })
 
   test('does not hold back the calls of other clients', async () => {
@@ -42,7 +75,7 @@ describe('after a 429, the client', () => {
     expect(fetch.requests).toHaveLength(1)
   })
 
-  test('holds back its other calls even if the first one is not retried', async () => {
+  test('holds back the other calls even if the first one is not retried', async () => {
     const fetch = scripted(slowDown, () => json({}))
     const client = makeClient({ fetch })
     expect(await settled(rejection(client.me({ maxRetries: 0 })))).toBeInstanceOf(RateLimitError)
@@ -53,17 +86,40 @@ describe('after a 429, the client', () => {
     await settled(second)
   })
 
-  test('does not hold back its other calls when Retry-After exceeds the maximum', async () => {
-    const fetch = scripted(refusal(429, 'x', { 'retry-after': '86400' }), json({}))
+  test('rejects further calls of the operation while a Retry-After above the maximum lasts', async () => {
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '90' }), () => json({}))
     const client = makeClient({ fetch })
-    expect(await settled(rejection(client.me()))).toMatchObject({ retryAfter: 86_400 })
+    expect(await settled(rejection(client.me()))).toMatchObject({ retryAfter: 90, outcome: 'refused' })
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await settled(rejection(client.me()))).toMatchObject({
+      name: 'RateLimitError',
+      retryAfter: 85,
+      outcome: 'not-sent',
+      remedy: 'retry',
+      attempts: [],
+    })
+    await settled(client.request('GET', '/x'))
+    await vi.advanceTimersByTimeAsync(85_000)
     await settled(client.me())
+    expect(fetch.requests).toHaveLength(3)
+  })
+
+  test('waits no longer than its own maximum when it shares the limiter with a more patient client', async () => {
+    const rateLimiter = new RetryAfterLimiter()
+    const fetch = scripted(refusal(429, 'x', { 'retry-after': '30' }), () => json({}))
+    const shared = { fetch, rateLimiter, rateLimitKey: 'one' }
+    const patient = makeClient(shared).me()
+    await vi.advanceTimersByTimeAsync(0)
+    const error = await settled(rejection(makeClient({ ...shared, maxRetryAfter: 5_000 }).me()))
+    expect(error).toMatchObject({ name: 'RateLimitError', outcome: 'not-sent', retryAfter: 30 })
+    await vi.advanceTimersByTimeAsync(30_000)
+    await settledAfterTimers(patient)
     expect(fetch.requests).toHaveLength(2)
   })
 
   test('rejects a call at once, not sent, when the wait exceeds its total timeout', async () => {
     const { client, fetch, first } = await rateLimited()
-    const error = await settled(rejection(client.messages.create('c1', { body_html: 'x' }, { totalTimeout: 5_000 })))
+    const error = await settled(rejection(client.me({ totalTimeout: 5_000 })))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 10, status: 429, attempts: [], response: undefined })
     expect(fetch.requests).toHaveLength(1)
@@ -111,14 +167,15 @@ describe('after a 429, the client', () => {
     const client = makeClient({ fetch })
     const first = client.me()
     await vi.advanceTimersByTimeAsync(0)
-    const second = rejection(client.members.get('1', { totalTimeout: 20_000 }))
+    const second = client.me()
+    const third = rejection(client.me({ totalTimeout: 20_000 }))
     await vi.advanceTimersByTimeAsync(10_000)
-    // The call that was sent first got a Retry-After of 30 s, more than the second call has left.
-    const error = (await settled(second)) as RequestError
+    // The call that was sent first got a Retry-After of 30 s, more than the third call has left.
+    const error = (await settled(third)) as RequestError
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error.outcome).not.toBe('unknown')
     await vi.advanceTimersByTimeAsync(30_000)
-    await settled(first)
+    await settled(Promise.all([first, second]))
   })
 
   test('counts no attempt for the time that a call was held back', async () => {
@@ -126,7 +183,7 @@ describe('after a 429, the client', () => {
     const client = makeClient({ fetch })
     const first = client.me()
     await vi.advanceTimersByTimeAsync(0)
-    const waiting = rejection(client.members.get('1'))
+    const waiting = rejection(client.me())
     await vi.advanceTimersByTimeAsync(10_000)
     await settled(first)
     expect(await settled(waiting)).toMatchObject({ attempts: [{ status: 404 }] })
@@ -137,7 +194,7 @@ describe('a call with maxRetries 0', () => {
   test('rejects at once with the remaining wait in seconds, rounded up, and is sent once the wait is over', async () => {
     const { client, fetch, first } = await rateLimited()
     await vi.advanceTimersByTimeAsync(4_500)
-    const error = await settled(rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 0 })))
+    const error = await settled(rejection(client.me({ maxRetries: 0 })))
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, attempts: [] })
     expect(fetch.requests).toHaveLength(1)
@@ -153,10 +210,10 @@ describe('onWait', () => {
     const events: WaitEvent[] = []
     const { client, first } = await rateLimited({ hooks: { onWait: (event) => void events.push(event) } })
     await vi.advanceTimersByTimeAsync(4_000)
-    const second = client.members.get('1').catch(() => {})
+    const second = client.me()
     await vi.advanceTimersByTimeAsync(6_000)
-    await settled(Promise.all([first, second]))
-    expect(events).toMatchObject([{ operation: 'members.get', wait: 6_000, reason: 'rate_limit' }])
+    await settledAfterTimers(Promise.all([first, second]))
+    expect(events).toMatchObject([{ operation: 'me', wait: 6_000, reason: 'rate_limit' }])
   })
 })
 
@@ -169,44 +226,33 @@ describe('onWait for a call that waits for its own retry', () => {
       })
     const fetch = scripted(slowDown, late, () => json({}))
     const client = makeClient({ fetch, hooks: { onWait: (event) => void waits.push(event) } })
-    const calls = [client.me(), client.organization.get().catch(() => {})]
+    const calls = [client.me(), client.me()]
     await vi.advanceTimersByTimeAsync(10_000)
     expect(waits).toMatchObject([{ operation: 'me', wait: 30_000 }])
     await vi.advanceTimersByTimeAsync(25_000)
-    await settled(Promise.all(calls))
+    await settledAfterTimers(Promise.all(calls))
   })
 })
 
 describe('calls that were held back', () => {
-  test('are sent one at a time in the first second, and then more', async () => {
+  test('are sent two at a time at first, and then gradually more', async () => {
     let inFlight = 0
-    let most = 0
+    const counts: number[] = []
     const slow = async () => {
       inFlight += 1
-      most = Math.max(most, inFlight)
+      counts.push(inFlight)
       await new Promise((resolve) => setTimeout(resolve, 100))
       inFlight -= 1
       return json({})
     }
-    const fetch = scripted(slowDown, slow)
-    const client = makeClient({ fetch })
+    const client = makeClient({ fetch: scripted(slowDown, slow) })
     const calls = [client.me()]
     await vi.advanceTimersByTimeAsync(0)
     for (let count = 0; count < 20; count += 1) calls.push(client.me())
-    await vi.advanceTimersByTimeAsync(10_000)
-    expect(fetch.requests).toHaveLength(2)
-    await vi.advanceTimersByTimeAsync(700)
-    expect(most).toBe(1)
-    await vi.advanceTimersByTimeAsync(1_400)
-    await settled(Promise.all(calls))
-    expect(most).toBeGreaterThan(1)
-    expect(fetch.requests).toHaveLength(22)
-    most = 0
-    // The queue is empty, so that calls run in parallel again.
-    const more = [client.me(), client.me()]
-    await vi.advanceTimersByTimeAsync(100)
-    await settled(Promise.all(more))
-    expect(most).toBe(2)
+    await settledAfterTimers(Promise.all(calls))
+    expect(Math.max(...counts.slice(0, 2))).toBe(2)
+    expect(Math.max(...counts.slice(0, 6))).toBe(4)
+    expect(Math.max(...counts)).toBeGreaterThan(4)
   })
 
   test('are not delayed by one that is aborted or runs out of time', async () => {
