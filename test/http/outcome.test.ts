@@ -18,6 +18,7 @@ import {
   scriptedPlatform,
   token,
 } from '../helpers/client.ts'
+import { settledAfterTimers } from '../helpers/settled.ts'
 
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
@@ -71,23 +72,23 @@ describe('attempts', () => {
     ])
   })
 
-  test('end in a TimeoutError when the token provider stalls, which is not asked again', async () => {
-    let providerCalls = 0
-    const accessToken = () => {
-      providerCalls += 1
-      return neverSettles()
-    }
-    const fetch = scripted(json({}))
-    const error = await rejection(makeClient({ accessToken, fetch, timeout: 5, maxRetries: 2 }).me())
-    expect(error).toMatchObject({
-      name: 'TimeoutError',
-      limit: 'attempt',
-      outcome: 'not-sent',
-      remedy: 'retry',
-      attempts: [],
-    })
-    expect([providerCalls, fetch.requests.length]).toEqual([1, 0])
-  })
+  test.each([
+    ['before the first attempt', [], 'not-sent', [0, 1]],
+    ['before a retry', [token], 'no-effect', [1, 2]],
+  ])(
+    'end in a TimeoutError when the token provider stalls, which is not asked again: %s',
+    async (_, tokens, outcome, counts) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+      onTestFinished(() => void vi.useRealTimers())
+      const accessToken = vi.fn(() => tokens.shift() ?? neverSettles())
+      const fetch = scripted(refusal(503, 'x'))
+      const error = await settledAfterTimers(rejection(makeClient({ accessToken, fetch, maxRetries: 2 }).me()))
+      expect(error).toMatchObject({ name: 'TimeoutError', limit: 'attempt', outcome, remedy: 'retry' })
+      const { attempts } = error as RequestError
+      expect([attempts.length, accessToken.mock.calls.length]).toEqual(counts)
+      expect(fetch.requests).toHaveLength(attempts.length)
+    },
+  )
 })
 
 describe('the constructor', () => {
