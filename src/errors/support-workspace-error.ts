@@ -1,3 +1,5 @@
+import { withoutSecrets } from './redact.ts'
+
 /**
  * A registered symbol, so that `instanceof` works between the ESM and CommonJS builds and between installed versions.
  */
@@ -97,8 +99,9 @@ export class InvalidArgumentError extends SupportWorkspaceError {
   readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(argument: string, message: string, hint: string) {
-    super(message, { hint })
-    this.argument = argument
+    // The name of a field can hold a token, too.
+    super(withoutSecrets(message), { hint })
+    this.argument = withoutSecrets(argument)
   }
 }
 

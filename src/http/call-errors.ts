@@ -49,12 +49,13 @@ function create<Details extends RequestErrorDetails>(
 ): RequestError {
   const { operation, attempts, secrets } = call
   const outcome = call.outcomeAfter(last)
+  const needsCheck = outcome === 'unknown' && !canRepeat(operation, remedy)
   return new ErrorClass(withoutSecrets(message, secrets), {
-    operation: operation.id,
+    operation: withoutSecrets(operation.id, secrets),
     outcome,
-    remedy: outcome === 'unknown' && !canRepeat(operation, remedy) ? 'verify' : remedy,
+    remedy: needsCheck ? 'verify' : remedy,
     attempts,
-    hint: outcome === 'unknown' ? `${checkFirst}${isConfiguration ? ` ${hint}` : ''}` : hint,
+    hint: needsCheck ? `${checkFirst}${isConfiguration ? ` ${hint}` : ''}` : hint,
     ...(cause !== undefined && { cause: safeCause(cause, secrets) }),
     ...details,
   } as unknown as Details)
@@ -209,10 +210,9 @@ export function timeoutError(
 ): RequestError {
   const failure: Failure = {
     message: `${call.operation.id} took longer than ${limit === 'total' ? 'its total limit of ' : ''}${timeout} ms.`,
-    hint:
-      isSent || call.attempts.length > 0
-        ? 'Try again, or raise the timeout.'
-        : 'Nothing was sent. Check what the token provider or the rate limiter is waiting for, or raise the timeout.',
+    hint: isSent
+      ? 'Try again, or raise the timeout.'
+      : `${call.attempts.length === 0 ? 'Nothing was sent. ' : ''}Check what the token provider or the rate limiter is waiting for, or raise the timeout.`,
     outcome: isSent ? 'unknown' : 'not-sent',
     remedy: 'retry',
   }

@@ -46,7 +46,8 @@ describe('a token provider that fails before a retry', () => {
       operation: 'messages.delete',
       attempts: [{ status: 503 }],
       message: expect.stringContaining('could not be retried, because there was no access token'),
-      hint: 'The write may have been applied. Check before retrying it.',
+      remedy: 'retry',
+      hint: 'Check the token provider, then try again.',
     })
     expect(ends).toEqual([{ attempts: 1, error: 'RequestError', outcome: 'unknown' }])
   })

@@ -163,7 +163,11 @@ describe('after a 429, the client', () => {
   })
 
   test('rejects a waiting call when the next 429 asks for more time than the call has left', async () => {
-    const fetch = scripted(slowDown, refusal(429, 'x', { 'retry-after': '30' }), () => json({}))
+    const slow = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return json({})
+    }
+    const fetch = scripted(slowDown, refusal(429, 'x', { 'retry-after': '30' }), slow)
     const client = makeClient({ fetch })
     const first = client.me()
     await vi.advanceTimersByTimeAsync(0)
@@ -175,7 +179,7 @@ describe('after a 429, the client', () => {
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error.outcome).not.toBe('unknown')
     await vi.advanceTimersByTimeAsync(30_000)
-    await settled(Promise.all([first, second]))
+    await settledAfterTimers(Promise.all([first, second]))
   })
 
   test('counts no attempt for the time that a call was held back', async () => {
