@@ -4,12 +4,10 @@ import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import type { Refusal } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
-import type { CapturedCall } from './input.ts'
 import { isPlatformFetch } from './platform-fetch.ts'
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, ResponseHead, UnusableResponse } from './response.ts'
 import { delayBefore, retryAfterOf } from './retry.ts'
-import type { ClientSettings } from './settings.ts'
 import { isValidated, validateResponse } from './validation.ts'
 
 /** The data, cursors and response of a successful attempt. */
@@ -25,9 +23,7 @@ export class Refused {}
 
 /** One request and its response. Remembers how far it has come, because `fetch` and the body may never settle. */
 export class Attempt {
-  readonly #call: CapturedCall
   readonly #request: PreparedRequest
-  readonly #settings: ClientSettings
   readonly #accessToken: string
   readonly #record: CallRecord
   #body: ResponseBody | undefined
@@ -45,16 +41,8 @@ export class Attempt {
   /** The error of `onInvalidToken`, if it failed. */
   reportError: unknown
 
-  constructor(
-    call: CapturedCall,
-    request: PreparedRequest,
-    settings: ClientSettings,
-    accessToken: string,
-    record: CallRecord,
-  ) {
-    this.#call = call
+  constructor(request: PreparedRequest, accessToken: string, record: CallRecord) {
     this.#request = request
-    this.#settings = settings
     this.#accessToken = accessToken
     this.#record = record
   }
@@ -82,14 +70,14 @@ export class Attempt {
   async reportInvalidToken(): Promise<void> {
     if (this.head?.status !== 401 || this.refusal?.body.code !== 'invalid_token') return
     try {
-      await this.#settings.tokenSource.onInvalidToken?.(this.#accessToken)
+      await this.#record.settings.tokenSource.onInvalidToken?.(this.#accessToken)
     } catch (thrown) {
       this.reportError = thrown ?? new Error('onInvalidToken failed')
     }
   }
 
   async #send(signal: AbortSignal): Promise<Reply> {
-    const { maxResponseBytes } = this.#settings
+    const { maxResponseBytes } = this.#record.settings
     const response = await this.#fetch(signal)
     const body = new ResponseBody(response)
     this.#body = body
@@ -106,14 +94,17 @@ export class Attempt {
     }
     const { data, cursors } = this.#parse(await body.text(maxResponseBytes))
     signal.throwIfAborted()
-    if (!isValidated(this.#call, this.#settings)) return { data, cursors, response: head }
-    return { data: await validateResponse(this.#call, data, this.#settings), cursors, response: head }
+    if (!isValidated(this.#record.call, this.#record.settings)) return { data, cursors, response: head }
+    return { data: await validateResponse(this.#record.call, data, this.#record.settings), cursors, response: head }
   }
 
   async #fetch(signal: AbortSignal): Promise<FetchResponse> {
     const { url, headers, body } = this.#request
     // A local variable, because a platform's fetch throws when called as a method of another object.
-    const fetch = (this.#settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<FetchResponse>
+    const fetch = (this.#record.settings.fetch ?? globalThis.fetch) as (
+      url: string,
+      init: FetchInit,
+    ) => Promise<FetchResponse>
     signal.throwIfAborted()
     this.isPlatform = isPlatformFetch(fetch)
     this.isSent = true
@@ -140,13 +131,13 @@ export class Attempt {
         description: description && redact(description, this.#record.secrets),
       },
       hasCursor: this.#request.cursor !== undefined,
-      grantedScopes: this.#settings.scopes,
+      grantedScopes: this.#record.settings.scopes,
       retryAfter: retryAfterOf(response, response.status),
     }
   }
 
   #parse(text: string): Unwrapped {
-    const envelope = this.#call.operation.envelope ?? 'item'
+    const envelope = this.#record.call.operation.envelope ?? 'item'
     const mayBeEmpty = envelope === 'any' || envelope === 'none'
     const body = mayBeEmpty && text.trim() === '' ? undefined : parseJson(text)
     try {

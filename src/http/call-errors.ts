@@ -43,12 +43,13 @@ interface Failure {
 /** Creates the error of a call. Every message passes here, so that none holds a secret. */
 function create<Details extends RequestErrorDetails>(
   ErrorClass: new (message: string, details: Details) => RequestError,
-  call: CallRecord,
+  record: CallRecord,
   { message, hint, isConfiguration, outcome: last, remedy, cause }: Failure,
   details: Omit<Details, keyof RequestErrorDetails>,
 ): RequestError {
-  const { operation, attempts, secrets } = call
-  const outcome = call.outcomeAfter(last)
+  const { attempts, secrets } = record
+  const { operation } = record.call
+  const outcome = record.outcomeAfter(last)
   const needsCheck = outcome === 'unknown' && !canRepeat(operation, remedy)
   return new ErrorClass(withoutSecrets(message, secrets), {
     operation: withoutSecrets(operation.id, secrets),
@@ -81,8 +82,8 @@ export interface Refusal {
 }
 
 /** Creates the error for an error response. */
-export function refusedError(call: CallRecord, refusal: Refusal, cause?: unknown): RequestError {
-  const { operation } = call
+export function refusedError(record: CallRecord, refusal: Refusal, cause?: unknown): RequestError {
+  const { operation } = record.call
   const { response, body, grantedScopes, retryAfter } = refusal
   const { status } = response
   const ErrorClass = classFor(refusal)
@@ -98,9 +99,9 @@ export function refusedError(call: CallRecord, refusal: Refusal, cause?: unknown
     cause,
   }
   const details = { response: response.info, status, ...body, retryAfter: toSeconds(retryAfter) }
-  if (ErrorClass !== InsufficientScopeError) return create(ErrorClass, call, failure, details)
+  if (ErrorClass !== InsufficientScopeError) return create(ErrorClass, record, failure, details)
   const required = operation.scope === undefined ? [] : [operation.scope]
-  return create(InsufficientScopeError, call, failure, { ...details, required, granted: grantedScopes })
+  return create(InsufficientScopeError, record, failure, { ...details, required, granted: grantedScopes })
 }
 
 /** Returns the error class for an error response. The code takes precedence, because it is more specific. */
@@ -170,14 +171,14 @@ const statusHints: Readonly<Record<number, string>> = {
 }
 
 /** Creates the error for a call that a client with `actor: 'app'` refuses to send. */
-export function actorSelfRequired(call: CallRecord): RequestError {
+export function actorSelfRequired(record: CallRecord): RequestError {
   const failure: Failure = {
-    message: `${call.operation.id} authors content, but the actor of this client is "app".`,
+    message: `${record.call.operation.id} authors content, but the actor of this client is "app".`,
     hint: actorHint,
     outcome: 'not-sent',
     remedy: 'fix',
   }
-  return create(ActorSelfRequiredError, call, failure, {
+  return create(ActorSelfRequiredError, record, failure, {
     status: 422,
     code: 'actor_self_required',
     description: undefined,
@@ -192,31 +193,32 @@ interface NetworkFault extends FetchFault {
 }
 
 /** Creates the error when `fetch` rejects or the body is cut off. */
-export function networkError(call: CallRecord, cause: unknown, fault: NetworkFault): RequestError {
+export function networkError(record: CallRecord, cause: unknown, fault: NetworkFault): RequestError {
   const { outcome, remedy, isBug, hasResponse } = fault
-  const reason = innermost(safeCause(cause, call.secrets)).message.replace(/\.$/, '')
+  const reason = innermost(safeCause(cause, record.secrets)).message.replace(/\.$/, '')
   const what = hasResponse ? 'failed because the response was cut off' : 'received no response'
-  const message = `${call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}: ${reason}.`
+  const message = `${record.call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}: ${reason}.`
   const notSent = 'Nothing was sent. Check the network and `baseUrl`, then try again.'
   const sent = isBug ? 'Fix that function.' : 'Check the network, then try again.'
-  const hint = fault.hint ?? (call.outcomeAfter(outcome) === 'not-sent' ? notSent : sent)
-  return create(NetworkError, call, { message, hint, outcome, remedy, cause }, {})
+  const hint = fault.hint ?? (record.outcomeAfter(outcome) === 'not-sent' ? notSent : sent)
+  return create(NetworkError, record, { message, hint, outcome, remedy, cause }, {})
 }
 
-/** Creates the error when a time limit expires, in milliseconds. */
+/** Creates the error when a time limit expires. */
 export function timeoutError(
-  call: CallRecord,
-  { limit, timeout, isSent }: { limit: 'attempt' | 'total'; timeout: number; isSent: boolean },
+  record: CallRecord,
+  { limit, isSent }: { readonly limit: 'attempt' | 'total'; readonly isSent: boolean },
 ): RequestError {
+  const timeout = record.call.settings[limit === 'total' ? 'totalTimeout' : 'timeout']
   const failure: Failure = {
-    message: `${call.operation.id} took longer than ${limit === 'total' ? 'its total limit of ' : ''}${timeout} ms.`,
+    message: `${record.call.operation.id} took longer than ${limit === 'total' ? 'its total limit of ' : ''}${timeout} ms.`,
     hint: isSent
       ? 'Try again, or raise the timeout.'
-      : `${call.attempts.length === 0 ? 'Nothing was sent. ' : ''}Check what the token provider or the rate limiter is waiting for, or raise the timeout.`,
+      : `${record.attempts.length === 0 ? 'Nothing was sent. ' : ''}Check what the token provider or the rate limiter is waiting for, or raise the timeout.`,
     outcome: isSent ? 'unknown' : 'not-sent',
     remedy: 'retry',
   }
-  return create(TimeoutError, call, failure, { limit, timeout })
+  return create(TimeoutError, record, failure, { limit, timeout })
 }
 
 /**
@@ -224,16 +226,16 @@ export function timeoutError(
  *
  * @param wait in milliseconds
  */
-export function heldBackError(call: CallRecord, wait: number): RequestError {
-  const what = call.attempts.length === 0 ? 'was not sent' : 'failed and was not retried'
+export function heldBackError(record: CallRecord, wait: number): RequestError {
+  const what = record.attempts.length === 0 ? 'was not sent' : 'failed and was not retried'
   const failure: Failure = {
-    message: `${call.operation.id} ${what}: the service has asked this client to slow down.`,
+    message: `${record.call.operation.id} ${what}: the service has asked this client to slow down.`,
     hint: 'Try again after `retryAfter` seconds, or let the call wait with a longer `totalTimeout` and `maxRetries` above 0.',
     outcome: 'not-sent',
     remedy: 'retry',
   }
   const retryAfter = toSeconds(Math.min(wait, longestRetryAfter))
-  return create(RateLimitError, call, failure, { status: 429, code: undefined, description: undefined, retryAfter })
+  return create(RateLimitError, record, failure, { status: 429, code: undefined, description: undefined, retryAfter })
 }
 
 function toSeconds(milliseconds: number | undefined): number | undefined {
@@ -241,19 +243,19 @@ function toSeconds(milliseconds: number | undefined): number | undefined {
 }
 
 /** Creates the error for a response that cannot be used. */
-export function unusableError(call: CallRecord, response: ResponseHead, unusable: UnusableResponse): RequestError {
+export function unusableError(record: CallRecord, response: ResponseHead, unusable: UnusableResponse): RequestError {
   const { reason } = unusable
   // It may name a key of the response.
-  const problem = redact(unusable.message, call.secrets)
+  const problem = redact(unusable.message, record.secrets)
   const failure: Failure = {
-    message: `${call.operation.id} received an unusable response (${response.status}): ${problem}.`,
-    hint: unusable.hint ?? (call.isOwn ? ownHints[reason] : undefined) ?? responseHints[reason],
+    message: `${record.call.operation.id} received an unusable response (${response.status}): ${problem}.`,
+    hint: unusable.hint ?? (record.call.isOwn ? ownHints[reason] : undefined) ?? responseHints[reason],
     isConfiguration: reason !== 'not-json' || unusable.hint !== undefined,
     outcome: 'unknown',
     // A gateway may have replaced or cut off the body once.
     remedy: reason === 'not-json' ? 'retry' : 'fix',
   }
-  return create(UnexpectedResponseError, call, failure, { reason, response: response.info })
+  return create(UnexpectedResponseError, record, failure, { reason, response: response.info })
 }
 
 /** Hints for operations that the caller defined. */
@@ -274,15 +276,15 @@ const responseHints: Readonly<Record<UnexpectedResponseReason, string>> = {
 export type CallerPart = 'token provider' | 'rate limiter'
 
 /** Creates the error when a function of the caller fails before a retry. Its error becomes the cause. */
-export function couldNotRetryError(call: CallRecord, cause: unknown, part: CallerPart): RequestError {
+export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
   const reason = part === 'token provider' ? 'there was no access token' : 'the rate limiter failed'
-  const { message } = safeCause(cause, call.secrets)
+  const { message } = safeCause(cause, record.secrets)
   const failure: Failure = {
-    message: `${call.operation.id} failed and could not be retried, because ${reason}: ${message.replace(/\.$/, '')}.`,
+    message: `${record.call.operation.id} failed and could not be retried, because ${reason}: ${message.replace(/\.$/, '')}.`,
     hint: `Check the ${part}, then try again.`,
     outcome: 'not-sent',
     remedy: 'retry',
     cause,
   }
-  return create(RequestError, call, failure, {})
+  return create(RequestError, record, failure, {})
 }

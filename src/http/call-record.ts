@@ -1,7 +1,7 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { notify } from '../notify.ts'
-import type { Operation } from '../operation.ts'
+import { CallClock } from './call-clock.ts'
 import type { CapturedCall } from './input.ts'
 import type { Hooks, OperationEvent } from './options.ts'
 import type { ResponseHead } from './response.ts'
@@ -19,16 +19,15 @@ interface Failed {
   readonly aborted: boolean
 }
 
-/** Records the attempts of a call, for its error and for hooks. */
+/** A call under way: what was captured, its clock, and its attempts, for its error and for hooks. */
 export class CallRecord {
-  readonly operation: Operation
-  /** Whether the caller defined the operation. */
-  readonly isOwn: boolean
+  readonly call: CapturedCall
+  readonly settings: ClientSettings
+  readonly clock: CallClock
   readonly attempts: Attempt[] = []
   /** What no error may quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
   readonly #id = ++lastCallId
-  readonly #settings: ClientSettings
   readonly #page: number | undefined
   /** When the call was made, in milliseconds of `performance.now()`. */
   readonly start = performance.now()
@@ -36,10 +35,10 @@ export class CallRecord {
   #worst: Outcome = 'not-sent'
   #response: ResponseHead | undefined
 
-  constructor({ operation, isOwn }: CapturedCall, settings: ClientSettings, page: number | undefined) {
-    this.operation = operation
-    this.isOwn = isOwn
-    this.#settings = settings
+  constructor(call: CapturedCall, settings: ClientSettings, page: number | undefined) {
+    this.call = call
+    this.settings = settings
+    this.clock = new CallClock(call.signal as AbortSignal | undefined, call.settings.totalTimeout)
     this.#page = page
     this.#emit('onOperationStart', (event) => event)
   }
@@ -51,7 +50,7 @@ export class CallRecord {
   outcomeAfter(outcome: Outcome): Outcome {
     if (this.#worst === 'unknown') return 'unknown'
     if (outcome === 'not-sent') return this.#worst
-    return outcome === 'unknown' && this.operation.method === 'GET' ? 'no-effect' : outcome
+    return outcome === 'unknown' && this.call.operation.method === 'GET' ? 'no-effect' : outcome
   }
 
   /** Emits `onWait`, in milliseconds. */
@@ -111,13 +110,14 @@ export class CallRecord {
 
   /** Calls a hook, if it is defined, with an event that is created only then. */
   #emit<Name extends keyof Hooks>(name: Name, complete: (event: OperationEvent) => EventOf<Name>): void {
-    const { hooks, actor, baseUrl } = this.#settings
+    const { hooks, actor, baseUrl } = this.settings
+    const { id, method, path } = this.call.operation
     emit(hooks, name, () =>
       complete({
         callId: this.#id,
-        operation: this.operation.id,
-        method: this.operation.method,
-        urlTemplate: baseUrl.href.replace(/\/$/, '') + this.operation.path,
+        operation: id,
+        method,
+        urlTemplate: baseUrl.href.replace(/\/$/, '') + path,
         actor,
         page: this.#page,
       }),

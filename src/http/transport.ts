@@ -6,9 +6,9 @@ import { throwIfAborted, untilAborted } from '../abort.ts'
 import type { Actor } from '../actor.ts'
 import { longestTimer } from '../check-options.ts'
 import { checkAccessToken } from '../credentials.ts'
-import { RequestError } from '../errors/index.ts'
+import type { RequestError } from '../errors/index.ts'
 import { Attempt, isMistake, type Reply } from './attempt.ts'
-import { CallClock, StepTimeout } from './call-clock.ts'
+import { StepTimeout } from './call-clock.ts'
 import {
   actorSelfRequired,
   couldNotRetryError,
@@ -50,24 +50,22 @@ export class Transport {
    */
   async send(call: CapturedCall, page?: number): Promise<Reply> {
     const record = new CallRecord(call, this.settings, page)
-    let clock: CallClock | undefined
+    const { clock } = record
     try {
       throwIfAborted(call.signal)
-      clock = new CallClock(call.signal as AbortSignal | undefined, call.settings.totalTimeout)
       if (call.operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(record)
       const prepared = prepareRequest(call, this.settings.baseUrl)
       const request = prepared instanceof Promise ? await clock.run(prepared) : prepared
-      const reply = await new Exchange(call, request, this.settings, clock, record).run(this.#ky)
+      const reply = await new Exchange(request, record).run(this.#ky)
       record.end()
       return reply
     } catch (thrown) {
-      const isLate = clock?.hasExpired === true && thrown === clock.signal.reason
-      const limit = { limit: 'total', timeout: call.settings.totalTimeout, isSent: false } as const
-      const error = isLate ? timeoutError(record, limit) : thrown
+      const isLate = clock.hasExpired && thrown === clock.signal.reason
+      const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
       record.end({ error, aborted: call.signal?.aborted === true })
       throw error
     } finally {
-      clock?.stop()
+      clock.stop()
     }
   }
 }
@@ -79,39 +77,28 @@ const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
  * each attempt there is a token and a turn, and after a failed one its error decides what ky does.
  */
 class Exchange {
-  readonly #call: CapturedCall
   readonly #request: PreparedRequest
-  readonly #settings: ClientSettings
-  readonly #clock: CallClock
   readonly #record: CallRecord
   readonly #turn: Turn
   #attempt: Attempt | undefined
   #reply: Reply | undefined
   #error: RequestError | undefined
 
-  constructor(
-    call: CapturedCall,
-    request: PreparedRequest,
-    settings: ClientSettings,
-    clock: CallClock,
-    record: CallRecord,
-  ) {
-    this.#call = call
+  constructor(request: PreparedRequest, record: CallRecord) {
     this.#request = request
-    this.#settings = settings
-    this.#clock = clock
     this.#record = record
-    this.#turn = new Turn(call, settings, clock, record)
+    this.#turn = new Turn(record)
     if (request.cursor !== undefined) record.secrets.push(request.cursor)
   }
 
   async run(send: KyInstance): Promise<Reply> {
-    const { timeout, maxRetries } = this.#call.settings
+    const { call, clock } = this.#record
+    const { timeout, maxRetries } = call.settings
     const prepare = () => this.#prepare()
     try {
       await send(this.#request.url, {
-        method: this.#call.operation.method,
-        signal: this.#clock.signal,
+        method: call.operation.method,
+        signal: clock.signal,
         timeout: timeout > longestTimer ? false : Math.ceil(timeout),
         hooks: { beforeRequest: [prepare], beforeRetry: [prepare] },
         fetch: (request) => this.#send((request as Request).signal),
@@ -127,7 +114,7 @@ class Exchange {
       return this.#reply as Reply
     } catch (thrown) {
       if (this.#error !== undefined) throw this.#error
-      throw this.#clock.signal.aborted ? this.#clock.signal.reason : thrown
+      throw clock.signal.aborted ? clock.signal.reason : thrown
     } finally {
       this.#turn.end()
     }
@@ -135,24 +122,26 @@ class Exchange {
 
   /** Gets the token and then the turn of an attempt, so that a provider that makes a call does not wait for itself. */
   async #prepare(): Promise<void> {
-    this.#clock.throwIfOver()
+    this.#record.clock.throwIfOver()
     const accessToken = await this.#takeToken().catch((thrown) => this.#abandon(thrown, 'token provider'))
     if (!this.#record.secrets.includes(accessToken)) this.#record.secrets.push(accessToken)
     await this.#turn.take().catch((thrown) => this.#abandon(thrown, 'rate limiter'))
-    this.#attempt = new Attempt(this.#call, this.#request, this.#settings, accessToken, this.#record)
+    this.#attempt = new Attempt(this.#request, accessToken, this.#record)
   }
 
   async #takeToken(): Promise<string> {
-    const given = this.#settings.tokenSource.getAccessToken()
+    const { call, settings, clock } = this.#record
+    const given = settings.tokenSource.getAccessToken()
     if (typeof given === 'string') return checkAccessToken(given)
-    return checkAccessToken(await this.#clock.run(Promise.resolve(given), this.#call.settings.timeout))
+    return checkAccessToken(await clock.run(Promise.resolve(given), call.settings.timeout))
   }
 
   /** Rejects a call whose token provider or rate limiter failed. If nothing was sent before, the error is theirs. */
   #abandon(thrown: unknown, part: 'token provider' | 'rate limiter'): never {
-    const { timeout } = this.#call.settings
-    if (thrown instanceof StepTimeout) throw timeoutError(this.#record, { limit: 'attempt', timeout, isSent: false })
-    const isFinal = this.#clock.signal.aborted || this.#record.attempts.length === 0 || thrown instanceof RequestError
+    const { clock, attempts } = this.#record
+    if (thrown instanceof StepTimeout) throw timeoutError(this.#record, { limit: 'attempt', isSent: false })
+    const { refusal } = this.#turn
+    const isFinal = clock.signal.aborted || attempts.length === 0 || (refusal !== undefined && thrown === refusal)
     throw isFinal ? thrown : couldNotRetryError(this.#record, thrown, part)
   }
 
@@ -177,7 +166,8 @@ class Exchange {
   /** Creates the error of a failed attempt. Returns whether the attempt is repeated. */
   #mayRetry(thrown: Error): boolean {
     const attempt = this.#attempt as Attempt
-    const { signal, hasExpired } = this.#clock
+    const { call, settings, clock, attempts } = this.#record
+    const { signal, hasExpired } = clock
     if (signal.aborted && !hasExpired) {
       this.#record.endAttempt(undefined, { error: signal.reason, aborted: true, outcome: 'unknown' })
       return false
@@ -186,9 +176,9 @@ class Exchange {
     const isRepeated =
       error.remedy === 'retry' &&
       !signal.aborted &&
-      this.#record.attempts.length < this.#call.settings.maxRetries &&
-      (attempt.refusal?.retryAfter ?? 0) <= this.#settings.maxRetryAfter &&
-      attempt.delay < this.#clock.remaining
+      attempts.length < call.settings.maxRetries &&
+      (attempt.refusal?.retryAfter ?? 0) <= settings.maxRetryAfter &&
+      attempt.delay < clock.remaining
     const wait = isRepeated ? attempt.delay : undefined
     this.#record.endAttempt(attempt.head, { error, aborted: false, outcome: error.outcome }, wait)
     if (!isRepeated) this.#error = error
@@ -198,12 +188,10 @@ class Exchange {
 
   #errorOf(attempt: Attempt, kyError: Error): RequestError {
     const { head, refusal, isSent, thrown } = attempt
-    const { timeout, totalTimeout } = this.#call.settings
     const record = this.#record
     if (refusal !== undefined) return refusedError(record, refusal, attempt.reportError)
-    if (this.#clock.hasExpired) return timeoutError(record, { limit: 'total', timeout: totalTimeout, isSent })
-    if (isTimeoutError(kyError) && kyError !== thrown)
-      return timeoutError(record, { limit: 'attempt', timeout, isSent })
+    if (record.clock.hasExpired) return timeoutError(record, { limit: 'total', isSent })
+    if (isTimeoutError(kyError) && kyError !== thrown) return timeoutError(record, { limit: 'attempt', isSent })
     if (thrown instanceof UnusableResponse && head) return unusableError(record, head, thrown)
     const isBug = !isNetworkError(kyError) && isMistake(attempt)
     const hasResponse = head !== undefined

@@ -1,18 +1,14 @@
 import type { RequestError } from '../errors/index.ts'
 import { notify } from '../notify.ts'
-import type { CallClock } from './call-clock.ts'
 import { heldBackError } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
-import type { CapturedCall } from './input.ts'
 import type { EndTurn } from './rate-limiter.ts'
-import type { ClientSettings } from './settings.ts'
 
 /** The turns that a call takes at the rate limiter, one before each attempt. */
 export class Turn {
-  readonly #call: CapturedCall
-  readonly #settings: ClientSettings
-  readonly #clock: CallClock
   readonly #record: CallRecord
+  /** The error of a call that cannot wait that long. */
+  refusal: RequestError | undefined
   #key: string | undefined
   #end: EndTurn
   /** Resolves when a call that got a 429 can be sent again, unless that was before. A limiter may let it through earlier. */
@@ -20,40 +16,37 @@ export class Turn {
   /** Whether the next wait was emitted as a retry. */
   #isAnnounced = false
 
-  constructor(call: CapturedCall, settings: ClientSettings, clock: CallClock, record: CallRecord) {
-    this.#call = call
-    this.#settings = settings
-    this.#clock = clock
+  constructor(record: CallRecord) {
     this.#record = record
   }
 
   /** Waits for the turn. Rejects with the limiter's error, or a `RateLimitError` if the call cannot wait that long. */
   async take(): Promise<void> {
+    const { call, settings, clock, start } = this.#record
     let isSettled = false
-    let refusal: RequestError | undefined
     let turn: EndTurn | Promise<EndTurn>
     const onWait = (wait: unknown, pause: unknown) => {
       if (isSettled) return
-      refusal = this.#announce(toDelay(wait), toDelay(pause))
-      if (refusal !== undefined) throw refusal
+      this.refusal = this.#announce(toDelay(wait), toDelay(pause))
+      if (this.refusal !== undefined) throw this.refusal
     }
     try {
-      const key = this.#settings.findRateLimitKey()
-      this.#key = typeof key === 'string' ? key : await this.#clock.run(key)
-      turn = this.#settings.rateLimiter.acquire(this.#key, this.#clock.signal, {
+      const key = settings.findRateLimitKey()
+      this.#key = typeof key === 'string' ? key : await clock.run(key)
+      turn = settings.rateLimiter.acquire(this.#key, clock.signal, {
         operation: this.#operation,
-        canWait: this.#call.settings.maxRetries > 0,
-        startedAt: this.#record.start,
-        timeLeft: this.#clock.remaining,
+        canWait: call.settings.maxRetries > 0,
+        startedAt: start,
+        timeLeft: clock.remaining,
         onWait,
       })
-      const end = turn instanceof Object && 'then' in turn ? await this.#clock.run(turn) : turn
-      if (this.#pause !== undefined) await this.#clock.run(this.#pause)
+      const end = turn instanceof Object && 'then' in turn ? await clock.run(turn) : turn
+      if (this.#pause !== undefined) await clock.run(this.#pause)
       this.#end = end
     } catch (thrown) {
       // The limiter may ignore the signal, or have granted the turn at the same moment.
       Promise.resolve(turn).then(callEnd, () => {})
-      throw refusal ?? thrown
+      throw this.refusal ?? thrown
     } finally {
       isSettled = true
       this.#isAnnounced = false
@@ -70,26 +63,28 @@ export class Turn {
   /** Tells the rate limiter about a 429. Called before the turn ends, so that no other call is sent in between. */
   penalize(wait: number): void {
     const key = this.#key
-    if (key !== undefined) notify(() => this.#settings.rateLimiter.penalize(key, wait, this.#operation))
+    if (key !== undefined) notify(() => this.#record.settings.rateLimiter.penalize(key, wait, this.#operation))
   }
 
   /** Makes the next turn come no earlier than after this time in milliseconds, whatever the limiter does. */
   delay(wait: number): void {
     this.#isAnnounced = true
-    this.#pause = this.#clock.pause(wait).then(() => {
+    this.#pause = this.#record.clock.pause(wait).then(() => {
       this.#pause = undefined
     })
   }
 
   /** HTTP method and path template. */
   get #operation(): string {
-    return `${this.#call.operation.method} ${this.#call.operation.path}`
+    const { method, path } = this.#record.call.operation
+    return `${method} ${path}`
   }
 
   /** Emits `onWait`, or returns the error if the call cannot wait that long. Times are in milliseconds. */
   #announce(wait: number, pause: number): RequestError | undefined {
-    const isPatient = this.#call.settings.maxRetries > 0 && pause <= this.#settings.maxRetryAfter
-    if (wait >= this.#clock.remaining || (wait > 0 && !isPatient)) return heldBackError(this.#record, wait)
+    const { call, settings, clock } = this.#record
+    const isPatient = call.settings.maxRetries > 0 && pause <= settings.maxRetryAfter
+    if (wait >= clock.remaining || (wait > 0 && !isPatient)) return heldBackError(this.#record, wait)
     if (!this.#isAnnounced) this.#record.wait(wait)
     this.#isAnnounced = false
     return undefined
