@@ -25,12 +25,14 @@ beforeEach(() => {
 })
 
 describe('a token provider that fails before a retry', () => {
+  const another = { operation: 'x', outcome: 'not-sent', remedy: 'retry', hint: 'Wait.' } as const
   test.each([
     ['rejects with an error', () => Promise.reject(new Error('the vault is locked'))],
     ['rejects with undefined', () => Promise.reject(undefined)],
     ['returns no token', () => undefined as never],
     ['rejects with an InvalidArgumentError', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
     ['rejects with an object that has an outcome', () => Promise.reject({ outcome: 'not-sent' })],
+    ['rejects with the error of another call', () => Promise.reject(new RequestError('No.', another))],
   ])('does not hide that a DELETE may have been applied when it %s', async (_, fail) => {
     let providerCalls = 0
     const ends: unknown[] = []
