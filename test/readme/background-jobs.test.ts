@@ -134,7 +134,13 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
 
   test('a job that is delayed often is done in the end and uses one attempt', async () => {
     sandbox.faults.add({ status: 429, retryAfter: 90, times: 25 })
-    events.replies.on('delayed', async ({ jobId }) => (await queues.replies.getJob(jobId))?.promote())
+    const now = performance.now.bind(performance)
+    let passed = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
+    events.replies.on('delayed', async ({ jobId }) => {
+      passed += 90_000
+      await (await queues.replies.getJob(jobId))?.promote()
+    })
     const job = await addReply(1)
     await job.waitUntilFinished(events.replies)
     expect(await stateOf(job)).toMatchObject({ state: 'completed', attemptsMade: 1, attemptsStarted: 26 })
