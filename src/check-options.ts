@@ -35,7 +35,7 @@ export function checkNames(options: object, names: OptionNames, owner: string): 
 export function findSimilar(name: string, names: OptionNames): string | undefined {
   const [nearest] = Object.keys(names)
     .map((known) => ({ known, distance: distanceBetween(name.toLowerCase(), known.toLowerCase()) }))
-    .filter(({ known, distance }) => distance <= Math.min(2, known.length / 3))
+    .filter(({ known, distance }) => distance <= Math.min(3, known.length / 3))
     .sort((a, b) => a.distance - b.distance)
   return nearest?.known
 }

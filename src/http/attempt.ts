@@ -49,7 +49,8 @@ export class Attempt {
 
   /** Delay before this attempt can be repeated, in milliseconds. */
   get delay(): number {
-    this.#delay ??= delayBefore(this.#record.attempts.length + 1, this.refusal?.retryAfter)
+    const isLimited = this.head?.status === 429
+    this.#delay ??= delayBefore(this.#record.attempts.length + 1, this.refusal?.retryAfter, { isLimited })
     return this.#delay
   }
 

@@ -143,6 +143,7 @@ function refusalHint(operation: Operation, { response: { status }, body, retryAf
   if (operation.evidence === 'inferred' && mayLackPath(operation, status, body)) {
     return `The path ${operation.method} ${operation.path} is inferred, not documented: if yours differs, describe it with \`defineOperation\` and call it with \`workspace.call\`.`
   }
+  if (status === 404 && !operation.path.includes('{')) return 'Check `baseUrl`: the service has no such path.'
   if (status === 429) {
     return retryAfter === undefined
       ? 'Call less often, or raise `maxRetries`.'
@@ -167,6 +168,7 @@ const statusHints: Readonly<Record<number, string>> = {
   401: 'The token is missing, invalid, expired or revoked: log in again for a new one.',
   403: 'The token or its user lacks the permission. Use one that has it.',
   404: 'Check the id, and that it belongs to the organization of the token.',
+  408: 'Try again later.',
   422: 'Check the fields of the body. The service rejected their values.',
 }
 
@@ -197,7 +199,7 @@ export function networkError(record: CallRecord, cause: unknown, fault: NetworkF
   const { outcome, remedy, isBug, hasResponse } = fault
   const reason = innermost(safeCause(cause, record.secrets)).message.replace(/\.$/, '')
   const what = hasResponse ? 'failed because the response was cut off' : 'received no response'
-  const message = `${record.call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}: ${reason}.`
+  const message = `${record.call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}${reason && `: ${reason}`}.`
   const notSent = 'Nothing was sent. Check the network and `baseUrl`, then try again.'
   const sent = isBug ? 'Fix that function.' : 'Check the network, then try again.'
   const hint = fault.hint ?? (record.outcomeAfter(outcome) === 'not-sent' ? notSent : sent)

@@ -9,13 +9,13 @@ export interface ArrivedCall extends RateLimitedCall {
 const firstSlots = 2
 
 /**
- * Holds back the calls of an operation, or of a whole key, after a 429: first all of them, then all but two, and one less
- * after each call that is served, so that they double with each round trip. Times are those of `performance.now()`.
+ * Holds back the calls of an operation, or of a whole key, after a 429: first all of them, then all but two, and twice as
+ * many are sent once as many were served. Times are those of `performance.now()`.
  */
 export class RateGate {
   /** The service refuses calls until then. */
   pausedUntil = 0
-  #round = { slots: Number.POSITIVE_INFINITY, inFlight: 0 }
+  #round = { slots: Number.POSITIVE_INFINITY, inFlight: 0, served: 0 }
 
   /** When the next call can be sent after the pause. `Infinity` if another one has to end first. */
   get opensAt(): number {
@@ -37,7 +37,8 @@ export class RateGate {
     round.inFlight += 1
     return () => {
       round.inFlight -= 1
-      round.slots += 1
+      round.served += 1
+      if (round.served >= round.slots) Object.assign(round, { slots: 2 * round.slots, served: 0 })
       // Nobody knows whether a call of an earlier round was served.
       if (round === this.#round) this.countServed()
     }
@@ -45,7 +46,7 @@ export class RateGate {
 
   /** Counts a 429. */
   refuse(_now: number, _until: number): void {
-    this.#round = { slots: firstSlots, inFlight: 0 }
+    this.#round = { slots: firstSlots, inFlight: 0, served: 0 }
   }
 
   /** Whether it can be forgotten once it holds back no call. */

@@ -3,11 +3,13 @@ const longestDelay = 8_000
 
 /**
  * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
- * the service requests. `Retry-After: 0` does not turn off the backoff.
+ * the service requests. `Retry-After: 0` does not turn off the backoff. With another one, a call that exceeded a rate
+ * limit waits exactly that long, like all the calls that the limiter holds back, so that it keeps its place among them.
  *
  * @param retry the number of the retry, starting at 1
  */
-export function delayBefore(retry: number, retryAfter = 0): number {
+export function delayBefore(retry: number, retryAfter = 0, { isLimited = false } = {}): number {
+  if (isLimited && retryAfter > 0) return retryAfter
   return Math.max(Math.floor(Math.random() * longestBackoff(retry)), retryAfter)
 }
 

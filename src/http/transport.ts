@@ -182,7 +182,6 @@ class Exchange {
     const wait = isRepeated ? attempt.delay : undefined
     this.#record.endAttempt(attempt.head, { error, aborted: false, outcome: error.outcome }, wait)
     if (!isRepeated) this.#error = error
-    else if (attempt.head?.status === 429) this.#turn.delay(attempt.delay)
     return isRepeated
   }
 

@@ -60,18 +60,18 @@ export class Turn {
     callEnd(end)
   }
 
-  /** Tells the rate limiter about a 429. Called before the turn ends, so that no other call is sent in between. */
+  /**
+   * Tells the rate limiter about a 429, and lets the next turn of this call come no earlier than after this time in
+   * milliseconds, whatever the limiter does. Called before the turn ends, so that no other call is sent in between.
+   */
   penalize(wait: number): void {
     const key = this.#key
-    if (key !== undefined) notify(() => this.#record.settings.rateLimiter.penalize(key, wait, this.#operation))
-  }
-
-  /** Makes the next turn come no earlier than after this time in milliseconds, whatever the limiter does. */
-  delay(wait: number): void {
     this.#isAnnounced = true
+    // Begins first, so that it is over when the limiter wakes its calls, and this one keeps its place.
     this.#pause = this.#record.clock.pause(wait).then(() => {
       this.#pause = undefined
     })
+    if (key !== undefined) notify(() => this.#record.settings.rateLimiter.penalize(key, wait, this.#operation))
   }
 
   /** HTTP method and path template. */

@@ -107,6 +107,8 @@ function planList(
 }
 
 const listQueryNames = { limit: true, after: true, before: true } satisfies Record<keyof ListQuery, true>
+/** Callers also misspell options in the query. */
+const knownNames = { ...listOptionNames, ...listQueryNames } as const
 
 /** Rejects list options in the query, where they would have no effect, and cursors in `extraQuery`. */
 function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): void {
@@ -120,12 +122,12 @@ function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): 
       'Pass it in the options, after the query. A query parameter of this name goes into `extraQuery`.',
     )
   }
-  const misspelled = isOwn ? undefined : Object.keys(query).find((name) => !Object.hasOwn(listQueryNames, name))
-  const meant = misspelled && findSimilar(misspelled, listQueryNames)
-  if (misspelled && meant) {
+  for (const name of isOwn ? [] : Object.keys(query)) {
+    const meant = Object.hasOwn(listQueryNames, name) ? undefined : findSimilar(name, knownNames)
+    if (meant === undefined) continue
     throw new InvalidArgumentError(
-      misspelled,
-      `\`${misspelled}\` is not a parameter of ${operation.id}.`,
+      name,
+      `\`${name}\` is not a parameter of ${operation.id}.`,
       `Did you mean \`${meant}\`? If the service has it, pass it in \`extraQuery\`.`,
     )
   }
