@@ -136,7 +136,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * @throws InvalidArgumentError if the path is not a plain path below the base URL.
    */
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
-    const id = `${String(method)} ${String(path)}`
+    // JavaScript may pass anything.
+    const id = [method, path].filter((part) => typeof part === 'string').join(' ')
     return callOperation<Operation>(
       this.#transport,
       { id, method, path, envelope: 'any' },

@@ -7,6 +7,7 @@ export type { Schema } from './schemas/schema-for.ts'
 type Schemas = typeof all
 
 let loaded: typeof validate | undefined
+let loading: Promise<typeof validate> | undefined
 
 /**
  * Returns a schema that is loaded when one first validates: the first validation is asynchronous, later ones are
@@ -14,8 +15,16 @@ let loaded: typeof validate | undefined
  */
 export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
   const validate = (value: unknown) =>
-    loaded === undefined ? load().then((check) => check(name, value)) : loaded(name, value)
+    loaded === undefined ? loadOnce().then((check) => check(name, value)) : loaded(name, value)
   return { '~standard': { version: 1, vendor: 'support-workspace-sdk', validate } } as Schemas[Name]
+}
+
+/** A load that failed is tried again by the next validation. */
+function loadOnce(): Promise<typeof validate> {
+  loading ??= load().finally(() => {
+    loading = undefined
+  })
+  return loading
 }
 
 async function load(): Promise<typeof validate> {

@@ -2,6 +2,7 @@ import { checkNames, checkObject } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
 import type { CallOptions } from './http/options.ts'
 import { callOptionNames } from './http/settings.ts'
+import { isPlainObject } from './json.ts'
 
 /** A place in a list from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
@@ -71,7 +72,7 @@ export interface TakenListOptions extends Omit<ListOptions, keyof CallOptions> {
 
 /** Copies the options of a list, and checks the ones that only lists have. */
 export function takeListOptions(options: ListOptions = {}): TakenListOptions {
-  checkObject('options', options, 'Pass an object literal, or leave it out.')
+  if (!isPlainObject(options)) checkObject('options', undefined, 'Pass an object literal, or leave it out.')
   checkNames(options, listOptionNames, 'a list')
   const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = options
   checkChoice('direction', direction, ['forward', 'backward'])

@@ -264,10 +264,10 @@ async function takeAhead<Item>(
   }
 }
 
-function repeatedCursor({ operation: { id } }: ListPlan<unknown>, page: number): PaginationError {
+function repeatedCursor({ operation: { id, method } }: ListPlan<unknown>, page: number): PaginationError {
   return new PaginationError(`${id} returned the same cursor twice (page ${page}).`, {
     operation: id,
-    outcome: 'no-effect',
+    outcome: method === 'GET' ? 'no-effect' : 'refused',
     remedy: 'fix',
     hint: 'The items so far are complete, but the list cannot continue. Report this to the service.',
   })

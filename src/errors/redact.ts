@@ -28,7 +28,7 @@ const longestStart = 250
 const longest = 500
 
 /** Longer texts are cut off before they are redacted, because redacting megabytes would block the event loop. */
-const longestRead = 100_000
+const longestRead = 40_000
 
 /** Returns untrusted text for a message or a log: without secrets and control characters, up to 500 characters. */
 export function redact(text: string, secrets: readonly string[] = []): string {

@@ -1,5 +1,6 @@
 import { forwardAbort, untilAborted } from '../abort.ts'
 import { longestTimer } from '../check-options.ts'
+import { notify } from '../notify.ts'
 
 /** Thrown when a step of a call takes longer than its own limit. */
 export class StepTimeout {}
@@ -70,7 +71,8 @@ export class CallClock {
   /** Removes the timers and the listener. */
   stop(): void {
     for (const timer of this.#timers) clearTimeout(timer)
-    this.#unfollow()
+    // The signal of a polyfill may throw.
+    notify(this.#unfollow)
   }
 
   #expire(): void {

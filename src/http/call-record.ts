@@ -87,8 +87,14 @@ export class CallRecord {
       ...(error !== undefined && { error }),
       ...(wait !== undefined && { wait }),
     })
-    const requestId = response?.requestId
-    this.#emit('onAttemptEnd', (event) => ({ ...event, attempt, duration, status, requestId, error }))
+    this.#emit('onAttemptEnd', (event) => ({
+      ...event,
+      attempt,
+      duration,
+      status,
+      requestId: response?.requestId,
+      error,
+    }))
     if (wait === undefined) return
     // A body that is cut off comes with the status of a success.
     const reason = status !== undefined && status >= 400 ? status : (error ?? '')

@@ -40,7 +40,7 @@ export function captureCall(
 ): CapturedCall {
   checkObject('input', input, plain)
   checkNames(input, inputNames, 'the input of a call')
-  checkObject('options', options, plain)
+  checkPlain('options', options)
   checkSignal(options.signal)
   const { body, path = {}, query = {} } = input
   const { signal, extraBody, extraQuery = {} } = options
@@ -82,6 +82,14 @@ function copyParameters(name: string, query: object): JsonObject {
 
 function fillPath({ id, path }: Operation, parameters: JsonObject): string {
   const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
+  const unknown = Object.keys(parameters).find((name) => !path.includes(`{${name}}`))
+  if (unknown !== undefined) {
+    throw new InvalidArgumentError(
+      unknown,
+      `The path of ${id} has no parameter \`${unknown}\`.`,
+      'Put it into the path in braces, or leave it out.',
+    )
+  }
   // A parameter can complete an encoded "..".
   if (filled !== path) checkPath({ id, path: filled as Operation['path'] })
   return filled

@@ -179,7 +179,7 @@ export interface Drift {
    * differ.
    */
   readonly received: string
-  /** Number of mismatches of the field in this response, usually one per item of a list. */
+  /** Number of mismatches of the field in this response, usually one per item of a list. At most 1,000 items count. */
   readonly count: number
 }
 

@@ -156,7 +156,11 @@ function readScopes(scopes: unknown): string[] | undefined {
 /** Converts the option to a source. A token that is a string is checked immediately. */
 function toAccessTokenSource(option: AccessTokenOption): AccessTokenSource {
   if (typeof option === 'function') return { getAccessToken: option }
-  if (typeof option === 'object' && option !== null && typeof option.getAccessToken === 'function') return option
+  if (typeof option === 'object' && option !== null && typeof option.getAccessToken === 'function') {
+    if (isPlainObject(option)) checkNames(option, { getAccessToken: true, onInvalidToken: true }, '`accessToken`')
+    checkOptionalFunction('accessToken.onInvalidToken', option.onInvalidToken)
+    return option
+  }
   const accessToken = checkAccessToken(option)
   return { getAccessToken: () => accessToken }
 }

@@ -1,7 +1,7 @@
 // src/http sends calls with ky: it captures and checks their input, builds requests, decides about retries, and reads
 // responses. It knows operations as data only, and must not import resources, pages, clients or logins.
 
-import ky, { isNetworkError, isTimeoutError, type KyInstance } from 'ky'
+import ky, { isForceRetryError, isNetworkError, isTimeoutError, type KyInstance } from 'ky'
 import { throwIfAborted, untilAborted } from '../abort.ts'
 import type { Actor } from '../actor.ts'
 import { longestTimer } from '../check-options.ts'
@@ -149,15 +149,17 @@ class Exchange {
   async #send(signal: AbortSignal): Promise<Response> {
     const attempt = this.#attempt as Attempt
     try {
-      this.#reply = await attempt.send(signal)
+      // Nothing but the clock keeps a call alive whose `fetch` never settles and whose attempt has no timer.
+      this.#reply = await untilAborted(attempt.send(signal), this.#record.clock.signal)
       this.#record.endAttempt(attempt.head)
       return new Response()
     } catch (thrown) {
       attempt.thrown = thrown
       if (attempt.refusal?.response.status === 429) this.#turn.penalize(attempt.delay)
       this.#turn.end()
-      await untilAborted(attempt.reportInvalidToken(), signal)
-      throw thrown
+      await untilAborted(attempt.reportInvalidToken(), this.#record.clock.signal)
+      // A custom `fetch` that uses ky could make this ky send the request again, without asking.
+      throw isForceRetryError(thrown) ? new Error('The `fetch` option asked for a retry.') : thrown
     } finally {
       this.#turn.end()
     }

@@ -40,7 +40,7 @@ export class Turn {
         timeLeft: clock.remaining,
         onWait,
       })
-      const end = turn instanceof Object && 'then' in turn ? await clock.run(turn) : turn
+      const end = isThenable(turn) ? await clock.run(turn) : turn
       if (this.#pause !== undefined) await clock.run(this.#pause)
       this.#end = end
     } catch (thrown) {
@@ -89,6 +89,11 @@ export class Turn {
     this.#isAnnounced = false
     return undefined
   }
+}
+
+/** Whether a value is a promise, possibly of another realm. */
+function isThenable(turn: EndTurn | Promise<EndTurn>): turn is Promise<EndTurn> {
+  return typeof (turn as { then?: unknown } | undefined)?.then === 'function'
 }
 
 function callEnd(end: EndTurn): void {

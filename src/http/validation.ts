@@ -108,35 +108,44 @@ export async function validateResponse(
   const { id, envelope, response } = operation
   // The result type of a custom operation is the output of its schema, in every mode.
   const isFinal = settings.validation === 'strict' || isOwn
-  const values = envelope === 'list' ? (data as unknown[]) : [data]
-  let checked: Checked[]
-  try {
-    checked = await Promise.all(values.map((value) => validate(response as StandardSchemaV1, value)))
-  } catch (notLoaded) {
-    if (isFinal) throw new UnusableResponse('schema', (notLoaded as NotLoadedError).message)
-    return data
+  const drifts = new Map<string, Drift>()
+  const outputs: unknown[] = []
+  let invalid = 0
+  // One after the other: the first check may load the schemas, and a page may have millions of items.
+  for (const value of envelope === 'list' ? (data as unknown[]) : [data]) {
+    let checked: Checked
+    try {
+      const result = validate(response as StandardSchemaV1, value)
+      checked = result instanceof Promise ? await result : result
+    } catch (notLoaded) {
+      if (isFinal) throw new UnusableResponse('schema', (notLoaded as NotLoadedError).message)
+      return data
+    }
+    const [first] = checked.mismatches
+    if (first !== undefined && isFinal) {
+      const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
+      throw new UnusableResponse('schema', `expected ${first.expected} in ${where}, received ${first.received}`)
+    }
+    if (first !== undefined) invalid += 1
+    if (invalid > mostInvalid) break
+    countDrifts(drifts, id, checked.mismatches)
+    if (isOwn) outputs.push(checked.value)
   }
-  const mismatches = checked.flatMap((result) => result.mismatches)
-  const [first] = mismatches
-  if (first !== undefined && isFinal) {
-    const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
-    throw new UnusableResponse('schema', `expected ${first.expected} in ${where}, received ${first.received}`)
-  }
-  for (const drift of toDrifts(id, mismatches)) notify(() => settings.onDrift?.(drift))
+  for (const drift of drifts.values()) notify(() => settings.onDrift?.(drift))
   // Only custom schemas transform the data.
   if (!isOwn) return data
-  const outputs = checked.map(({ value }) => value)
   return envelope === 'list' ? outputs : outputs[0]
 }
 
-/** Returns one drift per field, with the number of mismatches. */
-function toDrifts(operation: string, mismatches: readonly Mismatch[]): Drift[] {
-  const drifts = new Map<string, Drift>()
+/** More invalid items of a page say nothing new, and take long. */
+const mostInvalid = 1_000
+
+/** Adds mismatches to the drift of their field. */
+function countDrifts(drifts: Map<string, Drift>, operation: string, mismatches: readonly Mismatch[]): void {
   for (const { expected, received, ...mismatch } of mismatches) {
     const path = mismatch.path.map((key) => (typeof key === 'number' ? '*' : key))
     const name = JSON.stringify(path)
     const drift = drifts.get(name) ?? { operation, path, expected, received, count: 0 }
     drifts.set(name, { ...drift, count: drift.count + 1 })
   }
-  return [...drifts.values()]
 }

@@ -74,7 +74,7 @@ export function callOperation<Definition extends Operation>(
 ): ResultOf<Definition> {
   const isOwn = check !== undefined
   // JavaScript may pass anything, `undefined` included, and change it later.
-  const taken: Operation = isOwn ? { ...operation } : operation
+  const taken: Operation = isOwn ? copyOf(operation) : operation
   const capture = (callOptions: CallOptions | undefined): CapturedCall => {
     check?.(taken)
     return captureCall(taken, input, callOptions, { isOwn, defaults: transport.settings })
@@ -84,6 +84,15 @@ export function callOperation<Definition extends Operation>(
       ? new Paginated(taken.id, () => planList(transport, capture, options))
       : Call.started(taken.id, async () => transport.send(capture(options)))
   return result as ResultOf<Definition>
+}
+
+/** Returns an operation without an id if it cannot be read, which the check rejects. */
+function copyOf(operation: Operation): Operation {
+  try {
+    return { ...operation }
+  } catch {
+    return {} as Operation
+  }
 }
 
 function planList(

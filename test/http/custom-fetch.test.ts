@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { ForceRetryError } from 'ky'
 import nodeFetch from 'node-fetch'
 import type { FetchInit, RequestError, WebFetch } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
@@ -103,6 +104,13 @@ describe('a custom fetch', () => {
 })
 
 describe('a custom fetch that fails', () => {
+  test('with the error by which ky asks for a retry does not make a write go out twice', async () => {
+    const fetch = vi.fn<WebFetch>(() => Promise.reject(new ForceRetryError()))
+    const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 'x' }))
+    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown', remedy: 'verify', attempts: [{}] })
+    expect(fetch).toHaveBeenCalledTimes(1)
+  })
+
   const failures: [string, () => unknown][] = [
     ['a refused connection', refusedConnection],
     ['a broken connection', brokenConnection],

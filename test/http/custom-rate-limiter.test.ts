@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import {
   AdaptiveRateLimiter,
   RateLimitError,
@@ -83,6 +84,14 @@ describe('a custom rate limiter', () => {
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
     await settled(call)
+  })
+
+  test('can return a promise of another realm', async () => {
+    const acquire = runInNewContext('async () => { throw new Error("closed") }')
+    const fetch = scripted(json({}))
+    const error = await settled(rejection(keyedClient({ fetch, rateLimiter: { acquire, penalize() {} } }).me()))
+    expect(error).toMatchObject({ message: 'closed' })
+    expect(fetch.requests).toHaveLength(0)
   })
 
   test('is told about a Retry-After above the maximum, too', async () => {

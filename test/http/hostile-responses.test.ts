@@ -197,6 +197,14 @@ test('a Retry-After that no clock can count is a year', async () => {
   expect(await rejection(client.me())).toMatchObject({ name: 'RateLimitError', retryAfter: 31_536_000 })
 })
 
+test('a signal whose listener cannot be removed does not change the result', async () => {
+  const removeEventListener = () => {
+    throw new TypeError('not supported')
+  }
+  const signal = { aborted: false, addEventListener() {}, removeEventListener } as never
+  expect(await makeClient({ fetch: async () => json({ actor: 'self' }) }).me({ signal })).toEqual({ actor: 'self' })
+})
+
 describe('a signal of a polyfill, without throwIfAborted and without a reason', () => {
   const polyfill = (aborted: boolean) => ({ aborted, addEventListener() {}, removeEventListener() {} }) as never
 

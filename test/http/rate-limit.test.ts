@@ -1,4 +1,10 @@
-import { RateLimitError, type RequestError, RetryAfterLimiter, type WaitEvent } from 'support-workspace-sdk'
+import {
+  type AttemptStartEvent,
+  RateLimitError,
+  type RequestError,
+  RetryAfterLimiter,
+  type WaitEvent,
+} from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
 import { settled, settledAfterTimers } from '../helpers/settled.ts'
@@ -273,6 +279,20 @@ describe('calls that were held back', () => {
     expect(fetch.requests).toHaveLength(4)
     expect(vi.getTimerCount()).toBe(0)
   })
+})
+
+test('a refused call keeps its place among the calls that were made later', async () => {
+  const order: number[] = []
+  let refusals = 1
+  const fetch = scripted(() => (refusals-- > 0 ? slowDown.clone() : json({})))
+  const hooks = { onAttemptStart: ({ callId }: AttemptStartEvent) => void order.push(callId) }
+  const client = makeClient({ fetch, hooks })
+  const calls = [client.me()]
+  await vi.advanceTimersByTimeAsync(100)
+  calls.push(client.me(), client.me())
+  await settledAfterTimers(Promise.all(calls))
+  const [first = 0] = order
+  expect(order.map((id) => id - first)).toEqual([0, 0, 1, 2])
 })
 
 describe('a 429 without Retry-After', () => {

@@ -349,6 +349,11 @@ describe('extraQuery and extraBody', () => {
 })
 
 describe('an invalid argument', () => {
+  const unreadable = {
+    get id() {
+      throw new Error('unreadable')
+    },
+  }
   const invalidCalls: [string, (workspace: SupportWorkspace<'self'>) => PromiseLike<unknown>][] = [
     ['no operation', (workspace) => workspace.call(undefined as unknown as Operation)],
     ['an operation without a path', (workspace) => workspace.call({ id: 'x', method: 'GET' } as Operation)],
@@ -365,6 +370,12 @@ describe('an invalid argument', () => {
     ['options that are a string', (workspace) => workspace.me('x' as never)],
     ['options that are a number', (workspace) => workspace.me(5 as never)],
     ['options that are null', (workspace) => workspace.me(null as never)],
+    ['a signal as the options', (workspace) => workspace.me(AbortSignal.abort() as never)],
+    ['a Map as the options', (workspace) => workspace.me(new Map() as never)],
+    ['a signal as the options of a list', (workspace) => workspace.members.list({}, AbortSignal.abort() as never)],
+    ['an operation that cannot be read', (workspace) => workspace.call(unreadable as never)],
+    ['a method that is no text', (workspace) => workspace.request(Object.create(null), '/x')],
+    ['a parameter that the path lacks', (workspace) => workspace.request('DELETE', '/x', { path: { id: 'y' } })],
     ['a timeout of 0', (workspace) => workspace.me({ timeout: 0 })],
     ['an AbortController as the signal', (workspace) => workspace.me({ signal: new AbortController() as never })],
     ['a query that is a string', (workspace) => workspace.conversations.list('limit=5' as never)],

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { ApiError, type FetchInit, type RequestError, TimeoutError } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
@@ -258,6 +260,23 @@ test.each([
   await vi.advanceTimersByTimeAsync(1_000)
   expect(await settled(result)).toBeInstanceOf(TimeoutError)
   expect(signal).toMatchObject({ aborted: true, reason: expect.any(Error) })
+})
+
+test.each([
+  ['fetch', { fetch: neverSettles }],
+  ['the body', { fetch: async () => new Response(new ReadableStream()) }],
+])('totalTimeout survives a garbage collection while %s stalls without a timeout', async (_, options) => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const client = makeClient({ ...options, timeout: Number.POSITIVE_INFINITY, totalTimeout: 1_000 })
+  const settled = vi.fn()
+  void client.me().catch(settled)
+  await vi.advanceTimersByTimeAsync(500)
+  collectGarbage()
+  await new Promise((resolve) => setImmediate(resolve))
+  collectGarbage()
+  await vi.advanceTimersByTimeAsync(500)
+  expect(settled).toHaveBeenCalledWith(expect.objectContaining({ name: 'TimeoutError', limit: 'total' }))
 })
 
 describe('a call that completes in time', () => {
