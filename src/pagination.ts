@@ -242,7 +242,11 @@ function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObje
     hasFailed = true
     release()
   })
-  return { page, hasFailed: () => hasFailed, abandon: () => controller.abort(abandoned) }
+  const abandon = () => {
+    release()
+    controller.abort(abandoned)
+  }
+  return { page, hasFailed: () => hasFailed, abandon }
 }
 
 /**

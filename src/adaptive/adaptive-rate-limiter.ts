@@ -1,18 +1,9 @@
-import type { RateLimitedCall, RateLimiter } from '../http/rate-limiter.ts'
 import { anyOperation } from '../http/rate-queue.ts'
-import { checkArgument, RateQueues } from '../http/rate-queues.ts'
-import type { WebAbortSignal } from '../web-types.ts'
+import { checkArgument, RetryAfterLimiter, type RetryAfterLimiterOptions } from '../http/retry-after-limiter.ts'
 import { PacedGate } from './paced-gate.ts'
 
 /** The options of an `AdaptiveRateLimiter`. */
-export interface AdaptiveRateLimiterOptions {
-  /**
-   * Maximum number of requests of a key that are in flight at the same time.
-   *
-   * @default Infinity
-   */
-  readonly maxConcurrency?: number | undefined
-}
+export interface AdaptiveRateLimiterOptions extends RetryAfterLimiterOptions {}
 
 /**
  * A rate limiter for backlogs, in the memory of the process. Like a `RetryAfterLimiter` it obeys `Retry-After`, and it also
@@ -26,27 +17,10 @@ export interface AdaptiveRateLimiterOptions {
  * const paced = new SupportWorkspace({ baseUrl, accessToken, rateLimiter })
  * await paced.me()
  */
-export class AdaptiveRateLimiter implements RateLimiter {
-  readonly #queues: RateQueues<PacedGate>
-
+export class AdaptiveRateLimiter extends RetryAfterLimiter {
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: AdaptiveRateLimiterOptions = {}) {
-    this.#queues = new RateQueues(options, () => new PacedGate())
-  }
-
-  /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
-  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
-    return this.#queues.acquire(key, signal, call)
-  }
-
-  /**
-   * Holds back the requests of an operation, or else all requests of a key, as after a 429.
-   *
-   * @param duration in milliseconds
-   * @throws InvalidArgumentError if `duration` is negative or not a number.
-   */
-  penalize(key: string, duration: number, operation?: string): void {
-    this.#queues.penalize(key, duration, operation)
+    super(options)
   }
 
   /**
@@ -55,8 +29,8 @@ export class AdaptiveRateLimiter implements RateLimiter {
    * @param operation by default the rate that all operations of the key share
    */
   getRate(key: string, operation: string = anyOperation): number | undefined {
-    const rate = this.#queues.find(key)?.gateOf(operation)?.rate
-    return rate === undefined ? undefined : rate * 1_000
+    const gate = this.findQueue(key)?.gateOf(operation)
+    return gate instanceof PacedGate && gate.rate !== undefined ? gate.rate * 1_000 : undefined
   }
 
   /**
@@ -68,7 +42,11 @@ export class AdaptiveRateLimiter implements RateLimiter {
   setRate(key: string, rate: number | undefined): void {
     const isRate = rate === undefined || (typeof rate === 'number' && rate > 0)
     checkArgument('rate', isRate, 'a positive number', 'the requests per second, or undefined for no limit')
-    const queue = this.#queues.of(key)
+    const queue = this.queueOf(key)
     queue.replaceGate(rate === undefined ? new PacedGate() : new PacedGate(rate / 1_000, queue.now))
+  }
+
+  protected override createGate(): PacedGate {
+    return new PacedGate()
   }
 }

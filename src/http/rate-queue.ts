@@ -17,11 +17,11 @@ export const anyOperation = ''
 const noticeable = 100
 
 /** Sends the calls of one key in the order in which they were made, as soon as the gates allow it. */
-export class RateQueue<Gate extends RateGate> {
+export class RateQueue {
   readonly #maxConcurrency: number
-  readonly #createGate: () => Gate
+  readonly #createGate: () => RateGate
   /** By operation. That of any operation replaces the others, except for their pauses. */
-  readonly #gates = new Map<string, Gate>()
+  readonly #gates = new Map<string, RateGate>()
   /** By operation. Each is sorted by the start of the call. */
   readonly #held = new Map<string, HeldCall[]>()
   #inFlight = 0
@@ -30,7 +30,7 @@ export class RateQueue<Gate extends RateGate> {
   /** A timer that has fired proves that this time has come, also under a fake clock that only has timers. */
   #provenTime = 0
 
-  constructor(maxConcurrency: number, createGate: () => Gate) {
+  constructor(maxConcurrency: number, createGate: () => RateGate) {
     this.#maxConcurrency = maxConcurrency
     this.#createGate = createGate
   }
@@ -79,19 +79,19 @@ export class RateQueue<Gate extends RateGate> {
   }
 
   /** Returns the gate that paces an operation. */
-  gateOf(operation: string): Gate | undefined {
+  gateOf(operation: string): RateGate | undefined {
     return this.#gates.get(anyOperation) ?? this.#gates.get(operation)
   }
 
   /** Replaces the gate of the whole key, except for its pause. */
-  replaceGate(gate: Gate): void {
+  replaceGate(gate: RateGate): void {
     gate.pausedUntil = this.#gates.get(anyOperation)?.pausedUntil ?? 0
     this.#gates.set(anyOperation, gate)
     this.#sendHeld()
   }
 
   /** Returns the gate of exactly this operation. Creates it if there is none. */
-  #openGate(operation: string): Gate {
+  #openGate(operation: string): RateGate {
     const gate = this.#gates.get(operation) ?? this.#createGate()
     this.#gates.set(operation, gate)
     return gate

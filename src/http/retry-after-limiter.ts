@@ -1,7 +1,9 @@
+import { checkOptions } from '../check-options.ts'
+import { InvalidArgumentError } from '../errors/index.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import { RateGate } from './rate-gate.ts'
 import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
-import { RateQueues } from './rate-queues.ts'
+import { anyOperation, RateQueue } from './rate-queue.ts'
 
 /** The options of a `RetryAfterLimiter`. */
 export interface RetryAfterLimiterOptions {
@@ -12,6 +14,10 @@ export interface RetryAfterLimiterOptions {
    */
   readonly maxConcurrency?: number | undefined
 }
+
+const optionNames = { maxConcurrency: true } satisfies Record<keyof RetryAfterLimiterOptions, true>
+
+const sendAtOnce = () => {}
 
 /**
  * The default rate limiter of clients and connection stores, in the memory of the process. After a 429 it sends no request
@@ -24,16 +30,24 @@ export interface RetryAfterLimiterOptions {
  * await limited.me()
  */
 export class RetryAfterLimiter implements RateLimiter {
-  readonly #queues: RateQueues<RateGate>
+  readonly #maxConcurrency: number
+  readonly #queues = new Map<string, RateQueue>()
+  /** Unneeded queues are removed when there are this many. */
+  #most = 100
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: RetryAfterLimiterOptions = {}) {
-    this.#queues = new RateQueues(options, () => new RateGate())
+    checkOptions('options', options, optionNames, 'a rate limiter')
+    const { maxConcurrency = Number.POSITIVE_INFINITY } = options
+    const isCount = Number.isInteger(maxConcurrency) || maxConcurrency === Number.POSITIVE_INFINITY
+    checkArgument('maxConcurrency', isCount && maxConcurrency >= 1, 'an integer of at least 1', 'for example 8')
+    this.#maxConcurrency = maxConcurrency
   }
 
   /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
-    return this.#queues.acquire(key, signal, call)
+    const queue = this.#maxConcurrency < Number.POSITIVE_INFINITY ? this.queueOf(key) : this.findQueue(key)
+    return queue?.acquire(signal as AbortSignal, call) ?? sendAtOnce
   }
 
   /**
@@ -42,7 +56,40 @@ export class RetryAfterLimiter implements RateLimiter {
    * @param duration in milliseconds
    * @throws InvalidArgumentError if `duration` is negative or not a number.
    */
-  penalize(key: string, duration: number, operation?: string): void {
-    this.#queues.penalize(key, duration, operation)
+  penalize(key: string, duration: number, operation: string = anyOperation): void {
+    const isDuration = typeof duration === 'number' && duration >= 0
+    checkArgument('duration', isDuration, 'a number of milliseconds', 'for example 1_000')
+    this.queueOf(key).penalize(duration, operation)
   }
+
+  /** @hidden Creates what holds back an operation. */
+  protected createGate(): RateGate {
+    return new RateGate()
+  }
+
+  /** @hidden Returns the queue of a key. Undefined if nothing holds it back. */
+  protected findQueue(key: string): RateQueue | undefined {
+    const queue = this.#queues.get(key)
+    if (!queue?.forget()) return queue
+    this.#queues.delete(key)
+    return undefined
+  }
+
+  /** @hidden Returns the queue of a key. Creates it if there is none. */
+  protected queueOf(key: string): RateQueue {
+    const known = this.findQueue(key)
+    if (known !== undefined) return known
+    if (this.#queues.size >= this.#most) {
+      for (const other of this.#queues.keys()) this.findQueue(other)
+      this.#most = Math.max(100, 2 * this.#queues.size)
+    }
+    const queue = new RateQueue(this.#maxConcurrency, () => this.createGate())
+    this.#queues.set(key, queue)
+    return queue
+  }
+}
+
+export function checkArgument(name: string, isValid: boolean, what: string, example: string): void {
+  if (isValid) return
+  throw new InvalidArgumentError(name, `\`${name}\` must be ${what}.`, `Pass ${example}.`)
 }
