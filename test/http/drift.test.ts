@@ -149,6 +149,16 @@ describe('observe mode (the default)', () => {
   })
 })
 
+test('counts at most 1,000 invalid items of a page, because more say nothing new', async () => {
+  const drifts: Drift[] = []
+  const items = Array.from({ length: 3_000 }, () => ({ id: 7 }))
+  await makeClient({
+    fetch: async () => json(page(items)),
+    onDrift: (drift) => void drifts.push(drift),
+  }).contacts.list()
+  expect(drifts).toMatchObject([{ path: ['id'], count: 1_000 }])
+})
+
 describe('strict mode', () => {
   test('rejects a mismatch with its path and types, without the value', async () => {
     const error = await rejection(read({ id: '1', user: { id: 'u1', email: 987_654_321 } }, 'strict'))
