@@ -156,8 +156,8 @@ function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     const start = text.trimStart()
-    if (start === '') throw new UnusableResponse('not-json', 'the body is empty, or was cut off')
-    if (!start.startsWith('<')) throw new UnusableResponse('not-json', 'the body is not JSON, or was cut off')
+    if (start === '') throw new UnusableResponse('not-json', 'the body is empty')
+    if (!start.startsWith('<')) throw new UnusableResponse('not-json', 'the body is not JSON')
     throw new UnusableResponse('not-json', 'the body is not JSON but HTML', htmlHint)
   }
 }

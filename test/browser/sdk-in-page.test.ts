@@ -80,13 +80,13 @@ describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Securi
     const failure = await run('me')
     const { requests } = other
     await other.close()
-    expect(failure).toMatchObject({ name: 'UnexpectedResponseError', reason: 'redirect', outcome: 'unknown' })
+    expect(failure).toMatchObject({ name: 'UnexpectedResponseError', reason: 'redirect', outcome: 'no-effect' })
     expect(requests).toEqual([])
   })
 
-  test('reports an unknown outcome for a connection that cannot be opened', async () => {
+  test('reports that a write may have been sent, and a read had no effect, if no connection can be opened', async () => {
     await sandbox.close()
-    expect(await run('me')).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+    expect(await run('me')).toMatchObject({ name: 'NetworkError', outcome: 'no-effect' })
     expect(await run('write')).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
     await logged().expectNoResponse({ error: 'net::ERR_CONNECTION_REFUSED', path: me, times: 1 })
     const path = '/api/oauth/v1/contacts'
@@ -97,11 +97,11 @@ describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Securi
     expect(await run('platformFetch')).toEqual([true, false, false, false])
   })
 
-  test('reports an unknown outcome for a response that CORS blocks', async () => {
+  test('reports that a read had no effect if CORS blocks its response', async () => {
     const closed = await startSandbox({ cors: false })
     const failure = await run('me', { baseUrl: closed.url })
     await closed.close()
-    expect(failure).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
+    expect(failure).toMatchObject({ name: 'NetworkError', outcome: 'no-effect' })
     await logged().expectCorsBlock(me)
     await logged().expectNoResponse({ error: 'net::ERR_FAILED', path: me, times: 1 })
   })

@@ -400,7 +400,7 @@ describe('the hint', () => {
     ],
     [
       'half of the JSON',
-      'me received an unusable response (200): the body is not JSON, or was cut off. The response may have been cut off. Try again.',
+      'me received an unusable response (200): the body is not JSON. The response may have been cut off. Try again.',
       new Response('{"data":'),
     ],
     [
