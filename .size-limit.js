@@ -25,10 +25,10 @@ const check = (name, path, imported, limit, modifyEsbuildConfig = initially) => 
 })
 
 export default [
-  check('SupportWorkspace', 'dist/index.js', 'SupportWorkspace', '31 kB'),
+  check('SupportWorkspace', 'dist/index.js', 'SupportWorkspace', '31.5 kB'),
   check('PublicOAuthApp and scopesFor', 'dist/oauth.js', 'PublicOAuthApp, scopesFor', '9 kB'),
   check('scopesFor', 'dist/oauth.js', 'scopesFor', '2.5 kB'),
-  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '22.5 kB'),
+  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '23 kB'),
   check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '38.5 kB'),
   check('SupportWorkspace with everything it loads', 'dist/index.js', 'SupportWorkspace', '37.5 kB', everything),
   check('ConnectionStore with everything it loads', 'dist/oauth.js', 'ConnectionStore', '54 kB', everything),

@@ -1,5 +1,3 @@
-import { withoutSecrets } from './redact.ts'
-
 /**
  * A registered symbol, so that `instanceof` works between the ESM and CommonJS builds and between installed versions.
  */
@@ -99,9 +97,8 @@ export class InvalidArgumentError extends SupportWorkspaceError {
   readonly outcome: 'not-sent' = 'not-sent'
 
   constructor(argument: string, message: string, hint: string) {
-    // The name of a field can hold a token, too.
-    super(withoutSecrets(message), { hint })
-    this.argument = withoutSecrets(argument)
+    super(message, { hint })
+    this.argument = argument
   }
 }
 

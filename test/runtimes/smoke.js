@@ -45,7 +45,8 @@ export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
   check('an abort keeps its reason', (await aborted) === reason)
 
   const unreachable = new SupportWorkspace({ baseUrl: closedUrl, accessToken: selfToken, maxRetries: 0 })
-  const refused = await failure(unreachable.me())
+  const write = () => unreachable.contacts.create({ email: 'ada@example.com' })
+  const refused = await failure(write())
   check(
     `a refused connection is ${refusedOutcome}`,
     refused instanceof errors.NetworkError && refused.outcome === refusedOutcome,
@@ -62,7 +63,7 @@ export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
     const fetches = { wrapper, 'bound wrapper': wrapper.bind(null), proxy: new Proxy(real, {}) }
     for (const [name, fetch] of Object.entries(fetches)) {
       globalThis.fetch = fetch
-      const { outcome } = await failure(unreachable.me())
+      const { outcome } = await failure(write())
       globalThis.fetch = real
       check(`a ${name} proves nothing`, outcome === 'unknown')
     }
