@@ -1,5 +1,6 @@
 import { throwIfAborted } from '../abort.ts'
 import { longestTimer } from '../check-options.ts'
+import type { WebAbortSignal } from '../web-types.ts'
 import type { ArrivedCall, RateGate } from './rate-gate.ts'
 import type { RateLimitedCall } from './rate-limiter.ts'
 
@@ -49,13 +50,13 @@ export class RateQueue {
   }
 
   /** Returns a function that ends the call's turn, at once if nothing holds it back. */
-  acquire(signal: AbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
+  acquire(signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
     const held: HeldCall = { ...call, arrivedAt: this.now, announcements: 0, expectedAt: 0, wake() {} }
     const line = this.#held.get(call.operation) ?? []
     this.#held.set(call.operation, line)
     line.splice(line.findLastIndex((other) => isBefore(other, held)) + 1, 0, held)
     this.#sendHeld()
-    return held.endTurn === undefined || signal.aborted ? this.#wait(held, signal) : held.endTurn
+    return held.endTurn === undefined || signal.aborted ? this.#wait(held, signal as AbortSignal) : held.endTurn
   }
 
   /** Sends no call of an operation for a duration in milliseconds, and lets them go gradually afterwards. */

@@ -47,7 +47,7 @@ export class RetryAfterLimiter implements RateLimiter {
   /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
     const queue = this.#maxConcurrency < Number.POSITIVE_INFINITY ? this.queueOf(key) : this.findQueue(key)
-    return queue?.acquire(signal as AbortSignal, call) ?? sendAtOnce
+    return queue?.acquire(signal, call) ?? sendAtOnce
   }
 
   /**
