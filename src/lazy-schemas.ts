@@ -7,7 +7,6 @@ export type { Schema } from './schemas/schema-for.ts'
 type Schemas = typeof all
 
 let loaded: typeof validate | undefined
-let loading: Promise<typeof validate> | undefined
 
 /**
  * Returns a schema that is loaded when one first validates: the first validation is asynchronous, later ones are
@@ -15,16 +14,8 @@ let loading: Promise<typeof validate> | undefined
  */
 export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
   const validate = (value: unknown) =>
-    loaded === undefined ? loadOnce().then((check) => check(name, value)) : loaded(name, value)
+    loaded === undefined ? load().then((check) => check(name, value)) : loaded(name, value)
   return { '~standard': { version: 1, vendor: 'support-workspace-sdk', validate } } as Schemas[Name]
-}
-
-/** A load that failed is tried again by the next validation. */
-function loadOnce(): Promise<typeof validate> {
-  loading ??= load().finally(() => {
-    loading = undefined
-  })
-  return loading
 }
 
 async function load(): Promise<typeof validate> {

@@ -98,6 +98,21 @@ test.each([
   expect(String(error)).toContain('received missing')
 })
 
+test('the items of a page are checked one at a time, so that a first check can load the schemas for all', async () => {
+  let running = 0
+  let most = 0
+  const response = schemaOf(async (value) => {
+    running += 1
+    most = Math.max(most, running)
+    await turns(1)
+    running -= 1
+    return { value }
+  })
+  const fetch = async () => json(page([{ id: 1 }, { id: 2 }, { id: 3 }]))
+  await makeClient({ fetch }).call(defineOperation({ ...tags, response }))
+  expect(most).toBe(1)
+})
+
 test('a response schema is not called when the operation returns no data', async () => {
   const validate = vi.fn(() => ({ issues: [{ message: 'no' }] }))
   const remove = defineOperation({
