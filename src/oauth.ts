@@ -58,13 +58,13 @@ export { type AuthorizationCodeGrant, PublicOAuthApp, type PublicOAuthAppOptions
 export type { SealSecret } from './oauth/seal.ts'
 export type { LoginRequest, StartedLogin } from './oauth/start-login.ts'
 export {
+  type LoginTransaction,
   openTransaction,
   parseTransaction,
   type SealOptions,
   sealTransaction,
   serializeTransaction,
-} from './oauth/stored-transaction.ts'
-export type { LoginTransaction } from './oauth/transaction.ts'
+} from './oauth/transaction.ts'
 export { scopesFor } from './resources/scopes-for.ts'
 export { type KnownScope, knownScopes, type Scope } from './scopes.ts'
 export type { WebHeaders, WebRequest, WebResponse, WebURL } from './web-types.ts'
