@@ -1,17 +1,11 @@
 import { forwardAbort, throwIfAborted } from './abort.ts'
 import { Call, type Received } from './call.ts'
-import { checkOptions } from './check-options.ts'
+import { checkOptions, integerFrom, optional } from './check-options.ts'
 import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
 import { abandoned } from './http/call-record.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { JsonObject } from './json.ts'
-import {
-  type Checkpoint,
-  checkInteger,
-  type ListOptions,
-  type TakenListOptions,
-  takeListOptions,
-} from './list-options.ts'
+import { type Checkpoint, type ListOptions, type TakenListOptions, takeListOptions } from './list-options.ts'
 import type { Operation } from './operation.ts'
 import type { WebAbortSignal } from './web-types.ts'
 
@@ -170,8 +164,10 @@ function takeNow<Value>(run: () => Value): () => Value {
   }
 }
 
+const checkLimit = optional(integerFrom(1, "Leave it out for the service's default."))
+
 function checkStart({ query, options: { resumeFrom } }: ListPlan<unknown>): void {
-  checkInteger('limit', query.limit ?? undefined, 1)
+  checkLimit('limit', query.limit ?? undefined)
   const cursors = ['after', 'before'].filter((name) => (query[name] ?? undefined) !== undefined)
   if (cursors.length > 1) {
     throw new InvalidArgumentError(

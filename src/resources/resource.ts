@@ -9,7 +9,7 @@ import type { Reply } from '../http/attempt.ts'
 import { type CapturedCall, captureCall } from '../http/input.ts'
 import type { CallOptions } from '../http/options.ts'
 import type { CallSettings } from '../http/settings.ts'
-import { type ListOptions, listOptionNames, takeListOptions } from '../list-options.ts'
+import { type ListOptions, listChecks, takeListOptions } from '../list-options.ts'
 import type { InputOf, ListQuery, Operation, OperationInput, OutputOf } from '../operation.ts'
 import { type ListPlan, Paginated } from '../pagination.ts'
 
@@ -117,13 +117,12 @@ function planList(
 
 const listQueryNames = { limit: true, after: true, before: true } satisfies Record<keyof ListQuery, true>
 /** Callers also misspell options in the query. */
-const knownNames = { ...listOptionNames, ...listQueryNames } as const
+const knownNames = { ...listChecks, ...listQueryNames } as const
 
 /** Rejects list options in the query, where they would have no effect, and cursors in `extraQuery`. */
 function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): void {
   // With a query schema, the schema decides which parameters exist.
-  const misplaced =
-    operation.query === undefined && Object.keys(listOptionNames).find((name) => query[name] !== undefined)
+  const misplaced = operation.query === undefined && Object.keys(listChecks).find((name) => query[name] !== undefined)
   if (misplaced) {
     throw new InvalidArgumentError(
       misplaced,

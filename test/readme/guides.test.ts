@@ -170,8 +170,8 @@ test('first-call.md lists the conversations of a sandbox, and sends and edits a 
 
 test('client-options.md lists every option of a client, with its default', async () => {
   const source = await readFile(`${root}src/http/settings.ts`, 'utf8')
-  const [, record = ''] = /const clientOptionNames.* = \{([^}]+)\}/.exec(source) ?? []
-  const names = [...record.matchAll(/(\w+): true/g)].map(([, name]) => name)
+  const [, table = ''] = /const clientChecks = \{(.+)\} satisfies/s.exec(source) ?? []
+  const names = [...table.matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
   expect(names.length).toBeGreaterThan(10)
   expect((await firstColumn('client-options.md', 'Option')).sort()).toEqual(names.sort())
   const guide = await readFile(`${root}docs/client-options.md`, 'utf8')
