@@ -132,7 +132,6 @@ export class Attempt {
         description: description && redact(description, this.#record.secrets),
       },
       hasCursor: this.#request.cursor !== undefined,
-      grantedScopes: this.#record.settings.scopes,
       retryAfter: retryAfterOf(response, response.status),
     }
   }
