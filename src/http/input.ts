@@ -1,6 +1,6 @@
 import { type Check, checkNames, checkObject, optional, orElse, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { classNameOf, isObject, isPlainObject, type JsonObject } from '../json.ts'
+import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import type { CallOptions } from './options.ts'
@@ -17,8 +17,8 @@ export interface CapturedCall {
   /** JSON text, or a copy of the value if the caller has a schema for it. */
   readonly body: unknown
   readonly extraQuery: JsonObject
-  /** JSON text. */
-  readonly extraBody: string | undefined
+  /** A JSON object. */
+  readonly extraBody: JsonObject | undefined
   readonly signal: WebAbortSignal | undefined
   readonly settings: CallSettings
 }
@@ -32,7 +32,7 @@ export const callChecks = {
   maxRetries: optional(checkRetries),
   headers: optional(checkHeaders),
   extraQuery: orElse({}, copyParameters),
-  extraBody: optional((name, value) => toJson(name, checkPlain(name, value))),
+  extraBody: optional((name, value) => JSON.parse(toJson(name, checkPlain(name, value)) as string) as JsonObject),
 } satisfies Record<keyof CallOptions, Check<unknown>>
 
 const plain = 'Pass an object literal, or leave it out.'
@@ -143,65 +143,6 @@ function checkPlain(name: string, value: unknown): JsonObject {
 }
 
 /**
- * Returns a value as JSON text, or undefined for undefined. The text is a snapshot that the caller cannot change.
- *
- * @param name the name of the argument
- * @throws InvalidArgumentError if the value contains something that JSON cannot represent. It never quotes the value.
- */
-export function toJson(name: string, value: unknown): string | undefined {
-  if (value === undefined) return undefined
-  const paths = new Map<object, string>()
-  let text: string | undefined
-  try {
-    text = JSON.stringify(value, function (this: object, key: string, found: unknown) {
-      // The object that a `toJSON` returned may have a `toJSON` too.
-      if (key === 'toJSON' && typeof found === 'function') return undefined
-      const kind = isInvalidDate(found, key, this) ? 'an invalid Date' : unfitKind(found)
-      const isContainer = typeof found === 'object' && found !== null
-      if (kind === undefined && !isContainer) return found
-      const holder = paths.get(this)
-      const path = holder === undefined ? name : `${holder}.${key}`
-      if (kind !== undefined) throw refused(path, `is ${kind}, which cannot be sent as JSON`)
-      paths.set(found as object, path)
-      return found
-    })
-  } catch (thrown) {
-    throw thrown instanceof InvalidArgumentError ? thrown : refused(name, problemOf(thrown))
-  }
-  if (text === undefined)
-    throw refused(name, 'is a value whose `toJSON` returns undefined, which cannot be sent as JSON')
-  return text
-}
-
-/** Returns the kind of a value that JSON cannot represent. */
-function unfitKind(value: unknown): string | undefined {
-  switch (typeof value) {
-    case 'number':
-      return Number.isFinite(value) ? undefined : 'not a finite number'
-    case 'bigint':
-    case 'function':
-    case 'symbol':
-      return `a ${typeof value}`
-    case 'object':
-      return value === null || Array.isArray(value) ? undefined : classNameOf(value)
-  }
-  return undefined
-}
-
-/** The `toJSON` of an invalid Date returns null. */
-function isInvalidDate(found: unknown, key: string, holder: object): boolean {
-  return found === null && Reflect.get(holder, key) instanceof Date
-}
-
-/** Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` may quote a value. */
-function problemOf(thrown: unknown): string {
-  if (thrown instanceof RangeError) return 'is nested too deeply'
-  return thrown instanceof TypeError && /circular|cyclic/i.test(thrown.message)
-    ? 'contains a reference to itself'
-    : 'cannot be read'
-}
-
-/**
  * Returns a copy of a value for the caller's schema, which may expect a Date or a Map.
  *
  * @param name the name of the argument
@@ -211,17 +152,6 @@ export function copyValue(name: string, value: unknown): unknown {
   try {
     return structuredClone(value)
   } catch (thrown) {
-    throw refused(
-      name,
-      thrown instanceof RangeError ? 'is nested too deeply' : 'contains a value that cannot be copied',
-    )
+    throw noJson(name, thrown instanceof RangeError ? 'is nested too deeply' : 'contains a value that cannot be copied')
   }
-}
-
-function refused(name: string, problem: string): InvalidArgumentError {
-  return new InvalidArgumentError(
-    name,
-    `\`${name}\` ${problem}.`,
-    'Convert it to plain objects and arrays of strings, finite numbers, booleans and null.',
-  )
 }

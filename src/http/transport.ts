@@ -54,8 +54,7 @@ export class Transport {
     try {
       throwIfAborted(call.signal)
       if (call.operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(record)
-      const prepared = prepareRequest(call, this.settings.baseUrl)
-      const request = prepared instanceof Promise ? await clock.run(prepared) : prepared
+      const request = await clock.run(prepareRequest(call, this.settings.baseUrl))
       const reply = await new Exchange(request, record).run(this.#ky)
       record.end()
       return reply
