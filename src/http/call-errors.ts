@@ -23,8 +23,8 @@ import { innermost, redact, safeCause, withoutSecrets } from '../errors/redact.t
 import type { RequestErrorDetails } from '../errors/request-error.ts'
 import type { Operation } from '../operation.ts'
 import type { CallRecord } from './call-record.ts'
-import type { FetchFault } from './connect-error.ts'
 import type { ErrorBody } from './envelope.ts'
+import type { FetchFault } from './fetch-error.ts'
 import type { ResponseHead, UnusableResponse } from './response.ts'
 import { longestRetryAfter } from './retry.ts'
 

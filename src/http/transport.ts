@@ -18,7 +18,7 @@ import {
   unusableError,
 } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
-import { classifyFetchError } from './connect-error.ts'
+import { classifyFetchError } from './fetch-error.ts'
 import type { CapturedCall } from './input.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { UnusableResponse } from './response.ts'

@@ -1,6 +1,6 @@
 import { isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, PublicOAuthApp, parseTransaction, serializeTransaction } from 'support-workspace-sdk/oauth'
-import { isPlatformFetch } from '../../../src/http/platform-fetch.ts'
+import { isPlatformFetch } from '../../../src/http/fetch-error.ts'
 
 /** The settings of a check. */
 export interface Facts {
