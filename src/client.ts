@@ -1,5 +1,6 @@
 import type { Actor } from './actor.ts'
 import type { Call } from './call.ts'
+import { rememberCaller } from './caller.ts'
 import { UnexpectedResponseError } from './errors/index.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
 import { readClientSettings } from './http/settings.ts'
@@ -95,8 +96,13 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
-    return new this<Actor>(options).#identify(callOptions)
+    const locate = rememberCaller(this.connect, 0)
+    try {
+      // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
+      return await new this<Actor>(options).#identify(callOptions)
+    } catch (thrown) {
+      throw locate(thrown)
+    }
   }
 
   /**
@@ -104,7 +110,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * ([specification](docs/service.md#identity)).
    */
   me(options?: CallOptions): Call<Me> {
-    return callOperation(this.#transport, meOperation, {}, options)
+    return callOperation(this.#transport, meOperation, {}, options, { locate: rememberCaller(this.me, 0) })
   }
 
   /**
@@ -123,7 +129,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     operation: Definition,
     ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    return callOperation(this.#transport, operation, input ?? {}, options, checkOperation)
+    const locate = rememberCaller(this.call, 0)
+    return callOperation(this.#transport, operation, input ?? {}, options, { locate, check: checkOperation })
   }
 
   /**
@@ -138,13 +145,10 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
     // JavaScript may pass anything.
     const id = [method, path].filter((part) => typeof part === 'string').join(' ')
-    return callOperation<Operation>(
-      this.#transport,
-      { id, method, path, envelope: 'any' },
-      input,
-      options,
-      checkOperation,
-    )
+    return callOperation<Operation>(this.#transport, { id, method, path, envelope: 'any' }, input, options, {
+      locate: rememberCaller(this.request, 0),
+      check: checkOperation,
+    })
   }
 
   async #identify(options: CallOptions | undefined): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
