@@ -3,7 +3,7 @@ import type { Call } from './call.ts'
 import { rememberCaller } from './caller.ts'
 import { UnexpectedResponseError } from './errors/index.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
-import { readClientSettings } from './http/settings.ts'
+import { type ChangeableOptions, readClientSettings } from './http/settings.ts'
 import { Transport } from './http/transport.ts'
 import type { Me } from './models/me.ts'
 import { checkOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
@@ -69,9 +69,10 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: ClientOptions<A> & NamedActor<A>) {
-    const transport = new Transport(readClientSettings(options))
+    // `withOptions` passes a transport.
+    const transport = options instanceof Transport ? options : new Transport(readClientSettings(options))
     this.#transport = transport
-    this.actor = options.actor
+    this.actor = transport.settings.actor as A | undefined
     this.identity = undefined
     this.conversations = new Conversations(transport)
     this.messages = new Messages(transport)
@@ -103,6 +104,21 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     } catch (thrown) {
       throw locate(thrown)
     }
+  }
+
+  /**
+   * Returns a client with other options for the same token, for example a longer `timeout` for an export. It shares the rate
+   * limiter, unless you pass another one. Options that are not given stay as they are.
+   *
+   * @example
+   * const patient = workspace.withOptions({ timeout: 60_000, maxRetries: 5 })
+   * await patient.me()
+   *
+   * @throws InvalidArgumentError if an option is invalid, or is `baseUrl`, `accessToken` or `actor`.
+   */
+  withOptions(options: ChangeableOptions): this {
+    const Client = this.constructor as new (transport: Transport) => this
+    return Object.assign(new Client(this.#transport.with(options)), { actor: this.actor, identity: this.identity })
   }
 
   /**
