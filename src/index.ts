@@ -57,9 +57,9 @@ export type {
   ValidationMode,
   WaitEvent,
 } from './http/options.ts'
-export type { ChangeableOptions } from './http/settings.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
 export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './http/retry-after-limiter.ts'
+export type { ChangeableOptions } from './http/settings.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'
 export type { Checkpoint, ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'

@@ -10,6 +10,7 @@ import {
   checkOptions,
   checkText,
   integerFrom,
+  mustBe,
   oneOf,
   optional,
   orElse,
@@ -142,11 +143,8 @@ function checkRuntime(): void {
 
 function checkScopes(_: string, scopes: unknown): readonly string[] {
   if (Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string')) return [...scopes]
-  throw new InvalidArgumentError(
-    'scopes',
-    '`scopes` must be an array of strings.',
-    'Pass, for example, `["conversations:read"]`; split a space-separated list first.',
-  )
+  const hint = 'Pass, for example, `["conversations:read"]`; split a space-separated list first.'
+  throw mustBe('an array of strings', 'scopes', scopes, hint)
 }
 
 /** Converts the option to a source. A token that is a string is checked immediately. */
@@ -248,7 +246,7 @@ function toHeaders(given: unknown): Headers | undefined {
 
 export function checkPositive(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0) return value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a positive number.`, 'Pass `Infinity` for no limit.')
+  throw mustBe('a positive number', name, value, 'Pass `Infinity` for no limit.')
 }
 
 /**
