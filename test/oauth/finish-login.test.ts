@@ -318,7 +318,7 @@ describe('a failed code exchange', () => {
     expect(await rejection(app.finishLogin(callbackOf(login), login.transaction))).toMatchObject({
       outcome: 'not-sent',
       remedy: 'fix',
-      hint: 'Nothing was sent, because `fetch` blocks this port. Use another port in `baseUrl`.',
+      hint: 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.',
     })
   })
 
