@@ -157,7 +157,7 @@ function isRuntimeFetch(fetch: { readonly name: string }): boolean {
   return text.startsWith(`function ${fetch.name}(`)
 }
 
-/** Without Deno, whose `fetch` sends a request again when its connection breaks, even a POST. */
+/** Not of Deno, whose `fetch` sends a request again when a reused connection breaks, even a POST. */
 const runtimeTexts = [
   // Browsers, Bun and Workers. Proxies, and bound functions of V8 and Firefox, print no name.
   /^function fetch\(\) \{\s*\[native code\]\s*\}$/,

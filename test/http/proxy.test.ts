@@ -54,6 +54,12 @@ describe('a program without any configuration in code', () => {
     expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
   })
 
+  test('is told that nothing was sent if that proxy refuses the tunnel', async () => {
+    const { url } = await startTestProxy({ refuseWith: 407 })
+    const failing = printed(sandbox.url, { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: url })
+    await expect(failing).rejects.toThrow('Nothing was sent. Set the user and password of the proxy')
+  })
+
   test('trusts the CA of `NODE_EXTRA_CA_CERTS`', async () => {
     expect(await printed(await startTestTls(), { NODE_EXTRA_CA_CERTS: certificatePath('ca') })).toBe('app')
   })
