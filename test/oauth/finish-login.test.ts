@@ -322,6 +322,13 @@ describe('a failed code exchange', () => {
     })
   })
 
+  test('says what to fix if a custom fetch does not trust the certificate, although the code may have been sent', async () => {
+    const untrusted = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    const error = await rejection(finish({ fetch: () => Promise.reject(untrusted) }))
+    expect(error).toMatchObject({ outcome: 'unknown', remedy: 'fix' })
+    expect((error as NetworkError).hint).toMatch(/^The authorization code may have been used: .*`NODE_EXTRA_CA_CERTS`/)
+  })
+
   test('has an unknown outcome if the body cannot be read, even after a connection error', async () => {
     const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
     stubPlatformFetch(async () => new Response(body))
