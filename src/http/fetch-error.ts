@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
     matches: ({ code, message }) => certificateCodes.has(code) || denoCertificate.test(String(message)),
     outcome: 'not-sent',
     remedy: 'fix',
-    hint: 'Check the host and dates of the certificate, `baseUrl`, and the clock of this machine.',
+    hint: 'The certificate has expired, is not valid yet, or belongs to another host. Replace it, or correct `baseUrl` or the clock.',
   },
   {
     matches: ({ message }) => tunnelLogin.test(String(message)),
@@ -100,10 +100,10 @@ const certificateCodes = new Set<unknown>(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VAL
 const denoUntrusted = /invalid peer certificate: (UnknownIssuer|Other\()/
 const denoCertificate = /invalid peer certificate/
 
-// In the words of undici, Bun and Deno. Deno reports no status but 407.
+// In the words of undici, Bun and Deno, which reports no other status.
 const tunnelLogin = /^Proxy (response \(|refused to open a tunnel: )407\b|\(Connect\): proxy authentication required/
 const tunnelForbidden = /^Proxy (response \(|refused to open a tunnel: )403\b/
-const tunnelRefused = /^Proxy (response \(|refused to open a tunnel: )\d|\(Connect\): unsuccessful tunnel/
+const tunnelRefused = /^Proxy (response \(|refused to open a tunnel: )\d/
 
 const connectCodes = new Set<unknown>([
   'ECONNREFUSED',

@@ -143,7 +143,9 @@ describe('a certificate', () => {
     trustCa()
     const error = await write(makeClient({ baseUrl: await startTestTls({ certificate }) }))
     expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'fix', cause: { cause: { code } } })
-    expect(error.hint).toMatch('Nothing was sent. Check the host and dates of the certificate')
+    expect(error.hint).toMatch(
+      'Nothing was sent. The certificate has expired, is not valid yet, or belongs to another host.',
+    )
   })
 })
 
