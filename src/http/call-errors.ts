@@ -185,11 +185,13 @@ export function networkError(record: CallRecord, cause: unknown, fault: NetworkF
   const { outcome, remedy, isBug, hasResponse } = fault
   const reason = innermost(safeCause(cause, record.secrets)).message.replace(/\.$/, '')
   const what = hasResponse ? 'failed because the response was cut off' : 'received no response'
-  const notSent = 'Nothing was sent. Check the network and `baseUrl`, then try again.'
-  const sent = isBug ? 'Fix that function.' : 'Check the network, then try again.'
+  const isUnsent = record.outcomeAfter(outcome) === 'not-sent'
+  const checkNetwork = `Check the network${isUnsent ? ', any proxy and `baseUrl`' : ''}, then try again.`
+  const hint = fault.hint ?? (isBug ? 'Fix that function.' : checkNetwork)
   return create(NetworkError, record, {
     message: `${record.call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}${reason && `: ${reason}`}.`,
-    hint: fault.hint ?? (record.outcomeAfter(outcome) === 'not-sent' ? notSent : sent),
+    hint: isUnsent ? `Nothing was sent. ${hint}` : hint,
+    isConfiguration: remedy === 'fix' && !isBug,
     outcome,
     remedy,
     cause,

@@ -440,7 +440,7 @@ describe('the hint', () => {
     scriptedPlatform(refusedConnection())
     const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({
-      hint: 'Nothing was sent. Check the network and `baseUrl`, then try again.',
+      hint: 'Nothing was sent. Check the network, any proxy and `baseUrl`, then try again.',
     })
   })
 
