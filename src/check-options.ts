@@ -7,7 +7,61 @@ import { isObject } from './json.ts'
 export const longestTimer = 2_147_483_647
 
 /** The names of the options of an interface. Declare it with `satisfies`, so that a missing name does not compile. */
-export type OptionNames = Readonly<Record<string, true>>
+export type OptionNames = Readonly<Record<string, unknown>>
+
+/** Checks a value that may come from JavaScript. Returns it, or a copy that the caller cannot change. */
+export type Check<Value> = (name: string, value: unknown) => Value
+
+/** The options that a table of checks returns. */
+export type Checked<Checks> = { [Name in keyof Checks]: Checks[Name] extends Check<infer Value> ? Value : never }
+
+/**
+ * Reads and checks options, each with the check of its name.
+ *
+ * @param checks declare them with `satisfies`, so that a missing one does not compile
+ * @param owner what the options belong to, for the message: "a call", "the login handlers"
+ */
+export function readOptions<const Checks extends Readonly<Record<string, Check<unknown>>>>(
+  options: object,
+  checks: Checks,
+  owner: string,
+): Checked<Checks> {
+  checkOptions('options', options, checks, owner)
+  const values: Record<string, unknown> = {}
+  for (const name of Object.keys(checks)) values[name] = checks[name]?.(name, Reflect.get(options, name))
+  return values as Checked<Checks>
+}
+
+/** Turns a check into one that also accepts undefined. */
+/* @__NO_SIDE_EFFECTS__ */
+export function optional<Value>(check: Check<Value>): Check<Value | undefined> {
+  return orElse<Value | undefined>(undefined, check)
+}
+
+/** Turns a check into one that returns a default for undefined. */
+/* @__NO_SIDE_EFFECTS__ */
+export function orElse<Value>(fallback: NoInfer<Value>, check: Check<Value>): Check<Value> {
+  return (name, value) => (value === undefined ? fallback : check(name, value))
+}
+
+/** Returns a check for one of a few texts. */
+/* @__NO_SIDE_EFFECTS__ */
+export function oneOf<const Value extends string>(...values: readonly Value[]): Check<Value> {
+  return (name, value) => {
+    if (values.includes(value as Value)) return value as Value
+    const listed = values.map((each) => `"${each}"`).join(', ')
+    throw new InvalidArgumentError(name, `\`${name}\` is not supported.`, `Pass one of: ${listed}.`)
+  }
+}
+
+/** Returns a check for an integer. */
+/* @__NO_SIDE_EFFECTS__ */
+export function integerFrom(least: number, hint = 'Leave it out for no limit.'): Check<number> {
+  return (name, value) => {
+    if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
+    throw new InvalidArgumentError(name, `\`${name}\` must be an integer of at least ${least}.`, hint)
+  }
+}
 
 /**
  * Checks that a value is an object whose keys are all known.
@@ -108,9 +162,9 @@ export function checkFlag(name: string, value: unknown): boolean {
   throw new InvalidArgumentError(name, `\`${name}\` must be a boolean.`, 'Pass true or false, or leave it out.')
 }
 
-/** Checks a required function. */
-export function checkFunction(name: string, value: unknown): void {
-  if (typeof value === 'function') return
+/** Checks a function. */
+export function checkFunction<Value>(name: string, value: unknown): Value {
+  if (typeof value === 'function') return value as Value
   throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, `Pass \`${name}\` as a function.`)
 }
 

@@ -47,27 +47,24 @@ function validate(schema: StandardSchemaV1, value: unknown): Checked | Promise<C
   }
 }
 
-/**
- * Returns the output of the schema, as a promise if the schema is asynchronous. Throws an `InvalidArgumentError` that names
- * the first invalid field.
- */
-export function validateInput(
+/** Returns the output of the schema. Rejects with an `InvalidArgumentError` that names the first invalid field. */
+export async function validateInput(
   schema: StandardSchemaV1,
   input: unknown,
   operation: Operation,
   argument: 'body' | 'query',
-): unknown {
-  const conclude = ({ value, mismatches: [first] }: Checked): unknown => {
-    if (first === undefined) return value
-    const field = [argument, ...first.path].join('.')
-    throw new InvalidArgumentError(
-      field,
-      `\`${field}\` of ${operation.id} is invalid: expected ${first.expected}, received ${first.received}.`,
-      `Pass the ${argument} as the operation documents it.`,
-    )
-  }
-  const result = validate(schema, input)
-  return result instanceof Promise ? result.then(conclude) : conclude(result)
+): Promise<unknown> {
+  const {
+    value,
+    mismatches: [first],
+  } = await validate(schema, input)
+  if (first === undefined) return value
+  const field = [argument, ...first.path].join('.')
+  throw new InvalidArgumentError(
+    field,
+    `\`${field}\` of ${operation.id} is invalid: expected ${first.expected}, received ${first.received}.`,
+    `Pass the ${argument} as the operation documents it.`,
+  )
 }
 
 function toMismatch(issue: Issue, root: unknown): Mismatch {

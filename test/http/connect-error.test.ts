@@ -1,6 +1,6 @@
 import { NetworkError } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { classifyFetchError } from '../../src/http/connect-error.ts'
+import { classifyFetchError } from '../../src/http/fetch-error.ts'
 import {
   brokenConnection,
   json,

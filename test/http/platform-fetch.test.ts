@@ -1,7 +1,7 @@
 import type { NetworkError, WebFetch } from 'support-workspace-sdk'
 import { Agent, EnvHttpProxyAgent, interceptors, RetryAgent } from 'undici'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { isPlatformFetch, provenFetches } from '../../src/http/platform-fetch.ts'
+import { isPlatformFetch, provenFetches } from '../../src/http/fetch-error.ts'
 import { makeClient, refusedConnection, rejection, stubPlatformFetch } from '../helpers/client.ts'
 
 afterEach(() => {
