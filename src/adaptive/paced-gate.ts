@@ -99,7 +99,7 @@ export class PacedGate extends RateGate {
     const share = Math.min(1, recentTime / this.#recent)
     this.#held *= share
     this.#recent *= share
-    if (arrivedAt === now) return
+    if (this.interval === 0 || arrivedAt === now) return
     this.#neededAt = now
     this.#periodCalls += 1
   }

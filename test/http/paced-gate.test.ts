@@ -76,10 +76,17 @@ describe('the first rate', () => {
     expect(paced.rate).toBeUndefined()
     // An hour without a backlog is soon forgotten.
     paced.send(1_000, 3_600, { heldFor: 0 })
+    paced.refuse()
     paced.send(700, 100)
     paced.refuse()
-    expect(paced.rate).toBeDefined()
+    expect(paced.rate).toEqual(close(9.5))
   })
+})
+
+test('a gate without a 429 is forgotten at once, because an operation can have an id in its path', () => {
+  const paced = makeGate()
+  paced.send(100, 100)
+  expect(paced.gate.isOver(performance.now() + 10_000)).toBe(true)
 })
 
 describe('a 429', () => {
