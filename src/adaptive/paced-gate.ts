@@ -85,9 +85,9 @@ export class PacedGate extends RateGate {
     if (!isBacklog) {
       this.#measure(now)
     } else if (this.interval > 0 && this.#served > 0) {
-      this.#ceiling = Math.min(rate, 2 * this.#proven)
+      this.#ceiling = rate
       this.#change((1 - step) * this.#proven, now)
-    } else if (this.interval === 0 && this.#served >= minServedCalls) {
+    } else if (this.#served >= minServedCalls) {
       this.#change(((1 - step) * this.#served) / Math.max(1, now - this.#measuredAt), now)
     }
   }

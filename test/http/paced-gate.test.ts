@@ -93,6 +93,14 @@ describe('a 429', () => {
   test.each<[string, number, (paced: ReturnType<typeof makeGate>) => void]>([
     ['lowers the rate by 5 %', 9.5, (paced) => paced.send(1, 100)],
     ['lowers it to 95 % of the last one that lasted', 9.5, (paced) => paced.sendUntilRise(100)],
+    [
+      'lowers it after a rise, although the calls before it did not wait',
+      9.5,
+      (paced) => {
+        paced.sendUntilRise(100)
+        paced.send(1_000, 100, { heldFor: 0 })
+      },
+    ],
     ['does not lower it without a served call', 10, () => {}],
     ['does not lower it if the calls before it did not wait', 10, (paced) => paced.send(100, 100, { heldFor: 0 })],
   ])('%s', (_, rate, send) => {
@@ -162,5 +170,14 @@ describe('a rate that was refused', () => {
     paced.refuse()
     for (let rises = 0; rises < 3; rises += 1) paced.sendUntilRise(100, { others: 100 })
     expect(paced.sendUntilRise(100, { others: 100 })[0]).toBe(100)
+    expect(paced.sendUntilRise(100, { others: 200 })[0]).toBe(5)
+  })
+
+  test('does not rise sooner for a backlog that was there before the rate', () => {
+    const paced = makeGate()
+    paced.refuse()
+    paced.send(10, 100, { others: 100 })
+    paced.refuse()
+    expect(paced.sendUntilRise(100, { others: 100 })[0]).toBe(20)
   })
 })
