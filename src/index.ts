@@ -6,7 +6,7 @@
 
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
-export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './adaptive/adaptive-rate-limiter.ts'
+export { AdaptiveRateLimiter } from './adaptive/adaptive-rate-limiter.ts'
 export type { Call, WithResponse } from './call.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
