@@ -38,24 +38,26 @@ export {
 } from './errors/index.ts'
 export type { RequestErrorDetails } from './errors/request-error.ts'
 export type {
+  AttemptEndEvent,
+  AttemptStartEvent,
+  Hooks,
+  OperationEndEvent,
+  OperationEvent,
+  RetryEvent,
+  WaitEvent,
+} from './http/hooks.ts'
+export type {
   AccessTokenOption,
   AccessTokenSource,
   AppInfo,
-  AttemptEndEvent,
-  AttemptStartEvent,
   CallOptions,
   ClientOptions,
   Drift,
   HeadersOption,
-  Hooks,
   Logger,
   LogLevel,
-  OperationEndEvent,
-  OperationEvent,
   RequestHeaders,
-  RetryEvent,
   ValidationMode,
-  WaitEvent,
 } from './http/options.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
 export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './http/retry-after-limiter.ts'

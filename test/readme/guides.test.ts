@@ -350,6 +350,7 @@ describe('rate-limits.md', () => {
 describe('errors.md', () => {
   interface Guide {
     addContact(email: string): Promise<string>
+    readContact(id: string): Promise<string>
     runJob(job: () => Promise<unknown>): Promise<string>
     reply(conversationId: string, body_html: string): Promise<Message>
   }
@@ -367,6 +368,13 @@ describe('errors.md', () => {
     expect(await addContact('a@example.com')).toMatch(/^contacts.create failed: /)
     sandbox.failNext({ status: 429, retryAfter: 90 })
     expect(await addContact('a@example.com')).toBe('Try again in 90 seconds.')
+  })
+
+  test('tells the errors of this package from the reason of a signal', async () => {
+    const { readContact } = await run<Guide>('errors.md')
+    expect(await readContact('none')).toBe('NotFoundError, fix')
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('late', 'TimeoutError')))
+    expect(await readContact('none')).toBe('Given up after a minute.')
   })
 
   test('plans the next run of a job', async () => {
