@@ -124,7 +124,7 @@ function meaningOf({ response: { status }, body, hasCursor, retryAfter }: Refusa
   if (status === 404 && !operation.path.includes('{')) {
     return [ErrorClass, remedy, 'Check `baseUrl`: the service has no such path.']
   }
-  return status === 429 && retryAfter !== undefined
+  return status === 429 && retryAfter
     ? [ErrorClass, remedy, `Try again after ${seconds(retryAfter)}.`]
     : meaning
 }
