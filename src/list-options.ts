@@ -76,7 +76,8 @@ const ownChecks = {
   onRejectedCursor: (name, value) => checkOneOf(name, value, ['throw', 'restart']),
 } satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
 
-export const listChecks = { ...callChecks, ...ownChecks }
+// Bundlers keep a spread.
+export const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.assign({}, callChecks, ownChecks)
 
 /** Copies the options of a list, and checks the ones that only lists have. */
 export function takeListOptions(options: ListOptions = {}): TakenListOptions {
