@@ -1,7 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { AccessToken } from '../../src/oauth/access-token.ts'
-import { type Connection, type ConnectionStorage, InvalidArgumentError } from '../../src/oauth.ts'
+import { type Connection, InvalidArgumentError } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
 import { mapStorage } from './helpers/storages.ts'
@@ -31,30 +30,6 @@ function beforeNextMe() {
   }
 }
 
-test('changes of a connection run one after another, also after the first of them has ended', async () => {
-  const items = mapStorage()
-  let running = 0
-  const most = vi.fn()
-  const storage: ConnectionStorage = {
-    ...items,
-    async setItem(key, value) {
-      running += 1
-      most(running)
-      await setImmediate()
-      items.setItem(key, value)
-      running -= 1
-    },
-  }
-  const store = makeStore(sandbox, { storage })
-  const { key } = await store.save(sandbox.issueToken())
-  const first = store.setMetadata(key, { change: 1 })
-  const second = store.setMetadata(key, { change: 2 })
-  await first
-  await Promise.all([second, store.setMetadata(key, { change: 3 })])
-  expect((await store.get(key))?.metadata).toEqual({ change: 3 })
-  expect(Math.max(...most.mock.calls.flat())).toBe(1)
-})
-
 test('verify reports a connection that was removed while it asked for `/me`', async () => {
   const me = beforeNextMe()
   const store = makeStore(sandbox, { client: { fetch: me.fetch } })
@@ -78,27 +53,6 @@ test('a revocation that a new login has overtaken is not told', async () => {
   await rejection(workspace.conversations.list())
   expect(told).toEqual([])
   expect((await store.get(key))?.revokedAt).toBeUndefined()
-})
-
-test('a storage that fails to change a kept, revoked connection is named', async () => {
-  const items = mapStorage()
-  const storage = { ...items, fails: false }
-  const failing: ConnectionStorage = {
-    ...items,
-    setItem(key, value) {
-      if (storage.fails) throw new Error('disk full')
-      items.setItem(key, value)
-    },
-  }
-  const store = makeStore(sandbox, { storage: failing, keepRevoked: true })
-  const token = sandbox.issueToken()
-  const { key } = await store.save(token)
-  const workspace = await store.workspace(key)
-  sandbox.revoke(token)
-  await rejection(workspace.me())
-  expect((await store.get(key))?.revokedAt).toBeTypeOf('number')
-  storage.fails = true
-  expect(await storeError(store.setMetadata(key, { a: 1 }))).toMatchObject({ reason: 'storage_failed' })
 })
 
 test('every method with a key refuses what is no key', async () => {

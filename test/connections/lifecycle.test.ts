@@ -266,7 +266,7 @@ describe('metadata', () => {
     expect(await store.setMetadata(key, undefined)).not.toHaveProperty('metadata')
     expect(await store.get(key)).not.toHaveProperty('metadata')
     expect([...storage.items.values()].join()).not.toContain('owner')
-    expect(storage.items.size).toBe(2)
+    expect(storage.items.size).toBe(1)
   })
 
   test('ends with the last of many concurrent changes in a process', async () => {
@@ -396,29 +396,41 @@ describe('a retired secret', () => {
     }
   }
 
-  test('is not needed for a connection after reading it', async () => {
+  test('still opens an entry, and a read never reseals it', async () => {
     const { rotating, later, watch, keys } = await sealedWithTheOld(1)
     const [key = ''] = keys
+    expect(await rotating.get(key)).toBeDefined()
+    expect((await rotating.list()).connections).toHaveLength(1)
+    expect(watch.count('compareAndSet')).toBe(0)
     expect(await storeError(later.get(key))).toMatchObject({ reason: 'secret_unknown' })
-    const read = await rotating.get(key)
-    expect(await later.get(key)).toEqual(read)
-    watch.reset()
-    await rotating.get(key)
-    expect(watch.count('setItem')).toBe(0)
   })
 
-  test('still opens an entry in a read-only storage', async () => {
-    const { rotating, watch, keys } = await sealedWithTheOld(1)
+  test('fails to be replaced if the storage is read-only', async () => {
+    const { rotating, watch } = await sealedWithTheOld(1)
     watch.before = ({ method }) => {
-      if (method === 'setItem') throw new Error('read-only')
+      if (method === 'compareAndSet') throw new Error('read-only')
     }
-    expect(await rotating.get(keys[0] ?? '')).toBeDefined()
     expect(await storeError(rotating.reseal())).toMatchObject({ reason: 'storage_failed' })
+  })
+
+  test('is replaced in all processes by a rolling deployment', async () => {
+    const { old, storage, keys } = await sealedWithTheOld(1)
+    const [key = ''] = keys
+    const prepared = makeStore(sandbox, { storage, secret: [secret, newest] })
+    const switched = makeStore(sandbox, { storage, secret: [newest, secret] })
+    // While the first deployment runs, processes with the old secret read what the others write.
+    await prepared.setMetadata(key, { step: 1 })
+    expect((await old.get(key))?.metadata).toEqual({ step: 1 })
+    // While the second one runs, those of the first read what the others write.
+    await switched.setMetadata(key, { step: 2 })
+    expect((await prepared.get(key))?.metadata).toEqual({ step: 2 })
+    await switched.reseal()
+    expect((await makeStore(sandbox, { storage, secret: newest }).get(key))?.metadata).toEqual({ step: 2 })
   })
 
   test('is not needed after reseal, which reports its progress', async () => {
     const { rotating, later, keys } = await sealedWithTheOld(40)
-    await rotating.get(keys[0] ?? '')
+    await rotating.setMetadata(keys[0] ?? '', {})
     const progress: unknown[] = []
     const result = await rotating.reseal({ onProgress: (step) => void progress.push(step) })
     expect(result).toEqual({ checked: 40, resealed: 39, unreadable: [] })
@@ -439,20 +451,25 @@ describe('a retired secret', () => {
     },
   )
 
-  test('does not stop reseal at a connection that was removed since its key was listed', async () => {
-    const { rotating, old, storage, watch, keys } = await sealedWithTheOld(2)
-    const listed = [...storage.items.keys()]
-    watch.storage.getKeys = () => listed
+  test('does not stop reseal at a connection that was removed or replaced since it was listed', async () => {
+    const { rotating, old, watch, storage, keys } = await sealedWithTheOld(3)
+    const listed = [...storage.items] as [string, string][]
+    watch.storage.list = async function* () {
+      yield listed
+    }
     await old.remove(keys[0] ?? '')
-    expect(await rotating.reseal()).toEqual({ checked: 2, resealed: 1, unreadable: [] })
+    await old.setMetadata(keys[1] ?? '', { owner: 7 })
+    expect(await rotating.reseal()).toEqual({ checked: 3, resealed: 2, unreadable: [] })
+    expect(storage.items.size).toBe(2)
+    expect((await rotating.get(keys[1] ?? ''))?.metadata).toEqual({ owner: 7 })
     watch.reset()
-    expect(await rotating.reseal()).toEqual({ checked: 2, resealed: 0, unreadable: [] })
-    expect(watch.count('setItem')).toBe(0)
+    await rotating.reseal()
+    expect(watch.count('compareAndSet')).toBe(3)
   })
 
   test('does not stop reseal at unreadable entries', async () => {
     const { rotating, storage, keys } = await sealedWithTheOld(3)
-    const place = [...storage.items.keys()].find((item) => item.endsWith(`${keys[1]}:current`)) ?? ''
+    const place = [...storage.items.keys()].find((item) => item.endsWith(`${keys[1]}`)) ?? ''
     storage.items.set(place, 'spoiled')
     expect(await rotating.reseal()).toEqual({
       checked: 3,
@@ -468,17 +485,6 @@ describe('a retired secret', () => {
     const error = await rejection(rotating.reseal({ signal: controller.signal, onProgress }))
     expect(error).toMatchObject({ message: 'enough' })
     expect((await later.list()).unreadable.length).toBeGreaterThan(10)
-  })
-
-  test('is replaced by a read, also after an earlier change of the connection', async () => {
-    const storage = mapStorage()
-    const old = makeStore(sandbox, { storage, secret })
-    const rotating = makeStore(sandbox, { storage, secret: [newest, secret] })
-    const { key } = await old.save(sandbox.issueToken())
-    await rotating.setMetadata(key, { owner: 7 })
-    await old.save(sandbox.issueToken())
-    const read = await rotating.get(key)
-    expect(await makeStore(sandbox, { storage, secret: newest }).get(key)).toEqual(read)
   })
 
   test('is also replaced for a revoked connection', async () => {
@@ -500,7 +506,7 @@ describe('retry of a failed save', () => {
     const store = makeStore(sandbox, { storage: watch.storage, client: { maxRetries: 0 } })
     const token = sandbox.issueToken()
     watch.before = ({ method }) => {
-      if (method === 'setItem') throw new Error('The disk is full.')
+      if (method === 'compareAndSet') throw new Error('The disk is full.')
     }
     if (how === 'me') sandbox.failNext({ status: 503 })
     const error = (await rejection(store.save(token))) as ConnectionNotSavedError
@@ -517,15 +523,15 @@ describe('retry of a failed save', () => {
     sandbox.clearRequests()
     await (await store.workspace(saved.key)).me()
     expect(sandbox.requests.at(-1)?.headers.authorization).toBe(`Bearer ${newer}`)
-    expect(await watch.storage.getKeys()).toHaveLength(2)
+    expect(watch.items.size).toBe(1)
   })
 
   test('replaces an earlier login', async () => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
     await store.save(sandbox.issueToken())
-    watch.before = ({ method, key }) => {
-      if (method === 'setItem' && key.endsWith(':current')) throw new Error('no')
+    watch.before = ({ method }) => {
+      if (method === 'compareAndSet') throw new Error('no')
     }
     const token = sandbox.issueToken()
     const error = (await rejection(store.save(token))) as ConnectionNotSavedError
@@ -534,53 +540,30 @@ describe('retry of a failed save', () => {
     sandbox.clearRequests()
     await (await store.workspace(key)).me()
     expect(sandbox.requests.at(-1)?.headers.authorization).toBe(`Bearer ${token}`)
-    expect(await watch.storage.getKeys()).toHaveLength(2)
+    expect(watch.items.size).toBe(1)
   })
 })
 
-describe('a storage that returns errors instead of throwing', () => {
-  test.each([new Error('EMFILE: too many open files'), 7, true])(
-    'reports storage_failed, and not a damaged entry, for %j from getItem',
+describe('a storage that returns something else than it should', () => {
+  test.each([new Error('EMFILE: too many open files'), 7, true, {}])(
+    'reports storage_failed, and not a damaged entry, for %j from get',
     async (value) => {
       const { storage, key } = await connected()
-      const store = makeStore(sandbox, { storage: { ...storage, getItem: () => value }, secret })
+      const store = makeStore(sandbox, { storage: { ...storage, get: () => value as string }, secret })
       expect(await storeError(store.get(key))).toMatchObject({ reason: 'storage_failed', key })
-      expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed' })
     },
   )
 
-  test.each(['setItem', 'removeItem'] as const)('reports storage_failed for an error from %s', async (method) => {
-    const { storage, key } = await connected()
-    const failing = { ...storage, [method]: () => new Error('EMFILE') }
-    const store = makeStore(sandbox, { storage: failing, secret })
-    const attempt = method === 'setItem' ? store.save(sandbox.issueToken({ actor: 'self' })) : store.remove(key)
-    expect(await storeError(attempt)).toMatchObject({ reason: 'storage_failed' })
-  })
-})
-
-test('removes the entry of an interrupted save with the next login', async () => {
-  const { storage, store } = await connected()
-  const pointer = () => JSON.parse([...storage.items].find(([key]) => key.endsWith(':current'))?.[1] ?? '')
-  const first = pointer().current
-  await store.save(sandbox.issueToken({ actor: 'self' }))
-  expect(pointer()).toEqual({ current: expect.any(String), previous: first })
-  expect(pointer().current).not.toBe(first)
-})
-
-test('keeps every part of a storage key short enough for file systems', async () => {
-  const storage = mapStorage()
-  const me = { application: { id: 'Ä'.repeat(999) }, organization: { id: 'o'.repeat(999) }, actor: 'app' }
-  const options = { storage, client: { fetch: async () => Response.json(me) } }
-  const url = `https://service.example/${'path/'.repeat(200)}`
-  const store = makeStore({ url }, options)
-  const { key } = await store.save('token')
-  expect(await store.get(key)).toBeDefined()
-  expect((await store.list({ application: 'Ä'.repeat(999) })).connections).toHaveLength(1)
-  for (const name of storage.items.keys()) {
-    for (const part of name.split(':')) expect(part.length).toBeLessThanOrEqual(255)
-  }
-  const above = makeStore({ url: url.slice(0, 203) }, options)
-  expect((await above.list()).connections).toEqual([])
-  await store.remove(key)
-  expect(storage.items.size).toBe(0)
+  test.each([new Error('EMFILE'), 1, undefined, null])(
+    'reports storage_failed for %j from compareAndSet',
+    async (value) => {
+      const { storage, key } = await connected()
+      const failing = { ...storage, compareAndSet: () => value as never }
+      const store = makeStore(sandbox, { storage: failing, secret })
+      expect(await storeError(store.save(sandbox.issueToken({ actor: 'self' })))).toMatchObject({
+        reason: 'storage_failed',
+      })
+      expect(await storeError(store.remove(key))).toMatchObject({ reason: 'storage_failed' })
+    },
+  )
 })

@@ -40,6 +40,7 @@ test('the tarball contains exactly these files', () => {
       ...filesOf('index', code, maps, types),
       ...filesOf('oauth', code, maps, types),
       ...filesOf('otel', code, maps, types),
+      ...filesOf('storage', code, maps, types),
       ...filesOf('storage-tests', code, maps, types),
       ...filesOf('sandbox', code, types),
       'dist/third-party-licenses.txt',
@@ -109,8 +110,16 @@ describe('me() works against the sandbox', () => {
 })
 
 test.each([
-  ['import', 'storage.mjs', "import { storageTests } from 'support-workspace-sdk/storage-tests'"],
-  ['require', 'storage.cjs', "const { storageTests } = require('support-workspace-sdk/storage-tests')"],
+  [
+    'import',
+    'storage.mjs',
+    "import { memoryStorage } from 'support-workspace-sdk/storage'; import { storageTests } from 'support-workspace-sdk/storage-tests'",
+  ],
+  [
+    'require',
+    'storage.cjs',
+    "const { memoryStorage } = require('support-workspace-sdk/storage'); const { storageTests } = require('support-workspace-sdk/storage-tests')",
+  ],
 ])('the storage tests run through %s', async (_, file, load) => {
   expect(await runProgram(file, runsStorageTests(load))).toEqual({ passed: 11, failed: [] })
 })
@@ -146,6 +155,7 @@ describe('loading an entry point has no side effects', () => {
     'support-workspace-sdk',
     'support-workspace-sdk/oauth',
     'support-workspace-sdk/otel',
+    'support-workspace-sdk/storage',
     'support-workspace-sdk/storage-tests',
     'support-workspace-sdk/sandbox',
   ]
