@@ -273,15 +273,16 @@ export class ConnectionStore {
       const identified = save.connection
       const decide = async (text: string | null): Promise<Change<Connection>> => {
         // An unreadable record is ignored, because it is about to be replaced.
-        const { value: found } = await tryRead(() => this.#open(identified.key, text))
+        const { value: record } = await tryRead(() => this.#decode(identified.key, text))
+        const found = this.#isHidden(record) ? undefined : record
         if (found?.login === login || (save.isRetry && isNewer(found, save))) return { result: found.connection }
         save.replaces ??= { login: found?.login }
         const metadata = save.metadata ?? found?.connection.metadata
         return this.#writing(
-          { login, accessToken },
+          { login, accessToken, revocation: record?.revocation },
           {
             ...identified,
-            connectedAt: Math.max(startedAt, (found?.connection.connectedAt ?? 0) + 1),
+            connectedAt: Math.max(startedAt, (record?.connection.connectedAt ?? 0) + 1),
             ...(metadata !== undefined && { metadata }),
           },
         )
@@ -317,26 +318,25 @@ export class ConnectionStore {
    * after a lost response. The process that marked the connection as revoked calls `onRevoked`.
    */
   async #removeIfRevoked(key: string, accessToken: string): Promise<void> {
-    const { storage, keepRevoked, onRevoked } = this.#settings
+    const { storage, format, keepRevoked, onRevoked } = this.#settings
     // Otherwise a new login has replaced the token, or its revocation has already been handled.
     if ((await this.#read(key, [accessToken]))?.accessToken !== accessToken) return
     // Asks the service again, so that a single wrong response does not remove a connection.
     if (!(await this.#identity.isRevoked(accessToken))) return
     const revocation = randomId()
+    let marking: { readonly connection: Connection; readonly mark: string } | undefined
     const revoked = await this.#update(
       key,
       async (text) => {
         const found = await this.#open(key, text)
-        if (found?.revocation === revocation) return { result: { connection: found.connection, mark: text } }
+        // Written, although its response was lost, and changed since.
+        if (marking !== undefined && found?.revocation === revocation) return { result: marking }
         if (found?.accessToken !== accessToken) return { result: undefined }
-        const connection = { ...found.connection, revokedAt: Date.now() }
-        const mark = await this.#settings.format.write({
-          connection,
-          accessToken: undefined,
-          login: found.login,
-          revocation,
-        })
-        return { write: mark, result: { connection: keepRevoked ? connection : found.connection, mark } }
+        const { connection, login } = found
+        const kept = { ...connection, revokedAt: Date.now() }
+        const mark = await format.write({ connection: kept, accessToken: undefined, login, revocation })
+        marking = { connection: keepRevoked ? kept : connection, mark }
+        return { write: mark, result: marking }
       },
       [accessToken],
     )
@@ -372,8 +372,16 @@ export class ConnectionStore {
 
   /** Returns the record in a text; undefined if there is none, or if it is the mark of a removal. */
   async #open(key: string, text: string | null): Promise<ConnectionRecord | undefined> {
-    const record = text === null ? undefined : await this.#settings.format.read(key, text)
-    return record?.revocation === undefined || this.#settings.keepRevoked ? record : undefined
+    const record = await this.#decode(key, text)
+    return this.#isHidden(record) ? undefined : record
+  }
+
+  async #decode(key: string, text: string | null): Promise<ConnectionRecord | undefined> {
+    return text === null ? undefined : this.#settings.format.read(key, text)
+  }
+
+  #isHidden(record: ConnectionRecord | undefined): boolean {
+    return record?.connection.revokedAt !== undefined && !this.#settings.keepRevoked
   }
 
   #update<Result>(

@@ -13,7 +13,9 @@ export interface ConnectionRecord {
   readonly accessToken: string | undefined
   /** Random id of the login. Two logins may have the same token. */
   readonly login: string
-  /** Random id of the revocation, if the connection is revoked. */
+  /**
+   * Random id of the last revocation. A login keeps it, so that the process that wrote it recognizes it after a lost response.
+   */
   readonly revocation?: string | undefined
 }
 
@@ -132,14 +134,14 @@ async function parseRecord(
   const { prefix, service, connection, accessToken, login, revocation } = parseObject(content) ?? {}
   const { connectedAt, revokedAt, metadata, ...me } = parseObject(connection) ?? {}
   if (typeof connectedAt !== 'number' || typeof login !== 'string') return undefined
-  const isRevoked = typeof revokedAt === 'number' && typeof revocation === 'string'
+  const isRevoked = typeof revokedAt === 'number'
   if (isRevoked ? accessToken !== undefined : typeof accessToken !== 'string') return undefined
   try {
     return {
       prefix,
       service,
       login,
-      revocation: isRevoked ? revocation : undefined,
+      revocation: typeof revocation === 'string' ? revocation : undefined,
       accessToken: accessToken as string | undefined,
       connection: await connectionFromMe(me as Me, undefined, {
         connectedAt,

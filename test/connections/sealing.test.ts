@@ -120,10 +120,6 @@ describe('a damaged entry', () => {
       (value) =>
         value.replace('"connectedAt"', '"revokedAt":1,"connectedAt"').replace('"login"', '"revocation":"0","login"'),
     ],
-    [
-      'revoked by nobody',
-      (value) => value.replace('"connectedAt"', '"revokedAt":1,"connectedAt"').replace(/,"accessToken":"[^"]+"/, ''),
-    ],
     ['without a token', (value) => value.replace(/,"accessToken":"[^"]+"/, '')],
     ['without a login', (value) => value.replace('"login"', '"logout"')],
     ['without a time', (value) => value.replace('"connectedAt"', '"connected"')],
