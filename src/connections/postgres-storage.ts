@@ -1,12 +1,10 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { sqlStorage } from './sql-storage.ts'
 import type { ConnectionStorage } from './storage.ts'
 
 /** A pool or a client of `pg`. */
 export interface PostgresClient {
-  query(
-    sql: string,
-    values?: string[],
-  ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount?: number | null }>
+  query(sql: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>
 }
 
 /** The options of `postgresStorage`. */
@@ -18,8 +16,6 @@ export interface PostgresStorageOptions {
   readonly table?: string | undefined
 }
 
-const pageSize = 1000
-
 /**
  * Keeps connections in Postgres, which several machines can share. Works with the pool and the client of `pg`. Creates its
  * table if it does not exist. If your app must not create tables, create it with the SQL of `postgresTable`. Queries must go
@@ -29,54 +25,23 @@ const pageSize = 1000
  * @throws InvalidArgumentError when `table` is not the name of a table
  */
 export function postgresStorage(client: PostgresClient, { table }: PostgresStorageOptions = {}): ConnectionStorage {
-  const name = checkTable(table)
-  async function query(sql: string, ...values: string[]): Promise<{ rows: readonly unknown[]; count: number }> {
+  const createTable = postgresTable(table)
+  async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {
     for (let isCreated = false; ; isCreated = true) {
       try {
-        const { rows, rowCount } = await client.query(sql, values)
-        return { rows, count: rowCount ?? 0 }
+        return (await client.query(sql, values)).rows
       } catch (thrown) {
-        if (codeOf(thrown) !== undefinedTable || isCreated) throw thrown
+        const code = codeOf(thrown)
+        // A write that lost, where the default isolation level is stricter than `read committed`.
+        if (code === serializationFailure && !sql.startsWith('SELECT')) return []
+        if (code !== undefinedTable || isCreated) throw thrown
       }
-      // Another process may create the table at the same time.
-      await client.query(postgresTable(name)).catch((thrown: unknown) => {
+      await client.query(createTable).catch((thrown: unknown) => {
         if (!createdMeanwhile.includes(codeOf(thrown))) throw thrown
       })
     }
   }
-  const get = async (key: string) => {
-    const { rows } = await query(`SELECT value FROM ${name} WHERE key = $1`, key)
-    return (rows[0] as Row | undefined)?.value
-  }
-  return {
-    get,
-    async compareAndSet(key, expected, value) {
-      if (expected === null && value === null) return (await get(key)) === undefined
-      try {
-        const { count } =
-          value === null
-            ? await query(`DELETE FROM ${name} WHERE key = $1 AND value = $2`, key, expected ?? '')
-            : expected === null
-              ? await query(`INSERT INTO ${name} VALUES ($1, $2) ON CONFLICT DO NOTHING`, key, value)
-              : await query(`UPDATE ${name} SET value = $3 WHERE key = $1 AND value = $2`, key, expected, value)
-        return count === 1
-      } catch (thrown) {
-        if (codeOf(thrown) === serializationFailure) return false
-        throw thrown
-      }
-    },
-    async *list(prefix) {
-      const page = `SELECT key, value FROM ${name} WHERE key > $1 AND key < $2 ORDER BY key LIMIT ${pageSize}`
-      // Sorts after every key that starts with the prefix.
-      const end = `${prefix}\u{10ffff}`
-      for (let last = prefix; ; ) {
-        const rows = (await query(page, last, end)).rows as readonly Row[]
-        yield rows.map(({ key, value }) => [key, value] as const)
-        if (rows.length < pageSize) return
-        last = rows.at(-1)?.key ?? end
-      }
-    },
-  }
+  return sqlStorage(query, table)
 }
 
 /**
@@ -84,30 +49,22 @@ export function postgresStorage(client: PostgresClient, { table }: PostgresStora
  *
  * @throws InvalidArgumentError when `table` is not the name of a table
  */
-export function postgresTable(table?: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${checkTable(table)} (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)`
-}
-
-interface Row {
-  readonly key: string
-  readonly value: string
-}
-
-const undefinedTable = '42P01'
-/** Unique violations of the catalog, and a table that exists. */
-const createdMeanwhile: readonly unknown[] = ['23505', '42P07']
-/** Where the default isolation level is stricter than `read committed`, a write that lost fails with it. */
-const serializationFailure = '40001'
-
-function codeOf(thrown: unknown): unknown {
-  return (thrown as { readonly code?: unknown } | null | undefined)?.code
-}
-
-function checkTable(table: unknown = 'connections'): string {
-  if (typeof table === 'string' && /^([a-z_][a-z0-9_]*\.)?[a-z_][a-z0-9_]*$/.test(table)) return table
+export function postgresTable(table = 'connections'): string {
+  if (typeof table === 'string' && /^([a-z_][a-z0-9_]*\.)?[a-z_][a-z0-9_]*$/.test(table)) {
+    return `CREATE TABLE IF NOT EXISTS ${table} (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)`
+  }
   throw new InvalidArgumentError(
     'table',
     '`table` must be the name of a table: lower-case letters, digits and `_`, with a schema before a `.` if necessary.',
     'Pass for example "app.connections", or leave it out.',
   )
+}
+
+const undefinedTable = '42P01'
+const serializationFailure = '40001'
+/** Another process created the table at the same time: a unique violation of the catalog, or a table that exists. */
+const createdMeanwhile: readonly unknown[] = ['23505', '42P07']
+
+function codeOf(thrown: unknown): unknown {
+  return (thrown as { readonly code?: unknown } | null | undefined)?.code
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Order, Report } from './helpers/kill-worker.ts'
 import { type Action, type Event, isLinearizable } from './helpers/model.ts'
 import { moduleFor } from './helpers/open-storage.ts'
@@ -17,12 +17,13 @@ describeOnStorages('test/connections/kills.test.ts', (kind, address) => {
     const counts = { rounds: 0, operations: 0, kills: 0, drops: 0, faults: 0 }
     const module = moduleFor(kind, address())
     const drop = await dropperFor(kind, address())
+    onTestFinished(async () => void (await drop.close()))
     let workers = await Promise.all(Array.from({ length: 3 }, () => Worker.start(module)))
     for (const end = Date.now() + milliseconds; Date.now() < end; counts.rounds += 1) {
-      const round = new Round(`o${counts.rounds}`, counts.rounds % 2 === 0)
-      const working = workers.map((worker) => round.work(worker))
-      const victim = workers[Math.floor(6 * Math.random())]
       const isDropping = drop.kind !== undefined && Math.random() < 0.3
+      const round = new Round(`${kind}-${counts.rounds}`, counts.rounds % 2 === 0, isDropping)
+      const working = workers.map((worker) => round.work(worker))
+      const victim = Math.random() < 0.5 ? oneOf(workers) : undefined
       await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()))
       if (isDropping) await drop.run()
       victim?.kill()
@@ -37,7 +38,6 @@ describeOnStorages('test/connections/kills.test.ts', (kind, address) => {
       workers = await Promise.all(workers.map((worker) => (worker === victim ? Worker.start(module) : worker)))
     }
     for (const worker of workers) worker.kill()
-    await drop.close()
     if (process.env.KILL_SECONDS !== undefined) console.log(`${kind}: ${JSON.stringify(counts)}, 0 violations`)
     expect(counts.rounds).toBeGreaterThan(0)
   })
@@ -49,12 +49,16 @@ class Round {
   faults = 0
   readonly #organization: string
   readonly #keepRevoked: boolean
-  readonly #tokens: string[] = []
+  readonly #saved: string[] = []
+  readonly #repeats: Event[] = []
+  readonly isDropping: boolean
   #time = 0
   #operations = 0
 
-  constructor(organization: string, keepRevoked: boolean) {
-    this.#organization = `${organization}-${process.pid}`
+  /** @param isDropping whether connections are dropped, after which drivers send commands again */
+  constructor(organization: string, keepRevoked: boolean, isDropping: boolean) {
+    this.isDropping = isDropping
+    this.#organization = organization
     this.#keepRevoked = keepRevoked
   }
 
@@ -73,10 +77,15 @@ class Round {
     const start = this.#time++
     const order = { organization: this.#organization, keepRevoked: this.#keepRevoked, action }
     const report = await worker.order(order)
-    this.faults += report?.faults ?? 0
+    const faults = report?.faults ?? 0
+    this.faults += faults
     const end = report?.result === undefined ? undefined : this.#time++
     const event = { id, action, start, end, result: report?.result }
     this.events.push(event)
+    // Where a response was lost and others have changed the record since, a change is made again before it returns.
+    const isRepeatable = ['save', 'retry', 'setMetadata', 'remove'].includes(action.do)
+    if (isRepeatable && (faults > 0 || this.isDropping))
+      this.#repeats.push({ ...event, id: `${id} again`, of: id, isOptional: true })
     return event
   }
 
@@ -86,31 +95,36 @@ class Round {
       const of = failed.action.do === 'retry' ? failed.action.of : failed.id
       return { do: 'retry', token, of, ...(metadata !== undefined && { metadata }) }
     }
-    const newToken = () => {
-      this.#tokens.push(`${this.#organization}.${this.#tokens.length}`)
-      return this.#tokens.at(-1) ?? ''
-    }
-    const token = this.#tokens[Math.floor(this.#tokens.length * Math.random())]
+    const token = `${this.#organization}.${this.#saved.length}`
     const metadata = `m${this.#operations}`
-    const choices: readonly Action[] = [
-      { do: 'save', token: newToken() },
-      { do: 'save', token: newToken(), metadata },
+    const saves: readonly Action[] = [
+      { do: 'save', token },
+      { do: 'save', token, metadata },
+    ]
+    const others: readonly Action[] = [
+      { do: 'refused', token: oneOf(this.#saved.slice(-2)) ?? token },
+      { do: 'refused', token: this.#saved.at(-1) ?? token },
       { do: 'setMetadata', metadata },
       { do: 'setMetadata', metadata: undefined },
       { do: 'verify' },
       { do: 'get' },
       { do: 'list' },
       { do: 'remove' },
-      ...(token === undefined ? [] : Array<Action>(3).fill({ do: 'refused', token: this.#tokens.at(-3) ?? token })),
     ]
-    return choices[Math.floor(choices.length * Math.random())] ?? { do: 'get' }
+    const isSave = Math.random() < 0.3
+    if (isSave) this.#saved.push(token)
+    return oneOf(isSave ? saves : others) ?? { do: 'get' }
   }
 
   check(): void {
     const rules = { keepRevoked: this.#keepRevoked, rejected: [], nameOf: (token: string) => token, isRepeated: true }
-    if (isLinearizable(this.events, undefined, rules)) return
+    if (isLinearizable([...this.events, ...this.#repeats], undefined, rules)) return
     throw new Error(`No sequence explains this.\n${this.events.map((event) => JSON.stringify(event)).join('\n')}`)
   }
+}
+
+function oneOf<Item>(items: readonly Item[]): Item | undefined {
+  return items[Math.floor(items.length * Math.random())]
 }
 
 /** A process with a store. */

@@ -36,7 +36,9 @@ const stores = [false, true].map(
       baseUrl: 'https://service.example',
       secret: 'the secret of this app, 32 characters or more',
       keepRevoked,
-      onRevoked: () => void (told += 1),
+      onRevoked: () => {
+        told += 1
+      },
       storage: {
         ...storage,
         async compareAndSet(key, expected, value) {

@@ -34,6 +34,10 @@ export interface Event {
   /** Undefined if nobody knows whether it took effect, and when. */
   readonly end: number | undefined
   readonly result: string | undefined
+  /** Whether it is the repetition of an operation, which may have been made twice. */
+  readonly isOptional?: boolean
+  /** The operation that it repeats. */
+  readonly of?: string
 }
 
 export interface Rules {
@@ -54,7 +58,7 @@ export function view(state: Omit<State, 'token' | 'login'> | undefined): string 
 }
 
 /** Returns what an operation may do to a connection. */
-function stepsOf({ id, action }: Event, state: State | undefined, rules: Rules): readonly Step[] {
+function stepsOf({ id, action, of = id }: Event, state: State | undefined, rules: Rules): readonly Step[] {
   const live = state?.isRevoked === false ? state : undefined
   const save = (token: string, login: string, metadata = state?.metadata): Step => {
     const saved = { token, login, metadata, name: rules.nameOf(token), isRevoked: false }
@@ -66,7 +70,7 @@ function stepsOf({ id, action }: Event, state: State | undefined, rules: Rules):
   }
   switch (action.do) {
     case 'save':
-      return [save(action.token, id, action.metadata)]
+      return [save(action.token, of, action.metadata)]
     case 'retry': {
       const written = save(action.token, action.of, action.metadata)
       const keep: Step = [state, state?.name ?? '']
@@ -105,26 +109,28 @@ function shown({ action }: Event, result: string | undefined, { isRepeated }: Ru
 
 /**
  * Whether the operations could have taken effect one after the other, each between its start and its end (Wing and Gong,
- * 1993). Those without an end may have had no effect.
+ * 1993). Those without an end, and those that are optional, may have had no effect.
  */
 export function isLinearizable(events: readonly Event[], before: State | undefined, rules: Rules): boolean {
   const seen = new Set<string>()
-  const search = (open: readonly Event[], state: State | undefined): boolean => {
-    if (open.every(({ end }) => end === undefined)) return true
+  const search = (open: readonly Event[], state: State | undefined, latestStart: number): boolean => {
+    const required = open.filter(({ end, isOptional }) => end !== undefined && isOptional !== true)
+    if (required.length === 0) return true
     const position = `${open.map(({ id }) => id).join()} ${JSON.stringify(state)}`
     if (seen.has(position)) return false
     seen.add(position)
-    const firstEnd = Math.min(...open.map(({ end }) => end ?? Number.POSITIVE_INFINITY))
+    const firstEnd = Math.min(...required.map(({ end = 0 }) => end))
     return open
-      .filter(({ start }) => start <= firstEnd)
+      .filter(({ start, end }) => start <= firstEnd && (end ?? latestStart) >= latestStart)
       .some((event) => {
         const rest = open.filter((other) => other !== event)
+        const isUnknown = event.end === undefined || event.isOptional === true
         return stepsOf(event, state, rules).some(
           ([next, result]) =>
-            (event.end === undefined || shown(event, result, rules) === shown(event, event.result, rules)) &&
-            search(rest, next),
+            (isUnknown || shown(event, result, rules) === shown(event, event.result, rules)) &&
+            search(rest, next, Math.max(latestStart, event.start)),
         )
       })
   }
-  return search(events, before)
+  return search(events, before, 0)
 }
