@@ -80,6 +80,6 @@ export interface ResealResult extends ResealProgress {
 export function readResealOptions(options: ResealOptions): ResealOptions {
   checkOptions('options', options, resealOptionNames, '`reseal`')
   const { onProgress, signal } = options
-  checkSignal(signal)
+  checkSignal('signal', signal)
   return { onProgress: checkOptionalFunction('onProgress', onProgress), signal }
 }
