@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, ServerError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
-import { type Connection, ConnectionNotSavedError, type ConnectionStoreOptions } from '../../src/oauth.ts'
+import type { Connection, ConnectionStoreOptions } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
@@ -75,21 +75,6 @@ describe('a token for another service or app', () => {
     for (const origin of [{}, { baseUrl: sandbox.url }, { baseUrl: `${sandbox.url}/`, clientId: 'app_sandbox' }]) {
       expect((await store.save(tokenOf(origin))).actor).toBe('app')
     }
-  })
-
-  test('is rejected without saving if /me names another client id', async () => {
-    const storage = mapStorage()
-    const store = makeStore(sandbox, { storage, clientId: 'another' })
-    const error = await rejection(store.save(sandbox.issueToken()))
-    expect(error).toBeInstanceOf(ConnectionNotSavedError)
-    expect(error).toMatchObject({ reason: 'identity_mismatch' })
-    expect(storage.items.size).toBe(0)
-  })
-
-  test.each(['', 7, null])('requires a valid clientId, not %j', (clientId) => {
-    expect(() => makeStore(sandbox, { clientId: clientId as string })).toThrow(
-      expect.objectContaining({ name: 'InvalidArgumentError', argument: 'clientId' }),
-    )
   })
 })
 
@@ -227,20 +212,6 @@ describe('keepRevoked', () => {
     await store.remove(key)
     expect(storage.items.size).toBe(0)
   })
-
-  test('keeps a login that came before the revocation of the previous token', async () => {
-    const { gate, store, storage, token, key, workspace, revoked } = await connected({ keepRevoked: true })
-    sandbox.revoke(token)
-    gate.hold('responses')
-    const call = rejection(workspace.me())
-    await gate.held(1)
-    const saved = await makeStore(sandbox, { storage, secret }).save(sandbox.issueToken({ actor: 'self' }))
-    gate.release()
-    await call
-    expect(revoked).toEqual([])
-    expect(await store.get(key)).toEqual(saved)
-    expect(saved).not.toHaveProperty('revokedAt')
-  })
 })
 
 test.each([true, false])('a revocation needs no onRevoked (keepRevoked: %j)', async (keepRevoked) => {
@@ -273,22 +244,6 @@ describe('metadata', () => {
     const { store, key } = await connected()
     await Promise.all(Array.from({ length: 20 }, (_, index) => store.setMetadata(key, { index })))
     expect((await store.get(key))?.metadata).toEqual({ index: 19 })
-  })
-
-  test('ends with the last change even if the storage delays the first one', async () => {
-    const watch = watched()
-    const store = makeStore(sandbox, { storage: watch.storage, secret })
-    const { key } = await store.save(sandbox.issueToken())
-    const { promise: released, resolve: release } = Promise.withResolvers<void>()
-    watch.reset()
-    watch.before = ({ number }) => (number === 1 ? released : undefined)
-    const first = store.setMetadata(key, { index: 1 })
-    const second = store.setMetadata(key, { index: 2 })
-    // Enough time for the second change, if it does not wait for the first.
-    for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1))
-    release()
-    expect([(await first).metadata, (await second).metadata]).toEqual([{ index: 1 }, { index: 2 }])
-    expect((await store.get(key))?.metadata).toEqual({ index: 2 })
   })
 
   test.each([null, 'text', 7, [], { toJSON: () => 'text' }, { size: 1n }])(
@@ -343,18 +298,6 @@ describe('verify', () => {
       key: connection.key,
     })
     expect(await store.get(connection.key)).toEqual(connection)
-  })
-
-  test('keeps a login that is saved during the call', async () => {
-    const { gate, store, storage, key } = await connected()
-    gate.hold('responses')
-    const verifying = store.verify(key)
-    await gate.held(1)
-    const token = sandbox.issueToken({ actor: 'self', scopes: ['users:read'] })
-    const saved = await makeStore(sandbox, { storage, secret }).save(token)
-    gate.release()
-    expect(await verifying).toEqual(saved)
-    expect(await store.get(key)).toEqual(saved)
   })
 
   test('handles a revocation like any call', async () => {
@@ -497,50 +440,6 @@ describe('a retired secret', () => {
     await rejection((await old.workspace(key)).me())
     expect(await makeStore(sandbox, { ...options, secret: [newest, secret] }).reseal()).toMatchObject({ resealed: 1 })
     expect((await makeStore(sandbox, { ...options, secret: newest }).get(key))?.revokedAt).toBeDefined()
-  })
-})
-
-describe('retry of a failed save', () => {
-  async function failed(how: 'storage' | 'me' = 'storage') {
-    const watch = watched()
-    const store = makeStore(sandbox, { storage: watch.storage, client: { maxRetries: 0 } })
-    const token = sandbox.issueToken()
-    watch.before = ({ method }) => {
-      if (method === 'compareAndSet') throw new Error('The disk is full.')
-    }
-    if (how === 'me') sandbox.failNext({ status: 503 })
-    const error = (await rejection(store.save(token))) as ConnectionNotSavedError
-    expect(error).toBeInstanceOf(ConnectionNotSavedError)
-    watch.before = () => undefined
-    return { watch, store, error, token }
-  }
-
-  test.each(['storage', 'me'] as const)('keeps and returns a newer login (%s failed)', async (how) => {
-    const { watch, store, error } = await failed(how)
-    const newer = sandbox.issueToken()
-    const saved = await store.save(newer)
-    expect(await error.retry()).toEqual(saved)
-    sandbox.clearRequests()
-    await (await store.workspace(saved.key)).me()
-    expect(sandbox.requests.at(-1)?.headers.authorization).toBe(`Bearer ${newer}`)
-    expect(watch.items.size).toBe(1)
-  })
-
-  test('replaces an earlier login', async () => {
-    const watch = watched()
-    const store = makeStore(sandbox, { storage: watch.storage })
-    await store.save(sandbox.issueToken())
-    watch.before = ({ method }) => {
-      if (method === 'compareAndSet') throw new Error('no')
-    }
-    const token = sandbox.issueToken()
-    const error = (await rejection(store.save(token))) as ConnectionNotSavedError
-    watch.before = () => undefined
-    const { key } = await error.retry()
-    sandbox.clearRequests()
-    await (await store.workspace(key)).me()
-    expect(sandbox.requests.at(-1)?.headers.authorization).toBe(`Bearer ${token}`)
-    expect(watch.items.size).toBe(1)
   })
 })
 

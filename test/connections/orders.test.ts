@@ -77,7 +77,11 @@ describe.each(ways)('two operations %s', (title, options) => {
 test.runIf(process.env.ORDERS === 'triples')(
   'three operations in three processes have the results of a sequence',
   async () => {
-    const counts = await runAll(choices(3).flatMap((three) => scenariosOf(three)))
+    const chosen = choices(3).filter(
+      (three) => !three.some((name) => name === 'list' || name === 'setMetadata to nothing'),
+    )
+    const scenarios = chosen.flatMap((three) => scenariosOf(three))
+    const counts = await runAll(scenarios.filter(({ start }) => start === 'nothing' || start === 'a connection'))
     console.log(`three operations: ${JSON.stringify(counts)}`)
   },
   3_600_000,

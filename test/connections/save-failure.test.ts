@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, ServerError, UnexpectedResponseError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
 import { ConnectionNotSavedError, ConnectionStore, ConnectionStoreError } from '../../src/oauth.ts'
@@ -179,6 +179,30 @@ describe('a /me response without an identity', () => {
     }
     expect(await save({ scopes: 'users:read' })).not.toHaveProperty('scopes')
     expect((await save({ scopes: ['users:read', 7, { toString: 1 }] })).scopes).toEqual(['users:read'])
+  })
+
+  test.each([
+    ['scopes that are no text', '[{ "toString": 1 }, "users:read"]'],
+    ['scopes that are nested 20,000 deep', `[${'['.repeat(20_000)}${']'.repeat(20_000)}, "users:read"]`],
+  ])('is saved without %s', async (_, scopes) => {
+    const body = `{ "application": { "id": "a" }, "organization": { "id": "o" }, "actor": "app", "scopes": ${scopes} }`
+    const fetch = async () => new Response(body, { headers: { 'content-type': 'application/json' } })
+    for (const validation of ['off', undefined] as const) {
+      const store = new ConnectionStore({ baseUrl: 'https://service.example', client: { fetch, validation } })
+      expect((await store.save('token')).scopes).toEqual(['users:read'])
+    }
+  })
+
+  test('keeps the token if anything else than a call or the storage fails', async () => {
+    const store = storeWith(whole)
+    const digest = vi.spyOn(crypto, 'getRandomValues').mockImplementation((values) => {
+      if (digest.mock.calls.length > 1) throw new RangeError('no entropy for token-0123456789')
+      return values
+    })
+    const error = await notSaved(store.save('token-0123456789'))
+    digest.mockRestore()
+    expect(error.cause).toMatchObject({ name: 'RangeError', message: 'no entropy for [redacted]' })
+    expect((await error.retry()).key).toBe('self.a.o.u')
   })
 
   test('keeps the scopes of the login if it has none', async () => {

@@ -43,15 +43,6 @@ describe('a storage', () => {
 describe('what `/me` names', () => {
   const storeWith = (me: object, options = {}) =>
     makeStore(sandbox, { client: { fetch: async () => json(me) }, ...options })
-  const application = { id: 'a', client_id: 'app' }
-
-  test('is listed by what is missing', async () => {
-    const error = await rejection(storeWith({ actor: 'app', application }).save('swot_token_of_nobody'))
-    expect(error).toMatchObject({
-      reason: 'identity_incomplete',
-      message: expect.stringContaining("`/me` does not name the token's organization."),
-    })
-  })
 
   test('is refused without the application of the store', async () => {
     const store = storeWith({ actor: 'app', organization: { id: 'o' } }, { clientId: 'app' })

@@ -77,6 +77,18 @@ describe.each([
   })
 })
 
+test.each([[[]], ['messages:read'], [undefined]])(
+  'a token whose scopes are %j is saved with the scopes that `/me` names, and without metadata',
+  async (scopes) => {
+    const store = makeStore(sandbox)
+    const issued = sandbox.issueToken({ scopes: ['contacts:read'] })
+    const token = { accessToken: issued, scopes, baseUrl: sandbox.url } as unknown as AccessToken
+    const connection = await store.save(token)
+    expect(connection.scopes).toEqual(['contacts:read'])
+    expect(connection).not.toHaveProperty('metadata')
+  },
+)
+
 describe('a connection', () => {
   test('contains what the token is bound to, and when it was saved', async () => {
     const before = Date.now()
@@ -209,8 +221,9 @@ describe('a missing connection', () => {
   ])('rejects the key %j before reading the storage', async (key) => {
     const watch = watched()
     const store = makeStore(sandbox, { storage: watch.storage })
-    for (const method of ['get', 'remove', 'workspace'] as const) {
-      expect(await rejection(store[method](key as string))).toMatchObject({ name: 'InvalidArgumentError' })
+    for (const method of ['get', 'remove', 'workspace', 'verify', 'setMetadata'] as const) {
+      const error = await rejection(store[method](key as string, {}))
+      expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'key' })
     }
     expect(watch.calls).toEqual([])
   })

@@ -55,6 +55,9 @@ export async function everyOrder(scenario: Scenario): Promise<number> {
 
 interface Waiting {
   readonly name: string
+  readonly isRead: boolean
+  /** The number of its process. */
+  readonly process: number
   readonly proceed: () => void
 }
 
@@ -89,14 +92,22 @@ async function run(scenario: Scenario, schedule: readonly number[]) {
   const width: number[] = []
   const taken: number[] = []
   const trace: string[] = []
+  let last: (Waiting & { readonly others: readonly Waiting[] }) | undefined
   while (running > 0) {
     // In one process an operation may wait for another one. Then nothing changes for a while.
     for (let turns = 0; turns < 20 && world.waiting.length < running; turns += inOneProcess ? 1 : 0)
       await setImmediate()
-    const choice = (schedule[taken.length] ?? 0) % world.waiting.length
-    const [next] = world.waiting.splice(choice, 1)
+    // Two reads in a row have the same results in either order, so only one order is tried.
+    const isSameOrder = (one: Waiting) =>
+      last?.isRead && one.isRead && one.process < last.process && last.others.includes(one)
+    const different = world.waiting.filter((one) => !isSameOrder(one))
+    const candidates = different.length === 0 ? world.waiting.slice(0, 1) : different
+    const choice = (schedule[taken.length] ?? 0) % candidates.length
+    const next = candidates[choice]
     if (next === undefined) continue
-    width.push(world.waiting.length + 1)
+    world.waiting.splice(world.waiting.indexOf(next), 1)
+    last = { ...next, others: [...world.waiting] }
+    width.push(candidates.length)
     taken.push(choice)
     trace.push(next.name)
     time += 1
@@ -104,8 +115,8 @@ async function run(scenario: Scenario, schedule: readonly number[]) {
     await setImmediate()
   }
   world.isStepping = false
-  const last = world.process('afterwards')
-  const result = await last.result(() => last.store.get(key))
+  const afterwards = world.process('afterwards')
+  const result = await afterwards.result(() => afterwards.store.get(key))
   events.push({ id: 'end', action: { do: 'get' }, start: time + 1, end: time + 2, result })
   const rules: Rules = { keepRevoked, rejected: world.rejected, nameOf, isRepeated: fault !== undefined }
   if (isLinearizable(events, initial, rules)) return { width, taken }
@@ -129,6 +140,7 @@ class World {
   readonly #secret: readonly string[] | undefined
   /** Whether the calls of the storage wait for the schedule. */
   isStepping = false
+  #processes = 0
 
   constructor(scenario: Scenario) {
     this.scenario = scenario
@@ -168,12 +180,16 @@ class World {
 
   #storageOf(name: string): ProcessStorage {
     const { items, waiting } = this
+    const number = this.#processes++
     const { fault, sabotage } = this.scenario
     const faults = [fault]
     const map = mapStorage(items)
     const step = async <Value>(what: string, take: () => Value): Promise<Value> => {
       if (this.isStepping) {
-        await new Promise<void>((resolve) => waiting.push({ name: `${name}: ${what}`, proceed: resolve }))
+        const isRead = what === 'get' || what === 'list'
+        await new Promise<void>((proceed) =>
+          waiting.push({ name: `${name}: ${what}`, isRead, process: number, proceed }),
+        )
       }
       return take()
     }

@@ -157,7 +157,11 @@ export function truncatingFiles(folder: string): OpenStorage {
 }
 const turns = new Turns()
 
-/** Opens such files in another process. The query of this module's URL is the folder. */
+/**
+ * Opens such files in another process. The query of this module's URL is the folder.
+ *
+ * @public
+ */
 export function open(): OpenStorage {
   return truncatingFiles(decodeURIComponent(new URL(import.meta.url).search.slice(1)))
 }
