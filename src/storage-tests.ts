@@ -295,7 +295,7 @@ async function openInProcess(module: string): Promise<ProcessStorage> {
   }
 }
 
-/** What the other process runs. It is not a file, so that bundlers need not know of it. */
+/** The program of the other process. Not a file, because a bundler would not include it. */
 const program = `
 const { open } = await import(process.argv[1])
 const storage = await open()

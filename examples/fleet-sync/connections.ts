@@ -23,5 +23,5 @@ export function openConnections(
     keepRevoked: true,
     client: { ...client, appInfo: { name: 'fleet-sync' } },
   })
-  return { store, close: async () => void (await redis.quit()) }
+  return { store, close: async () => redis.disconnect() }
 }

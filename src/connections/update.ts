@@ -12,8 +12,8 @@ export interface Change<Result> {
 const maxAttempts = 100
 
 /**
- * Changes the text of a connection: reads it, decides, and writes on condition that nobody has written in between. Decides
- * again if somebody has.
+ * Changes the text of a connection: reads it, decides, and writes only if it is still the text that was read. Otherwise starts
+ * again.
  *
  * @param decide called with the text, null if there is none, before each attempt
  * @param known the text, if it has just been read
@@ -37,7 +37,7 @@ export async function update<Result>(
     try {
       if (await storage.compareAndSet(key, text, write)) return result
     } catch (thrown) {
-      // It may have been written all the same. The next read tells.
+      // The write may have been applied. The next read shows whether it was.
       failure = thrown
     }
     if (write !== null) sent.set(write, result)
