@@ -38,9 +38,19 @@ export {
   postgresStorage,
   postgresTable,
 } from './connections/postgres-storage.ts'
-export { type RedisClient, redisStorage } from './connections/redis-storage.ts'
+export {
+  type IoredisClient,
+  type NodeRedisClient,
+  type RedisClient,
+  redisStorage,
+} from './connections/redis-storage.ts'
 export { singleProcessStorage, type UnstorageLike } from './connections/single-process-storage.ts'
-export { type SqliteDatabase, type SqliteStorage, sqliteStorage } from './connections/sqlite-storage.ts'
+export {
+  type SqliteDatabase,
+  type SqliteStatement,
+  type SqliteStorage,
+  sqliteStorage,
+} from './connections/sqlite-storage.ts'
 export { type ConnectionStorage, memoryStorage, type StoragePage } from './connections/storage.ts'
 export type { ConnectionStoreOptions } from './connections/store-options.ts'
 export {

@@ -4,6 +4,7 @@ import type { ConnectionStorage } from './storage.ts'
 
 /** A pool or a client of `pg`. */
 export interface PostgresClient {
+  /** Runs a statement with the values of its parameters. */
   query(sql: string, values?: string[]): Promise<{ readonly rows: readonly unknown[] }>
 }
 

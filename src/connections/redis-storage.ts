@@ -1,9 +1,19 @@
 import type { ConnectionStorage } from './storage.ts'
 
 /** A client of `ioredis`, or of `redis` (node-redis). */
-export type RedisClient =
-  | { call(command: string, ...args: string[]): Promise<unknown> }
-  | { sendCommand(args: string[]): Promise<unknown> }
+export type RedisClient = IoredisClient | NodeRedisClient
+
+/** A client of `ioredis`. */
+export interface IoredisClient {
+  /** Sends a command. */
+  call(command: string, ...args: string[]): Promise<unknown>
+}
+
+/** A client of `redis` (node-redis). */
+export interface NodeRedisClient {
+  /** Sends a command and its arguments. */
+  sendCommand(args: string[]): Promise<unknown>
+}
 
 /** Redis runs a script as one atomic step. No text is empty, so an empty one stands for none. */
 const compareAndSet = `

@@ -3,9 +3,13 @@ import { inTime, Turns } from './turns.ts'
 
 /** A storage of `unstorage`. */
 export interface UnstorageLike {
+  /** Returns the value of a key; null if there is none. */
   getItem(key: string): unknown
+  /** Sets the value of a key. */
   setItem(key: string, value: string): unknown
+  /** Removes a key. */
   removeItem(key: string): unknown
+  /** Returns the keys that start with `base`. */
   getKeys(base: string): Promise<string[]> | string[]
 }
 

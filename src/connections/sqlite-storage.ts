@@ -4,9 +4,18 @@ import type { ConnectionStorage } from './storage.ts'
 
 /** A SQLite database, as `node:sqlite` opens it. */
 export interface SqliteDatabase {
+  /** Runs statements without parameters. */
   exec(sql: string): unknown
-  prepare(sql: string): { all(...values: string[]): unknown[] }
+  /** Prepares a statement. */
+  prepare(sql: string): SqliteStatement
+  /** Closes the database. */
   close(): unknown
+}
+
+/** A prepared statement of a `SqliteDatabase`. */
+export interface SqliteStatement {
+  /** Runs the statement and returns its rows. */
+  all(...values: string[]): unknown[]
 }
 
 /** A storage on SQLite. */
