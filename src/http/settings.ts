@@ -4,32 +4,27 @@ import {
   type Check,
   checkFlag,
   checkFunction,
+  checkInteger,
   checkNames,
   checkObject,
+  checkOneOf,
   checkOptionalFunction,
   checkOptions,
   checkText,
-  integerFrom,
   mustBe,
-  oneOf,
-  optional,
-  orElse,
   readOptions,
 } from '../check-options.ts'
 import { checkAccessToken, parseBaseUrl } from '../credentials.ts'
-import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import { isObject, isPlainObject } from '../json.ts'
-import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
+import { checkHeaders, describeApp, type HeaderSource, userAgent } from './headers.ts'
 import type { Hooks } from './hooks.ts'
-import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
-import type { AccessTokenSource, AppInfo, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
+import { createLog, loggingDrift, loggingHooks } from './logging.ts'
+import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
-
-/** Checked headers with names in lower case, or a function that returns headers. */
-export type HeaderSource = Readonly<Record<string, string>> | (() => unknown)
 
 /** The checked options of a call, with the client's as defaults. */
 export interface CallSettings {
@@ -59,28 +54,26 @@ export interface ClientSettings extends CallSettings {
   readonly findRateLimitKey: () => string | Promise<string>
 }
 
-export const checkRetries = integerFrom(0, 'Pass 0 for no retries.')
-
 const clientChecks = {
   baseUrl: (_, value) => value,
-  accessToken: readTokenSource,
-  actor: optional(oneOf('app', 'self')),
-  scopes: optional(checkScopes),
-  fetch: optional(checkFunction<WebFetch>),
-  timeout: orElse(30_000, checkPositive),
-  totalTimeout: orElse(120_000, checkPositive),
-  maxRetries: orElse(2, checkRetries),
-  maxRetryAfter: orElse(60_000, checkPositive),
-  maxResponseBytes: orElse(32 * 1024 * 1024, checkPositive),
-  validation: orElse('observe', oneOf('observe', 'strict', 'off')),
-  onDrift: optional(checkFunction<(drift: Drift) => void>),
-  headers: optional(checkHeaders),
-  hooks: orElse({}, checkHooks),
-  logger: optional(checkLogger),
-  logLevel: optional(oneOf(...logLevels)),
-  rateLimiter: optional(checkRateLimiter),
-  rateLimitKey: optional(checkText),
-  appInfo: orElse('', describeApp),
+  accessToken: (_, value) => value,
+  actor: (name, value) => checkOneOf(name, value, ['app', 'self']),
+  scopes: checkScopes,
+  fetch: checkFunction<WebFetch>,
+  timeout: checkPositive,
+  totalTimeout: checkPositive,
+  maxRetries: checkRetries,
+  maxRetryAfter: checkPositive,
+  maxResponseBytes: checkPositive,
+  validation: (name, value) => checkOneOf(name, value, ['observe', 'strict', 'off']),
+  onDrift: checkFunction<(drift: Drift) => void>,
+  headers: checkHeaders,
+  hooks: checkHooks,
+  logger: checkLogger,
+  logLevel: (name, value) => checkOneOf(name, value, ['debug', 'info', 'warn', 'error', 'off']),
+  rateLimiter: checkRateLimiter,
+  rateLimitKey: checkText,
+  appInfo: describeApp,
   allowInsecureHttp: checkFlag,
 } satisfies Record<keyof ClientOptions, Check<unknown>>
 
@@ -88,24 +81,28 @@ const clientChecks = {
 export function readClientSettings(options: ClientOptions): ClientSettings {
   checkRuntime()
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
-  const { accessToken, allowInsecureHttp, rateLimitKey, appInfo, logger, logLevel, ...given } = readOptions(
-    options,
-    clientChecks,
-    'a client',
-  )
-  const { hooks, onDrift, headers } = given
-  const log = createLog(logger, logLevel)
+  const given = readOptions(options, clientChecks, 'a client')
+  const { hooks = {}, onDrift, headers } = given
+  const log = createLog(given.logger, given.logLevel)
   return {
-    ...given,
     options: { ...options },
-    hooks: log === undefined ? hooks : loggingHooks(hooks, log),
+    baseUrl: parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true),
+    tokenSource: readTokenSource(given.accessToken),
+    actor: given.actor,
+    scopes: given.scopes,
+    fetch: given.fetch,
+    timeout: given.timeout ?? 30_000,
+    totalTimeout: given.totalTimeout ?? 120_000,
+    maxRetries: given.maxRetries ?? 2,
+    maxRetryAfter: given.maxRetryAfter ?? 60_000,
+    maxResponseBytes: given.maxResponseBytes ?? 32 * 1024 * 1024,
+    validation: given.validation ?? 'observe',
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
-    baseUrl: parseBaseUrl(given.baseUrl, allowInsecureHttp),
-    tokenSource: accessToken,
-    headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers === undefined ? [] : [headers])],
+    hooks: log === undefined ? hooks : loggingHooks(hooks, log),
+    headers: [{ accept: 'application/json', ...userAgent(given.appInfo ?? '') }, ...(headers ? [headers] : [])],
     rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
     // Nobody else knows the keys of a limiter that belongs to the client.
-    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? rateLimitKey : '', options.accessToken),
+    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? given.rateLimitKey : '', given.accessToken),
   }
 }
 
@@ -149,7 +146,7 @@ function checkScopes(_: string, scopes: unknown): readonly string[] {
 }
 
 /** Converts the option to a source. A token that is a string is checked immediately. */
-function readTokenSource(_: string, option: unknown): AccessTokenSource {
+function readTokenSource(option: unknown): AccessTokenSource {
   if (typeof option === 'function') return { getAccessToken: option as AccessTokenSource['getAccessToken'] }
   if (isObject(option) && typeof option.getAccessToken === 'function') {
     if (isPlainObject(option)) checkNames(option, { getAccessToken: true, onInvalidToken: true }, '`accessToken`')
@@ -209,72 +206,11 @@ function checkLogger(_: string, logger: unknown): Logger {
   return logger as Logger
 }
 
-/** Checks headers. A function is called, and its result checked, before each attempt. */
-export function checkHeaders(_: string, given: unknown): HeaderSource {
-  return typeof given === 'function' ? (given as () => unknown) : readHeaders(given)
-}
-
-/** @throws InvalidArgumentError */
-export function readHeaders(given: unknown): Readonly<Record<string, string>> {
-  const headers = toHeaders(given)
-  if (headers === undefined) {
-    throw new InvalidArgumentError(
-      'headers',
-      '`headers` contains a name or value that HTTP does not allow.',
-      'Pass an object of ASCII names and string values without line breaks.',
-    )
-  }
-  const name = ['authorization', 'content-length', 'transfer-encoding', 'host'].find((each) => headers.has(each))
-  if (name === undefined) return Object.fromEntries(headers)
-  throw new InvalidArgumentError(
-    'headers',
-    `The \`${name}\` header is set by the client.`,
-    name === 'authorization' ? 'Pass the token as `accessToken`.' : 'Leave it out.',
-  )
-}
-
-/** Returns undefined instead of the platform's error, which quotes the value and could leak a secret. */
-function toHeaders(given: unknown): Headers | undefined {
-  const isIterable = given instanceof Headers || Array.isArray(given)
-  if (!isIterable && !isPlainObject(given)) return undefined
-  try {
-    const entries = (isIterable ? [...given] : Object.entries(given)).filter(([, value]) => value !== undefined)
-    return entries.every(([, value]) => typeof value === 'string') ? new Headers(entries) : undefined
-  } catch {
-    return undefined
-  }
+export function checkRetries(name: string, value: unknown): number {
+  return checkInteger(name, value, 0, 'Pass 0 for no retries.')
 }
 
 export function checkPositive(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0) return value
   throw mustBe('a positive number', name, value, 'Pass `Infinity` for no limit.')
-}
-
-/**
- * Returns the `User-Agent` header on server runtimes: this package, the runtime and the application (RFC 9110, section
- * 10.1.5). Browsers send their own.
- */
-function userAgent(app: string): { readonly 'user-agent'?: string } {
-  // Node, Bun, Deno and Workers put their name here. Test environments such as jsdom pretend to be a browser.
-  const runtime = (globalThis as { navigator?: { userAgent?: unknown } }).navigator?.userAgent
-  if (typeof runtime !== 'string' || runtime.startsWith('Mozilla/')) return {}
-  return { 'user-agent': `support-workspace-sdk/${sdkVersion} ${runtime}${app}` }
-}
-
-/** Product name, version and comment (RFC 9110, section 10.1.5). */
-const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-\x5b\x5d-\x7e]+\))?$/
-
-const appInfoNames = { name: true, version: true, url: true } satisfies Record<keyof AppInfo, true>
-
-/** Returns what follows the runtime in the header. */
-function describeApp(option: string, appInfo: unknown): string {
-  checkOptions(option, appInfo, appInfoNames, '`appInfo`')
-  const { name, version, url } = appInfo as AppInfo
-  const text = `${String(name)}${version ? `/${String(version)}` : ''}${url ? ` (${String(url)})` : ''}`
-  if (typeof name === 'string' && product.test(text)) return ` ${text}`
-  throw new InvalidArgumentError(
-    'appInfo',
-    '`appInfo` cannot be written into the `User-Agent` header.',
-    'Pass `name` and `version` without spaces, for example `{ name: "my-sync", version: "1.4.2" }`.',
-  )
 }
