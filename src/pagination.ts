@@ -57,7 +57,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   /** Returns the plan, or throws the error for invalid arguments. */
   readonly #plan: () => ListPlan<Item>
 
-  /** Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated. */
+  /** @internal Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated. */
   constructor(operation: string, readPlan: () => ListPlan<Item>) {
     const plan = takeNow(() => {
       const read = readPlan()

@@ -46,6 +46,7 @@ export class AdaptiveRateLimiter extends RetryAfterLimiter {
     queue.replaceGate(rate === undefined ? new PacedGate() : new PacedGate(rate / 1_000, queue.now))
   }
 
+  /** @internal */
   protected override createGate(): PacedGate {
     return new PacedGate()
   }

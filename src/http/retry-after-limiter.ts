@@ -62,12 +62,12 @@ export class RetryAfterLimiter implements RateLimiter {
     this.queueOf(key).penalize(duration, operation)
   }
 
-  /** @hidden Creates what holds back an operation. */
+  /** @internal Creates what holds back an operation. */
   protected createGate(): RateGate {
     return new RateGate()
   }
 
-  /** @hidden Returns the queue of a key. Undefined if nothing holds it back. */
+  /** @internal Returns the queue of a key. Undefined if nothing holds it back. */
   protected findQueue(key: string): RateQueue | undefined {
     const queue = this.#queues.get(key)
     if (!queue?.forget()) return queue
@@ -75,7 +75,7 @@ export class RetryAfterLimiter implements RateLimiter {
     return undefined
   }
 
-  /** @hidden Returns the queue of a key. Creates it if there is none. */
+  /** @internal Returns the queue of a key. Creates it if there is none. */
   protected queueOf(key: string): RateQueue {
     const known = this.findQueue(key)
     if (known !== undefined) return known
