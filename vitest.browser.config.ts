@@ -21,9 +21,9 @@ export default defineConfig({
         test: { name: 'chromium', include: ['test/browser/**/*.test.ts'], provide: { browser: 'chromium' } },
       },
       {
-        // Logins on a server: redirects, cookies and forms. Browsers differ there, and no page runs a script.
+        // Redirects, cookies and forms of logins on a server, and stacks of errors. Browsers differ there.
         extends: true,
-        test: { name: 'firefox', include: ['test/browser/login-*.test.ts'], provide: { browser: 'firefox' } },
+        test: { name: 'firefox', include: ['test/browser/{login-*,stack}.test.ts'], provide: { browser: 'firefox' } },
       },
     ],
   },

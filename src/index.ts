@@ -46,13 +46,18 @@ export type {
   CallOptions,
   ClientOptions,
   Drift,
+  HeadersOption,
   Hooks,
+  Logger,
+  LogLevel,
   OperationEndEvent,
   OperationEvent,
+  RequestHeaders,
   RetryEvent,
   ValidationMode,
   WaitEvent,
 } from './http/options.ts'
+export type { ChangeableOptions } from './http/settings.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
 export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './http/retry-after-limiter.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'

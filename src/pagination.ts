@@ -1,5 +1,6 @@
 import { forwardAbort, throwIfAborted } from './abort.ts'
 import { Call, type Received } from './call.ts'
+import type { Locate } from './caller.ts'
 import { checkOptions, integerFrom, optional } from './check-options.ts'
 import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
 import { abandoned } from './http/call-record.ts'
@@ -57,20 +58,28 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   /** Returns the plan, or throws the error for invalid arguments. */
   readonly #plan: () => ListPlan<Item>
 
-  /** @internal Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated. */
-  constructor(operation: string, readPlan: () => ListPlan<Item>) {
+  readonly #locate: Locate
+
+  /**
+   * @internal
+   * Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated.
+   *
+   * @param locate puts the place of the call into the stack of an error
+   */
+  constructor(operation: string, readPlan: () => ListPlan<Item>, locate: Locate) {
     const plan = takeNow(() => {
       const read = readPlan()
       checkStart(read)
       return read
-    })
+    }, locate)
     super(operation, async () => {
       const known = plan()
-      if (known.options.resumeFrom?.done) throw finished()
+      if (known.options.resumeFrom?.done) throw locate(finished())
       const received = await fetchFirst(known)
       return { data: toPage(known, received), response: received.response }
     })
     this.#plan = plan
+    this.#locate = locate
   }
 
   /** Iterates over all items. */
@@ -121,7 +130,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         }
         yield page
         if (!goesOn) return
-        if (isRepeated) throw repeatedCursor(plan, number)
+        if (isRepeated) throw this.#locate(repeatedCursor(plan, number))
         const fetchNow = () => fetchPage(query, signal, number + 1)
         received = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
         ahead = undefined
@@ -142,7 +151,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
     const plan = this.#plan()
     const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
     const items: Item[] = []
-    for await (const item of new Paginated(this.operation, () => capped)) items.push(item)
+    for await (const item of new Paginated(this.operation, () => capped, this.#locate)) items.push(item)
     return items
   }
 
@@ -153,13 +162,14 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
 }
 
 /** Runs a function now. Returns a function that returns its result, or throws its error, each time. */
-function takeNow<Value>(run: () => Value): () => Value {
+function takeNow<Value>(run: () => Value, locate: Locate): () => Value {
   try {
     const value = run()
     return () => value
   } catch (error) {
+    const located = locate(error)
     return () => {
-      throw error
+      throw located
     }
   }
 }

@@ -25,6 +25,7 @@ export class Refused {}
 export class Attempt {
   readonly #request: PreparedRequest
   readonly #accessToken: string
+  readonly #headers: Readonly<Record<string, string>>
   readonly #record: CallRecord
   #body: ResponseBody | undefined
   #delay: number | undefined
@@ -41,8 +42,14 @@ export class Attempt {
   /** The error of `onInvalidToken`, if it failed. */
   reportError: unknown
 
-  constructor(request: PreparedRequest, accessToken: string, record: CallRecord) {
+  constructor(
+    request: PreparedRequest,
+    accessToken: string,
+    headers: Readonly<Record<string, string>>,
+    record: CallRecord,
+  ) {
     this.#request = request
+    this.#headers = headers
     this.#accessToken = accessToken
     this.#record = record
   }
@@ -100,7 +107,7 @@ export class Attempt {
   }
 
   async #fetch(signal: AbortSignal): Promise<FetchResponse> {
-    const { url, headers, body } = this.#request
+    const { url, body } = this.#request
     // A local variable, because a platform's fetch throws when called as a method of another object.
     const fetch = (this.#record.settings.fetch ?? globalThis.fetch) as (
       url: string,
@@ -114,7 +121,7 @@ export class Attempt {
     signal.throwIfAborted()
     const response: FetchResponse | undefined = await fetch(url, {
       method: this.#request.operation.method,
-      headers: { ...headers, authorization: `Bearer ${this.#accessToken}` },
+      headers: { ...this.#headers, authorization: `Bearer ${this.#accessToken}` },
       ...(body !== undefined && { body }),
       redirect: 'manual',
       signal: signal as WebAbortSignal,

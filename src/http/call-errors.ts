@@ -210,7 +210,7 @@ export function timeoutError(
     message: `${record.call.operation.id} took longer than ${limit === 'total' ? 'its total limit of ' : ''}${timeout} ms.`,
     hint: isSent
       ? 'Try again, or raise the timeout.'
-      : `${nothing}Check what the token provider or the rate limiter is waiting for, or raise the timeout.`,
+      : `${nothing}Check what the token provider, the headers function or the rate limiter is waiting for, or raise the timeout.`,
     outcome: isSent ? 'unknown' : 'not-sent',
     remedy: 'retry',
     limit,
@@ -272,16 +272,20 @@ const responseHints: Readonly<Record<UnexpectedResponseReason, string>> = {
   'too-large': 'Request fewer items with `limit`, or raise `maxResponseBytes`.',
 }
 
+/** The functions of the caller that are called before an attempt, and what their failure means. */
+const callerParts = {
+  'token provider': 'there was no access token',
+  'headers function': 'there were no headers',
+  'rate limiter': 'the rate limiter failed',
+}
+
+export type CallerPart = keyof typeof callerParts
+
 /** Creates the error when a function of the caller fails before a retry. Its error becomes the cause. */
-export function couldNotRetryError(
-  record: CallRecord,
-  cause: unknown,
-  part: 'token provider' | 'rate limiter',
-): RequestError {
-  const reason = part === 'token provider' ? 'there was no access token' : 'the rate limiter failed'
+export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
   const problem = safeCause(cause, record.secrets).message.replace(/\.$/, '')
   return create(RequestError, record, {
-    message: `${record.call.operation.id} failed and could not be retried, because ${reason}: ${problem}.`,
+    message: `${record.call.operation.id} failed and could not be retried, because ${callerParts[part]}: ${problem}.`,
     hint: `Check the ${part}, then try again.`,
     outcome: 'not-sent',
     remedy: 'retry',

@@ -74,7 +74,7 @@ export function captureCall(
       timeout: settings.timeout ?? defaults.timeout,
       totalTimeout: settings.totalTimeout ?? defaults.totalTimeout,
       maxRetries: settings.maxRetries ?? defaults.maxRetries,
-      headers: headers === undefined ? defaults.headers : { ...defaults.headers, ...headers },
+      headers: headers === undefined ? defaults.headers : [...defaults.headers, headers],
     },
   }
 }

@@ -21,6 +21,12 @@ export type AccessTokenOption = string | (() => string | Promise<string>) | Acce
 /** Request headers by name. `undefined` values are omitted. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
+/**
+ * Request headers, or a function that returns them. It is called before each attempt, within its `timeout`. If it throws,
+ * nothing is sent.
+ */
+export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>)
+
 /** The options of a single call. Read when the call is made. */
 export interface CallOptions {
   /** Aborts the call, including waits. The call then rejects with the signal's reason. */
@@ -44,8 +50,8 @@ export interface CallOptions {
    * @default the client's `maxRetries`
    */
   readonly maxRetries?: number | undefined
-  /** Additional request headers. `authorization` is set by the client; passing it throws. */
-  readonly headers?: RequestHeaders | undefined
+  /** Additional request headers, or a function that returns them. `authorization` is set by the client; passing it throws. */
+  readonly headers?: HeadersOption | undefined
   /** Undocumented query parameters to add to the request. */
   readonly extraQuery?: Readonly<Record<string, QueryValue>> | undefined
   /** Undocumented fields to add to the JSON body. */
@@ -126,10 +132,26 @@ export interface ClientOptions<A extends Actor = Actor> {
   readonly validation?: ValidationMode | undefined
   /** Called for each mismatch between a response and its schema, in `observe` mode. Receives types, never values. */
   readonly onDrift?: ((drift: Drift) => void) | undefined
-  /** Additional headers for every request. `authorization` is set by the client; passing it throws. */
-  readonly headers?: RequestHeaders | undefined
+  /**
+   * Additional headers for every request, or a function that returns them, for example for tracing. `authorization` is set
+   * by the client; passing it throws.
+   */
+  readonly headers?: HeadersOption | undefined
   /** Functions called as calls start, wait, retry and end, for logs, metrics and traces. */
   readonly hooks?: Hooks | undefined
+  /**
+   * Where to log, for example `console`, or a logger of pino or winston. Messages contain no token, id, query or body.
+   *
+   * @default nothing is logged, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
+   */
+  readonly logger?: Logger | undefined
+  /**
+   * The lowest level to log: `debug` for each request, `info` for retries and waits, `warn` for rejected tokens and for what
+   * `onDrift` receives, `error` for writes that may have been applied, or `off`.
+   *
+   * @default the environment variable `SUPPORT_WORKSPACE_LOG` in Node and Bun, otherwise 'warn'
+   */
+  readonly logLevel?: LogLevel | undefined
   /**
    * Decides when requests are sent. Share one between the clients of a connection, so that a 429 of one holds the others
    * back.
@@ -153,6 +175,17 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly allowInsecureHttp?: boolean | undefined
 }
+
+/** A logger, such as `console`, or one of pino or winston. */
+export interface Logger {
+  debug(message: string): unknown
+  info(message: string): unknown
+  warn(message: string): unknown
+  error(message: string): unknown
+}
+
+/** The lowest level of messages to log. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off'
 
 /**
  * What to do with a response that does not match its schema:

@@ -2,13 +2,14 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, type JsonObject, toJson } from '../json.ts'
 import type { Operation } from '../operation.ts'
 import { type CapturedCall, copyQuery, copyValue } from './input.ts'
+import type { HeaderSource } from './settings.ts'
 import { validateInput } from './validation.ts'
 
 /** A request as plain values, which each attempt sends. */
 export interface PreparedRequest {
   readonly operation: Operation
   readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: readonly HeaderSource[]
   /** JSON text, if there is a body. */
   readonly body: string | undefined
   /** The cursor of the page, if the request is for a list and has one. */
@@ -28,7 +29,7 @@ export async function prepareRequest(call: CapturedCall, baseUrl: URL): Promise<
   return {
     operation,
     url: baseUrl.href.replace(/\/$/, '') + path + encodeQuery(addExtraQuery(query, extraQuery)),
-    headers: body === undefined ? settings.headers : { 'content-type': 'application/json', ...settings.headers },
+    headers: body === undefined ? settings.headers : [{ 'content-type': 'application/json' }, ...settings.headers],
     body,
     cursor: operation.envelope === 'list' && cursor !== undefined ? String(cursor) : undefined,
   }

@@ -21,21 +21,27 @@ import { safeCause } from '../errors/redact.ts'
 import { isObject, isPlainObject } from '../json.ts'
 import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
-import type { AccessTokenSource, AppInfo, ClientOptions, Drift, Hooks, ValidationMode } from './options.ts'
+import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
+import type { AccessTokenSource, AppInfo, ClientOptions, Drift, Hooks, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
+
+/** Checked headers with names in lower case, or a function that returns headers. */
+export type HeaderSource = Readonly<Record<string, string>> | (() => unknown)
 
 /** The checked options of a call, with the client's as defaults. */
 export interface CallSettings {
   readonly timeout: number
   readonly totalTimeout: number
   readonly maxRetries: number
-  /** Names are in lower case. */
-  readonly headers: Readonly<Record<string, string>>
+  /** Later ones take precedence. */
+  readonly headers: readonly HeaderSource[]
 }
 
 /** The checked options of a client, with defaults. */
 export interface ClientSettings extends CallSettings {
+  /** What they were read from. */
+  readonly options: ClientOptions
   readonly baseUrl: URL
   readonly tokenSource: AccessTokenSource
   readonly actor: Actor | undefined
@@ -68,6 +74,8 @@ const clientChecks = {
   onDrift: optional(checkFunction<(drift: Drift) => void>),
   headers: optional(checkHeaders),
   hooks: orElse({}, checkHooks),
+  logger: optional(checkLogger),
+  logLevel: optional(oneOf(...logLevels)),
   rateLimiter: optional(checkRateLimiter),
   rateLimitKey: optional(checkText),
   appInfo: orElse('', describeApp),
@@ -78,19 +86,44 @@ const clientChecks = {
 export function readClientSettings(options: ClientOptions): ClientSettings {
   checkRuntime()
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
-  const { accessToken, allowInsecureHttp, rateLimitKey, appInfo, ...given } = readOptions(
+  const { accessToken, allowInsecureHttp, rateLimitKey, appInfo, logger, logLevel, ...given } = readOptions(
     options,
     clientChecks,
     'a client',
   )
+  const { hooks, onDrift, headers } = given
+  const log = createLog(logger, logLevel)
   return {
     ...given,
+    options: { ...options },
+    hooks: log === undefined ? hooks : loggingHooks(hooks, log),
+    onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
     baseUrl: parseBaseUrl(given.baseUrl, allowInsecureHttp),
     tokenSource: accessToken,
-    headers: { accept: 'application/json', ...userAgent(appInfo), ...given.headers },
+    headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers === undefined ? [] : [headers])],
     rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
     // Nobody else knows the keys of a limiter that belongs to the client.
     findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? rateLimitKey : '', options.accessToken),
+  }
+}
+
+/** The options that `withOptions` can change. */
+export type ChangeableOptions = Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor'>
+
+/** Returns the settings of a client that differs in some options. It has the same token and, by default, the same limiter. */
+export function changeSettings(settings: ClientSettings, changes: ChangeableOptions): ClientSettings {
+  const { baseUrl, accessToken, actor, ...changeable } = clientChecks
+  checkOptions('options', changes, changeable, '`withOptions`')
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const changed = readClientSettings({ ...settings.options, ...Object.fromEntries(given) })
+  const { rateLimiter, tokenSource, findRateLimitKey, scopes } = settings
+  return {
+    ...changed,
+    tokenSource,
+    actor: settings.actor,
+    scopes: changes.scopes === undefined ? scopes : changed.scopes,
+    ...(changes.rateLimiter === undefined && { rateLimiter }),
+    ...(changes.rateLimiter === undefined && changes.rateLimitKey === undefined && { findRateLimitKey }),
   }
 }
 
@@ -171,7 +204,19 @@ export function checkHooks(_: string, hooks: unknown): Hooks {
   return hooks
 }
 
-export function checkHeaders(_: string, given: unknown): Readonly<Record<string, string>> {
+function checkLogger(_: string, logger: unknown): Logger {
+  checkObject('logger', logger, 'Pass, for example, `console`.')
+  for (const level of ['debug', 'info', 'warn', 'error']) checkFunction(`logger.${level}`, Reflect.get(logger, level))
+  return logger as Logger
+}
+
+/** Checks headers. A function is called, and its result checked, before each attempt. */
+export function checkHeaders(_: string, given: unknown): HeaderSource {
+  return typeof given === 'function' ? (given as () => unknown) : readHeaders(given)
+}
+
+/** @throws InvalidArgumentError */
+export function readHeaders(given: unknown): Readonly<Record<string, string>> {
   const headers = toHeaders(given)
   if (headers === undefined) {
     throw new InvalidArgumentError(

@@ -3,6 +3,7 @@
 
 import type { Actor } from '../actor.ts'
 import { Call } from '../call.ts'
+import { type Locate, rememberCaller } from '../caller.ts'
 import { findSimilar } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Reply } from '../http/attempt.ts'
@@ -58,21 +59,22 @@ export abstract class Resource<out A extends Actor> {
     input: InputOf<Definition>,
     options: OptionsOf<Definition> | undefined,
   ): ResultOf<Definition> {
-    return callOperation(this.#transport, operation, input, options)
+    return callOperation(this.#transport, operation, input, options, { locate: rememberCaller(this.call, 1) })
   }
 }
 
 /**
  * Calls an operation. Never throws synchronously.
  *
- * @param check checks an operation that the caller defined. Absent for those of this package.
+ * @param source `locate` knows the caller; `check` checks an operation that the caller defined, and is absent for those of
+ *   this package
  */
 export function callOperation<Definition extends Operation>(
   transport: Sender,
   operation: Definition,
   input: OperationInput,
   options: OptionsOf<Definition> | undefined,
-  check?: (operation: Operation) => void,
+  { locate, check }: { readonly locate: Locate; readonly check?: (operation: Operation) => void },
 ): ResultOf<Definition> {
   const isOwn = check !== undefined
   // JavaScript may pass anything, `undefined` included, and change it later.
@@ -83,8 +85,14 @@ export function callOperation<Definition extends Operation>(
   }
   const result =
     taken.envelope === 'list'
-      ? new Paginated(taken.id, () => planList(transport, capture, options))
-      : Call.started(taken.id, async () => transport.send(capture(options)))
+      ? new Paginated(taken.id, () => planList(transport, capture, options, locate), locate)
+      : Call.started(taken.id, async () => {
+          try {
+            return await transport.send(capture(options))
+          } catch (thrown) {
+            throw locate(thrown)
+          }
+        })
   return result as ResultOf<Definition>
 }
 
@@ -101,6 +109,7 @@ function planList(
   transport: Sender,
   capture: (options: CallOptions) => CapturedCall,
   options: ListOptions | undefined,
+  locate: Locate,
 ): ListPlan<unknown> {
   const taken = takeListOptions(options)
   const call = capture(taken.callOptions)
@@ -111,7 +120,9 @@ function planList(
     options: taken,
     signal: call.signal,
     fetchPage: async (query, signal, page) => {
-      const { data, ...rest } = await transport.send({ ...call, query, signal }, page)
+      const { data, ...rest } = await transport.send({ ...call, query, signal }, page).catch((thrown) => {
+        throw locate(thrown)
+      })
       return { data: data as unknown[], ...rest }
     },
   }

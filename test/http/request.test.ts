@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
+import {
+  json,
+  makeClient,
+  page,
+  refusedConnection,
+  rejection,
+  scripted,
+  scriptedPlatform,
+  token,
+} from '../helpers/client.ts'
 
 const item = { data: { id: '1' } }
 
@@ -239,6 +248,72 @@ describe('headers', () => {
       'user-agent': expect.stringMatching(/^support-workspace-sdk\/\d+\.\d+\.\d+ Node\.js\/\d+$/),
       'x-app': 'b',
       'x-client': 'c',
+    })
+  })
+
+  describe('as a function', () => {
+    test('are asked for before each attempt, after those of the client, and checked', async () => {
+      const fetch = scripted(json({}, 503), json({}))
+      let asked = 0
+      const headers = async () => ({ 'x-span': `span-${++asked}`, 'x-none': undefined })
+      vi.useFakeTimers()
+      const call = makeClient({ fetch, headers: () => ({ 'x-span': 'client', 'x-tenant': 'a' }) }).me({ headers })
+      await vi.runAllTimersAsync()
+      await call
+      vi.useRealTimers()
+      const sent = fetch.requests.map(({ headers }) => [
+        headers.get('x-span'),
+        headers.get('x-tenant'),
+        headers.has('x-none'),
+      ])
+      expect(sent).toEqual([
+        ['span-1', 'a', false],
+        ['span-2', 'a', false],
+      ])
+    })
+
+    test.each<[string, () => unknown, object]>([
+      [
+        'throws',
+        () => {
+          throw new RangeError('no span')
+        },
+        { name: 'RangeError' },
+      ],
+      ['rejects', () => Promise.reject(new RangeError('no span')), { name: 'RangeError' }],
+      [
+        'returns authorization',
+        () => ({ authorization: 'Bearer other' }),
+        { argument: 'headers', outcome: 'not-sent' },
+      ],
+      ['returns nothing', () => undefined, { argument: 'headers', outcome: 'not-sent' }],
+      ['returns a function', () => () => ({}), { argument: 'headers', outcome: 'not-sent' }],
+      ['stalls', () => new Promise(() => {}), { name: 'TimeoutError', outcome: 'not-sent', remedy: 'retry' }],
+    ])('that %s reject the call before anything is sent', async (_, headers, expected) => {
+      const fetch = scripted(json({}))
+      const call = makeClient({ fetch, headers: headers as never, timeout: 20 }).me()
+      expect(await rejection(call)).toMatchObject(expected)
+      expect(fetch.requests).toEqual([])
+    })
+
+    test('that throws before a retry does not hide that the call was sent', async () => {
+      const fetch = scripted(json({}, 503))
+      const headers = vi.fn().mockReturnValueOnce({}).mockRejectedValue(new RangeError('no span'))
+      vi.useFakeTimers()
+      const call = rejection(makeClient({ fetch, headers }).organization.get())
+      await vi.runAllTimersAsync()
+      vi.useRealTimers()
+      expect(await call).toMatchObject({
+        outcome: 'no-effect',
+        remedy: 'retry',
+        message: expect.stringContaining('there were no headers: no span'),
+      })
+    })
+
+    test('leave the proof that nothing was sent alone', async () => {
+      scriptedPlatform(refusedConnection())
+      const call = makeClient({ headers: () => ({}), maxRetries: 0 }).contacts.create({ email: 'ada@example.com' })
+      expect(await rejection(call)).toMatchObject({ outcome: 'not-sent' })
     })
   })
 

@@ -170,7 +170,7 @@ test('first-call.md lists the conversations of a sandbox, and sends and edits a 
 
 test('client-options.md lists every option of a client, with its default', async () => {
   const source = await readFile(`${root}src/http/settings.ts`, 'utf8')
-  const [, table = ''] = /const clientChecks = \{(.+)\} satisfies/s.exec(source) ?? []
+  const [, table = ''] = /const clientChecks = \{(.+?)\n\} satisfies/s.exec(source) ?? []
   const names = [...table.matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
   expect(names.length).toBeGreaterThan(10)
   expect((await firstColumn('client-options.md', 'Option')).sort()).toEqual(names.sort())
@@ -189,6 +189,12 @@ test('client-options.md lists every option of a client, with its default', async
     const written = typeof value === 'number' ? value.toLocaleString('en') : `\`${value}\``
     expect(guide).toMatch(new RegExp(`^\\| \`${name}\` \\| .+ \\| ${written} \\|$`, 'm'))
   }
+})
+
+test('client-options.md changes the options of a client, and sends a header for each request', async () => {
+  await run('client-options.md')
+  expect(printed).toEqual(sandbox.state.contacts.map(({ id }) => id))
+  expect(sandbox.requests.at(-1)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
 })
 
 describe('paging.md', () => {
@@ -782,11 +788,18 @@ test('browser-apps.md logs in from a page without a secret', async () => {
   expect((await exchange(foreign)).status).toBe(403)
 })
 
-test('observability.md prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
+test('observability.md logs a request, prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
   const exporter = new InMemorySpanExporter()
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
   cleanUps.push(() => trace.disable())
+  const lines: string[] = []
+  vi.spyOn(console, 'debug').mockImplementation((line) => void lines.push(line))
   await run('observability.md')
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^support-workspace-sdk: GET \/api\/oauth\/v1\/organization 200 in \d+ ms \(attempt 1, request id [\w-]+\)$/,
+    ),
+  ])
   expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual([
     'GET /api/oauth/v1/organization',
     'organization.get',

@@ -35,6 +35,16 @@ const checks = {
     return [fetch, wrapper, wrapper.bind(null), new Proxy(fetch, {})].map(isPlatformFetch)
   },
 
+  /** Whether the stack of an error begins in the function that made the call. Its name is minified. */
+  async caller(facts: Facts) {
+    async function inMyApp() {
+      await client(facts).contacts.create({} as never)
+    }
+    const { stack = '' } = (await reasonOf(inMyApp())) as Error
+    const [first = ''] = stack.split('\n').filter((line) => /^ +at |@/.test(line))
+    return first.includes(` ${inMyApp.name} `) || first.startsWith(`${inMyApp.name}@`) ? 'inMyApp' : first
+  },
+
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),
 
   /** Runs until the test interrupts it. */
