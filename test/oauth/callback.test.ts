@@ -49,15 +49,6 @@ describe('rejects a callback before sending anything', () => {
   })
 
   test.each([
-    ['a token of the implicit flow', 'token'],
-    ['an ID token', 'id_token'],
-    ['a JWT response', 'response'],
-  ])('with %s, as an unsupported kind of login', async (_title, name) => {
-    const error = await refused('authorization_failed', (login) => callbackOf(login, { [name]: 'abc' }))
-    expect(error.message).toContain('unsupported kind of login')
-  })
-
-  test.each([
     ['starts with the expected one', (state: string) => `${state}x`],
     ['lacks its last character', (state: string) => state.slice(0, -1)],
     ['differs in its last character', (state: string) => state.slice(0, -1) + (state.endsWith('A') ? 'B' : 'A')],

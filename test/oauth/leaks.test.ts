@@ -203,7 +203,6 @@ describe('reveals no secret in the error', () => {
       'with an error that quotes it',
       { error: `denied ${code}`, error_description: `because of ${code} and ${accessToken}` },
     ],
-    ['of another flow', { id_token: accessToken }],
   ]
 
   test.each(callbacks)('of a callback %s', async (_title, change) => {

@@ -18,7 +18,7 @@ import {
   SupportWorkspace,
   textToHtml,
 } from 'support-workspace-sdk'
-import { type ConnectionStorage, ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
+import { type ConnectionStorage, ConnectionStore, type LoginHandlers, OAuthApp } from 'support-workspace-sdk/oauth'
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -448,6 +448,20 @@ test('login.md logs in, prints the scopes, and stores the token', async () => {
   await run('login.md')
   expect(printed).toEqual(['conversations:read,messages:write '])
   expect(saved.tokens).toEqual([expect.stringMatching(/^swot_/)])
+})
+
+test('login.md logs a failed login, and has its own page for a denial', async () => {
+  const { login } = await run<{ login: LoginHandlers }>('login.md', 'failed-login.ts')
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const unknown = await login.callback(new Request(`${siteUrl}/callback?code=1&state=2`))
+  expect(await unknown.text()).toContain('<h1>Not connected</h1>')
+  const browser = browserAt((request) =>
+    request.url.includes('/login') ? login.start(request) : login.callback(request),
+  )
+  const { at } = await browser.go(`${siteUrl}/login`, (next) => next.startsWith(`${siteUrl}/callback`))
+  const denied = await browser.go(`${at}&error=access_denied`)
+  expect(await denied.response.text()).toBe('Ask an admin of your workspace to connect this app.')
+  expect(logged.mock.calls).toMatchObject([[{ reason: 'transaction_missing' }], [{ reason: 'access_denied' }]])
 })
 
 /** Serves on a free port until the test ends. Returns a `fetch` for the paths of the server. */
