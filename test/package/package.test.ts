@@ -32,6 +32,7 @@ test('the tarball contains exactly these files, and declarations', () => {
   const maps = ['js.map']
   expect(names).toEqual(
     [
+      'AGENTS.md',
       'CHANGELOG.md',
       'CONTRIBUTING.md',
       'LICENSE',

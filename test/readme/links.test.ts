@@ -73,3 +73,7 @@ test('the list of guides, which is the order of the site, has every page in a gr
   expect(listed.map(({ path }) => path).sort()).toEqual(pages.filter((page) => /^docs\/[a-z]/.test(page)))
   expect(new Set(listed.map(({ group }) => group))).toEqual(new Set(['Start', 'Login', 'Reliability', 'Testing']))
 })
+
+test('AGENTS.md fits a screen', () => {
+  expect(readFileSync(`${root}AGENTS.md`, 'utf8').trim().split('\n').length).toBeLessThanOrEqual(60)
+})
