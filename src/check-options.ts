@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from './errors/index.ts'
-import { isObject } from './json.ts'
+import { isObject, kindOf } from './json.ts'
 
 // Every check here throws an `InvalidArgumentError` that names the option.
 
@@ -32,6 +32,11 @@ export function readOptions<const Checks extends Readonly<Record<string, Check<u
   return values as Checked<Checks>
 }
 
+/** Creates the error for a value that is not what it must be: "a positive number". */
+export function mustBe(expected: string, name: string, value: unknown, hint: string): InvalidArgumentError {
+  return new InvalidArgumentError(name, `\`${name}\` must be ${expected}, not ${kindOf(value)}.`, hint)
+}
+
 /** Turns a check into one that also accepts undefined. */
 /* @__NO_SIDE_EFFECTS__ */
 export function optional<Value>(check: Check<Value>): Check<Value | undefined> {
@@ -59,7 +64,7 @@ export function oneOf<const Value extends string>(...values: readonly Value[]): 
 export function integerFrom(least: number, hint = 'Leave it out for no limit.'): Check<number> {
   return (name, value) => {
     if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
-    throw new InvalidArgumentError(name, `\`${name}\` must be an integer of at least ${least}.`, hint)
+    throw mustBe(`an integer of at least ${least}`, name, value, hint)
   }
 }
 
@@ -115,7 +120,7 @@ function distanceBetween(one: string, other: string): number {
 
 /** Checks that a value is an object, and neither null nor an array. */
 export function checkObject(name: string, value: unknown, hint: string): asserts value is object {
-  if (!isObject(value)) throw new InvalidArgumentError(name, `\`${name}\` must be an object.`, hint)
+  if (!isObject(value)) throw mustBe('an object', name, value, hint)
 }
 
 function listOf(names: OptionNames): string {
@@ -130,7 +135,7 @@ function listOf(names: OptionNames): string {
  */
 export function checkText(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '') {
-    throw new InvalidArgumentError(name, `\`${name}\` must be a non-empty string.`, `Pass \`${name}\` as a string.`)
+    throw mustBe('a non-empty string', name, value, `Pass \`${name}\` as a string.`)
   }
   checkCharacters(name, value)
   return value
@@ -149,27 +154,30 @@ export function checkCharacters(name: string, text: string): void {
 /** Checks a duration in milliseconds that a timer supports. */
 export function checkMilliseconds(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && value <= longestTimer) return value
-  throw new InvalidArgumentError(
-    name,
-    `\`${name}\` must be a number of milliseconds greater than 0 and at most ${longestTimer}.`,
-    'Pass milliseconds, for example 30_000 for half a minute.',
-  )
+  const expected = `a number of milliseconds greater than 0 and at most ${longestTimer}`
+  throw mustBe(expected, name, value, 'Pass milliseconds, for example 30_000 for half a minute.')
 }
 
 /** Checks an optional boolean. Defaults to false. */
 export function checkFlag(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
-  throw new InvalidArgumentError(name, `\`${name}\` must be a boolean.`, 'Pass true or false, or leave it out.')
+  throw mustBe('a boolean', name, value, 'Pass true or false, or leave it out.')
 }
 
 /** Checks a function. */
 export function checkFunction<Value>(name: string, value: unknown): Value {
   if (typeof value === 'function') return value as Value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, `Pass \`${name}\` as a function.`)
+  throw mustBe('a function', name, value, `Pass \`${name}\` as a function.`)
 }
 
 /** Checks an optional function. */
 export function checkOptionalFunction<Value>(name: string, value: Value): Value {
   if (value === undefined || typeof value === 'function') return value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, 'Pass a function, or leave it out.')
+  throw mustBe('a function', name, value, 'Pass a function, or leave it out.')
+}
+
+/** Checks an argument. `what` and `example` complete the message: "must be … Pass …". */
+export function checkArgument(name: string, isValid: boolean, what: string, example: string): void {
+  if (isValid) return
+  throw new InvalidArgumentError(name, `\`${name}\` must be ${what}.`, `Pass ${example}.`)
 }

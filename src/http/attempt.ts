@@ -131,12 +131,13 @@ export class Attempt {
   }
 
   #readRefusal(response: ResponseHead, text: string): Refusal {
-    const { code, description } = readErrorBody(text, response.get('www-authenticate'))
+    const { code, description, isHtml } = readErrorBody(text, response.get('www-authenticate'))
     return {
       response,
       body: {
         code: code && redact(code, this.#record.secrets),
         description: description && redact(description, this.#record.secrets),
+        isHtml,
       },
       hasCursor: this.#request.cursor !== undefined,
       retryAfter: retryAfterOf(response, response.status),
@@ -168,7 +169,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-const htmlHint = 'Check that `baseUrl` is the API, and that no proxy or login page responds instead.'
+const htmlHint = 'Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.'
 
 /** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
 export function isMistake({ thrown, isPlatform, head }: Attempt): boolean {

@@ -82,19 +82,20 @@ export function refusedError(record: CallRecord, refusal: Refusal, cause: unknow
   const { operation } = record.call
   const { response, body, retryAfter } = refusal
   const { status } = response
-  const [ErrorClass, remedy, hint] = meaningOf(refusal, operation)
+  const [ErrorClass, remedy, step] = meaningOf(refusal, operation)
   const code = body.code === undefined ? '' : ` ${body.code}`
   const description = body.description === undefined ? '' : `: ${body.description.replace(/[.\s]+$/, '')}`
   return create<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
     message: `${operation.id} failed with ${status}${code}${description}.`,
-    hint,
+    hint: body.isHtml ? `The response is HTML, so a proxy or another server sent it. ${step}` : step,
     // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.
     outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
     remedy,
     cause,
     response: response.info,
     status,
-    ...body,
+    code: body.code,
+    description: body.description,
     retryAfter: toSeconds(retryAfter),
     required: operation.scope === undefined ? [] : [operation.scope],
     granted: record.settings.scopes,
@@ -124,17 +125,13 @@ function meaningOf({ response: { status }, body, hasCursor, retryAfter }: Refusa
     return [ErrorClass, remedy, 'Check `baseUrl`: the service has no such path.']
   }
   return status === 429 && retryAfter !== undefined
-    ? [ErrorClass, remedy, 'Try again after `retryAfter` seconds.']
+    ? [ErrorClass, remedy, `Try again after ${seconds(retryAfter)}.`]
     : meaning
 }
 
 const byStatus: Readonly<Record<number, Meaning>> = {
   400: [BadRequestError, 'fix', 'Check the arguments of the call.'],
-  401: [
-    AuthenticationError,
-    'reconnect',
-    'The token is missing, invalid, expired or revoked: log in again for a new one.',
-  ],
+  401: [AuthenticationError, 'reconnect', 'Log in again for a new token.'],
   403: [PermissionDeniedError, 'fix', 'The token or its user lacks the permission. Use one that has it.'],
   404: [NotFoundError, 'fix', 'Check the id, and that it belongs to the organization of the token.'],
   408: [ApiError, 'retry', 'Try again later.'],
@@ -188,11 +185,13 @@ export function networkError(record: CallRecord, cause: unknown, fault: NetworkF
   const { outcome, remedy, isBug, hasResponse } = fault
   const reason = innermost(safeCause(cause, record.secrets)).message.replace(/\.$/, '')
   const what = hasResponse ? 'failed because the response was cut off' : 'received no response'
-  const notSent = 'Nothing was sent. Check the network and `baseUrl`, then try again.'
-  const sent = isBug ? 'Fix that function.' : 'Check the network, then try again.'
+  const isUnsent = record.outcomeAfter(outcome) === 'not-sent'
+  const checkNetwork = `Check the network${isUnsent ? ', any proxy and `baseUrl`' : ''}, then try again.`
+  const hint = fault.hint ?? (isBug ? 'Fix that function.' : checkNetwork)
   return create(NetworkError, record, {
     message: `${record.call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}${reason && `: ${reason}`}.`,
-    hint: fault.hint ?? (record.outcomeAfter(outcome) === 'not-sent' ? notSent : sent),
+    hint: isUnsent ? `Nothing was sent. ${hint}` : hint,
+    isConfiguration: remedy === 'fix' && !isBug,
     outcome,
     remedy,
     cause,
@@ -225,16 +224,23 @@ export function timeoutError(
  */
 export function heldBackError(record: CallRecord, wait: number): RequestError {
   const what = record.attempts.length === 0 ? 'was not sent' : 'failed and was not retried'
+  const retryAfter = Math.min(wait, longestRetryAfter)
   return create(RateLimitError, record, {
     message: `${record.call.operation.id} ${what}: the service has asked this client to slow down.`,
-    hint: 'Try again after `retryAfter` seconds, or let the call wait with a longer `totalTimeout` and `maxRetries` above 0.',
+    hint: `Try again after ${seconds(retryAfter)}, or let the call wait with a longer \`totalTimeout\` and \`maxRetries\` above 0.`,
     outcome: 'not-sent',
     remedy: 'retry',
     status: 429,
     code: undefined,
     description: undefined,
-    retryAfter: toSeconds(Math.min(wait, longestRetryAfter)),
+    retryAfter: toSeconds(retryAfter),
   })
+}
+
+/** @param milliseconds rounded up to seconds, for a sentence */
+function seconds(milliseconds: number): string {
+  const count = Math.ceil(milliseconds / 1000)
+  return count === 1 ? '1 second' : `${count} seconds`
 }
 
 function toSeconds(milliseconds: number | undefined): number | undefined {
@@ -260,14 +266,14 @@ export function unusableError(record: CallRecord, response: ResponseHead, unusab
 
 /** Hints for operations that the caller defined. */
 const ownHints: Partial<Record<UnexpectedResponseReason, string>> = {
-  envelope: 'Check that the `envelope` of the operation describes the response, for example "list" or "bare".',
-  schema: 'Check that the `response` schema of the operation describes the response.',
+  envelope: 'Make sure that the `envelope` of the operation describes the response, for example "list" or "bare".',
+  schema: 'Make sure that the `response` schema of the operation describes the response.',
 }
 
 const responseHints: Readonly<Record<UnexpectedResponseReason, string>> = {
   redirect: 'Redirects are not followed, to protect the token. Set `baseUrl` to the final address of the service.',
   'not-json': 'The response may have been cut off. Try again.',
-  envelope: 'Check that `baseUrl` is the API. If the service has changed, update this package.',
+  envelope: 'Make sure that `baseUrl` is the API. If the service has changed, update this package.',
   schema: 'Use `validation: "observe"` to accept the data as sent, and report the mismatch.',
   'too-large': 'Request fewer items with `limit`, or raise `maxResponseBytes`.',
 }

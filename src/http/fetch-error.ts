@@ -7,16 +7,21 @@ export interface FetchFault {
   readonly remedy: Extract<Remedy, 'retry' | 'fix'>
   /** Set if the usual hint does not fit. */
   readonly hint?: string
+  /** Set if it is true of every `fetch`, not only of the platform's own. */
+  readonly countsFromAnyFetch?: boolean
 }
 
+/** The fault of an error that proves nothing. */
+export const unproven: FetchFault = { outcome: 'unknown', remedy: 'retry' }
+
 /**
- * Returns the first row that matches an error of `fetch` or one of its causes. Only errors of the platform's own `fetch`
- * about the host and port of `url` prove anything.
+ * Returns the first row that matches an error of `fetch` or one of its causes. Any function but the platform's own may have
+ * sent the request before it failed.
  */
-export function classifyFetchError(thrown: unknown, url: string, isPlatform: boolean): FetchFault {
-  if (!isPlatform) return unproven
+export function classifyFetchError(thrown: unknown, isPlatform: boolean): FetchFault {
   try {
-    return findRow(thrown, new URL(url), maxDepth) ?? unproven
+    const row = findRow(thrown, maxDepth) ?? unproven
+    return isPlatform || row.countsFromAnyFetch ? row : { ...row, outcome: 'unknown' }
   } catch {
     // A getter of the error threw.
     return unproven
@@ -28,7 +33,7 @@ interface Row extends FetchFault {
   matches(error: ErrorFacts): boolean
 }
 
-type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'hostname' | 'port' | 'errors']?: unknown }
+type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'errors']?: unknown }
 
 const rows: readonly Row[] = [
   {
@@ -36,23 +41,69 @@ const rows: readonly Row[] = [
     matches: ({ message }) => message === 'bad port',
     outcome: 'not-sent',
     remedy: 'fix',
-    hint: 'Nothing was sent, because `fetch` blocks this port. Use another port in `baseUrl`.',
+    hint: '`fetch` blocks this port. Use another one in `baseUrl`.',
   },
-  { matches: ({ code }) => certificateCodes.has(code), outcome: 'not-sent', remedy: 'retry' },
+  {
+    // undici checks the methods of a handler before it sends anything.
+    matches: ({ code, message }) => code === 'UND_ERR_INVALID_ARG' && handlerMethod.test(String(message)),
+    outcome: 'not-sent',
+    remedy: 'fix',
+    countsFromAnyFetch: true,
+    hint: 'The `dispatcher` is from another version of undici than `fetch`. Import `fetch` from undici too.',
+  },
+  {
+    matches: ({ code, message }) => untrustedCodes.has(code) || denoUntrusted.test(String(message)),
+    outcome: 'not-sent',
+    remedy: 'fix',
+    hint: 'This machine does not trust the certificate. Set `NODE_EXTRA_CA_CERTS` to the file of its CA, or start Node with `--use-system-ca`.',
+  },
+  {
+    matches: ({ code, message }) => certificateCodes.has(code) || denoCertificate.test(String(message)),
+    outcome: 'not-sent',
+    remedy: 'fix',
+    hint: 'The certificate has expired, is not valid yet, or belongs to another host. Replace it, or correct `baseUrl` or the clock.',
+  },
+  {
+    matches: ({ message }) => tunnelLogin.test(String(message)),
+    outcome: 'not-sent',
+    remedy: 'fix',
+    hint: 'Set the user and password of the proxy in its URL: `http://user:password@proxy.example:3128`.',
+  },
+  {
+    matches: ({ message }) => tunnelForbidden.test(String(message)),
+    outcome: 'not-sent',
+    remedy: 'fix',
+    hint: 'The proxy does not allow the host of `baseUrl`. Ask its administrator to allow it.',
+  },
+  {
+    matches: ({ code, message }) => code === 'UND_ERR_PRX_CONN' || tunnelRefused.test(String(message)),
+    outcome: 'not-sent',
+    remedy: 'retry',
+    hint: 'The proxy opened no tunnel to the host of `baseUrl`. Check both, then try again.',
+  },
   { matches: ({ code }) => connectCodes.has(code), outcome: 'not-sent', remedy: 'retry' },
   { matches: ({ syscall }) => connectCalls.has(syscall), outcome: 'not-sent', remedy: 'retry' },
-  { matches: ({ message }) => denoConnect.test(String(message)), outcome: 'not-sent', remedy: 'retry' },
 ]
 
-const unproven: FetchFault = { outcome: 'unknown', remedy: 'retry' }
+const handlerMethod = /^invalid on\w+ method$/
 
-const certificateCodes = new Set<unknown>([
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'CERT_HAS_EXPIRED',
+const untrustedCodes = new Set<unknown>([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
+
+const certificateCodes = new Set<unknown>(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID'])
+
+const denoUntrusted = /invalid peer certificate: (UnknownIssuer|Other\()/
+const denoCertificate = /invalid peer certificate/
+
+// In the words of undici, Bun and Deno, which reports no other status.
+const tunnelLogin = /^Proxy (response \(|refused to open a tunnel: )407\b|\(Connect\): proxy authentication required/
+const tunnelForbidden = /^Proxy (response \(|refused to open a tunnel: )403\b/
+const tunnelRefused = /^Proxy (response \(|refused to open a tunnel: )\d/
 
 const connectCodes = new Set<unknown>([
   'ECONNREFUSED',
@@ -65,34 +116,24 @@ const connectCodes = new Set<unknown>([
 
 const connectCalls = new Set<unknown>(['connect', 'getaddrinfo'])
 
-const denoConnect = /client error \(Connect\)/
-
 /** Causes are followed up to this depth. */
 const maxDepth = 5
 
-function findRow(error: unknown, target: URL, depth: number): Row | undefined {
+function findRow(error: unknown, depth: number): Row | undefined {
   if (!isError(error) || depth === 0) return undefined
   const { errors }: ErrorFacts = error
-  if (Array.isArray(errors) && errors.length > 0) return rowOfAll(errors, target, depth - 1)
-  const row = isAbout(target, error) ? rows.find(({ matches }) => matches(error)) : undefined
-  return row ?? findRow(error.cause, target, depth - 1)
+  if (Array.isArray(errors) && errors.length > 0) return rowOfAll(errors, depth - 1)
+  return rows.find(({ matches }) => matches(error)) ?? findRow(error.cause, depth - 1)
 }
 
 /** All addresses of the host were tried, and none may have received the request. */
-function rowOfAll(errors: readonly unknown[], target: URL, depth: number): Row | undefined {
+function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
   let row: Row | undefined
   for (const error of errors) {
-    row = findRow(error, target, depth)
+    row = findRow(error, depth)
     if (row === undefined) return undefined
   }
   return row
-}
-
-/** Whether an error is about the target, as far as it names a host and port. */
-function isAbout({ hostname, port, protocol }: URL, error: ErrorFacts): boolean {
-  const targetPort = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
-  if (error.port !== undefined && Number(error.port) !== targetPort) return false
-  return error.hostname === undefined || error.hostname === hostname
 }
 
 /** Functions that count as the platform's own `fetch`. For tests. */
@@ -116,14 +157,12 @@ function isRuntimeFetch(fetch: { readonly name: string }): boolean {
   return text.startsWith(`function ${fetch.name}(`)
 }
 
+/** Not of Deno, whose `fetch` sends a request again when a reused connection breaks, even a POST. */
 const runtimeTexts = [
   // Browsers, Bun and Workers. Proxies, and bound functions of V8 and Firefox, print no name.
   /^function fetch\(\) \{\s*\[native code\]\s*\}$/,
   // Node. Named `value` in early versions of 22.
   /require\('internal\/deps\/undici\/undici'\)/,
-  // Deno up to 2.7, and from 2.8.
-  /mainFetch\(request, false, requestObject\.signal\)/,
-  /lazyFetch\(\)\.fetch\(\.\.\.new /,
 ]
 
 /** Where Node's fetch looks up its agent, including one set with undici. */
@@ -140,4 +179,4 @@ function isPlainDispatcher(dispatcher: unknown): boolean {
 }
 
 /** `Dispatcher1Wrapper` is how undici 8 exposes its global agent to older versions of Node. */
-const plainDispatchers = new Set(['Agent', 'EnvHttpProxyAgent', 'Dispatcher1Wrapper'])
+const plainDispatchers = new Set(['Agent', 'ProxyAgent', 'EnvHttpProxyAgent', 'Dispatcher1Wrapper'])

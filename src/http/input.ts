@@ -1,4 +1,4 @@
-import { type Check, checkNames, checkObject, optional, orElse, readOptions } from '../check-options.ts'
+import { type Check, checkNames, checkObject, mustBe, optional, orElse, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
@@ -57,7 +57,7 @@ export function captureCall(
   if (operation.method === 'GET' && given !== undefined) {
     throw new InvalidArgumentError(
       given,
-      `\`${given}\` cannot be sent with ${operation.id}, which is a GET.`,
+      `\`${given}\` cannot be sent with a GET.`,
       'Pass the parameters in the query.',
     )
   }
@@ -93,18 +93,18 @@ function copyParameters(name: string, query: unknown): JsonObject {
   return Object.fromEntries(copies)
 }
 
-function fillPath({ id, path }: Operation, parameters: JsonObject): string {
+function fillPath({ path }: Operation, parameters: JsonObject): string {
   const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
   const unknown = Object.keys(parameters).find((name) => !path.includes(`{${name}}`))
   if (unknown !== undefined) {
     throw new InvalidArgumentError(
       unknown,
-      `The path of ${id} has no parameter \`${unknown}\`.`,
+      `The path has no parameter \`${unknown}\`.`,
       'Put it into the path in braces, or leave it out.',
     )
   }
   // A parameter can complete an encoded "..".
-  if (filled !== path) checkPath({ id, path: filled as Operation['path'] })
+  if (filled !== path) checkPath(filled as Operation['path'])
   return filled
 }
 
@@ -113,9 +113,10 @@ function encodeSegment(name: string, value: unknown): string {
   if (typeof value === 'string' && value !== '' && value !== '.' && value !== '..' && value.isWellFormed()) {
     return encodeURIComponent(value)
   }
-  throw new InvalidArgumentError(
+  throw mustBe(
+    'an id',
     name,
-    `The path parameter \`${name}\` is not a valid id.`,
+    value,
     'Pass the id as the service returned it: a non-empty string other than "." or "..".',
   )
 }
@@ -130,16 +131,12 @@ export function checkSignal(_: string, signal: unknown): WebAbortSignal | undefi
     typeof signal.removeEventListener === 'function'
   )
     return signal as unknown as WebAbortSignal
-  throw new InvalidArgumentError(
-    'signal',
-    '`signal` must be an AbortSignal.',
-    'Pass the `signal` of an AbortController, not the controller.',
-  )
+  throw mustBe('an AbortSignal', 'signal', signal, 'Pass the `signal` of an AbortController, not the controller.')
 }
 
 function checkPlain(name: string, value: unknown): JsonObject {
   if (isPlainObject(value)) return value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a plain object.`, plain)
+  throw mustBe('a plain object', name, value, plain)
 }
 
 /**

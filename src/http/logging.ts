@@ -1,5 +1,5 @@
-import { emit } from './call-record.ts'
-import type { Drift, Hooks, Logger, LogLevel, OperationEvent } from './options.ts'
+import { emit, type Hooks, type OperationEvent } from './hooks.ts'
+import type { Drift, Logger, LogLevel } from './options.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'off'] as const satisfies LogLevel[]
 

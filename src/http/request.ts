@@ -42,11 +42,11 @@ async function checkQuery({ operation, query }: CapturedCall): Promise<JsonObjec
   const { after, before, ...parameters } = query
   // A schema may change its input, and each page needs the original.
   const own = copyQuery('query', isList ? parameters : query)
-  const checked = await validateInput(operation.query, own, operation, 'query')
+  const checked = await validateInput(operation.query, own, 'query')
   if (isObject(checked)) return { ...checked, ...(isList && { after, before }) }
   throw new InvalidArgumentError(
     'query',
-    `The \`query\` schema of ${operation.id} did not return an object.`,
+    'The `query` schema did not return an object.',
     'Return the query parameters by name.',
   )
 }
@@ -56,7 +56,7 @@ async function checkBody({ operation, body, isOwn, extraBody }: CapturedCall): P
   if (operation.body === undefined) return addExtraBody(body as string | undefined, extraBody)
   // A schema of the caller may change its input, and each page needs the original.
   const input = isOwn ? copyValue('body', body) : body && JSON.parse(body as string)
-  const checked = await validateInput(operation.body, input, operation, 'body')
+  const checked = await validateInput(operation.body, input, 'body')
   // Only a schema of the caller transforms the body.
   return addExtraBody(isOwn ? toJson('body', checked) : (body as string | undefined), extraBody)
 }

@@ -1,9 +1,7 @@
-import { checkOptions } from '../check-options.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
+import { checkArgument, checkOptions } from '../check-options.ts'
 import type { WebAbortSignal } from '../web-types.ts'
-import { RateGate } from './rate-gate.ts'
 import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
-import { anyOperation, RateQueue } from './rate-queue.ts'
+import { RateGate, RateQueue } from './rate-queue.ts'
 
 /** The options of a `RetryAfterLimiter`. */
 export interface RetryAfterLimiterOptions {
@@ -17,7 +15,8 @@ export interface RetryAfterLimiterOptions {
 
 const optionNames = { maxConcurrency: true } satisfies Record<keyof RetryAfterLimiterOptions, true>
 
-const sendAtOnce = () => {}
+/** Queues that hold back nothing are removed each time that so many were added. */
+const cleaning = 100
 
 /**
  * The default rate limiter of clients and connection stores, in the memory of the process. After a 429 it sends no request
@@ -32,8 +31,7 @@ const sendAtOnce = () => {}
 export class RetryAfterLimiter implements RateLimiter {
   readonly #maxConcurrency: number
   readonly #queues = new Map<string, RateQueue>()
-  /** Unneeded queues are removed when there are this many. */
-  #most = 100
+  #created = 0
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: RetryAfterLimiterOptions = {}) {
@@ -46,8 +44,7 @@ export class RetryAfterLimiter implements RateLimiter {
 
   /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
-    const queue = this.#maxConcurrency < Number.POSITIVE_INFINITY ? this.queueOf(key) : this.findQueue(key)
-    return queue?.acquire(signal, call) ?? sendAtOnce
+    return this.queueOf(key).acquire(signal, call)
   }
 
   /**
@@ -56,7 +53,7 @@ export class RetryAfterLimiter implements RateLimiter {
    * @param duration in milliseconds
    * @throws InvalidArgumentError if `duration` is negative or not a number.
    */
-  penalize(key: string, duration: number, operation: string = anyOperation): void {
+  penalize(key: string, duration: number, operation?: string): void {
     const isDuration = typeof duration === 'number' && duration >= 0
     checkArgument('duration', isDuration, 'a number of milliseconds', 'for example 1_000')
     this.queueOf(key).penalize(duration, operation)
@@ -67,29 +64,16 @@ export class RetryAfterLimiter implements RateLimiter {
     return new RateGate()
   }
 
-  /** @internal Returns the queue of a key. Undefined if nothing holds it back. */
-  protected findQueue(key: string): RateQueue | undefined {
-    const queue = this.#queues.get(key)
-    if (!queue?.forget()) return queue
-    this.#queues.delete(key)
-    return undefined
-  }
-
-  /** @internal Returns the queue of a key. Creates it if there is none. */
+  /** @internal Returns the queue of a key. */
   protected queueOf(key: string): RateQueue {
-    const known = this.findQueue(key)
+    const known = this.#queues.get(key)
     if (known !== undefined) return known
-    if (this.#queues.size >= this.#most) {
-      for (const other of this.#queues.keys()) this.findQueue(other)
-      this.#most = Math.max(100, 2 * this.#queues.size)
+    this.#created += 1
+    if (this.#created % cleaning === 0) {
+      for (const [other, queue] of this.#queues) if (queue.forget()) this.#queues.delete(other)
     }
     const queue = new RateQueue(this.#maxConcurrency, () => this.createGate())
     this.#queues.set(key, queue)
     return queue
   }
-}
-
-export function checkArgument(name: string, isValid: boolean, what: string, example: string): void {
-  if (isValid) return
-  throw new InvalidArgumentError(name, `\`${name}\` must be ${what}.`, `Pass ${example}.`)
 }

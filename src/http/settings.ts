@@ -10,6 +10,7 @@ import {
   checkOptions,
   checkText,
   integerFrom,
+  mustBe,
   oneOf,
   optional,
   orElse,
@@ -21,8 +22,9 @@ import { safeCause } from '../errors/redact.ts'
 import { isObject, isPlainObject } from '../json.ts'
 import { version as sdkVersion } from '../version.ts'
 import type { WebFetch } from '../web-types.ts'
+import type { Hooks } from './hooks.ts'
 import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
-import type { AccessTokenSource, AppInfo, ClientOptions, Drift, Hooks, Logger, ValidationMode } from './options.ts'
+import type { AccessTokenSource, AppInfo, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
 
@@ -142,11 +144,8 @@ function checkRuntime(): void {
 
 function checkScopes(_: string, scopes: unknown): readonly string[] {
   if (Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string')) return [...scopes]
-  throw new InvalidArgumentError(
-    'scopes',
-    '`scopes` must be an array of strings.',
-    'Pass, for example, `["conversations:read"]`; split a space-separated list first.',
-  )
+  const hint = 'Pass, for example, `["conversations:read"]`; split a space-separated list first.'
+  throw mustBe('an array of strings', 'scopes', scopes, hint)
 }
 
 /** Converts the option to a source. A token that is a string is checked immediately. */
@@ -248,7 +247,7 @@ function toHeaders(given: unknown): Headers | undefined {
 
 export function checkPositive(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0) return value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a positive number.`, 'Pass `Infinity` for no limit.')
+  throw mustBe('a positive number', name, value, 'Pass `Infinity` for no limit.')
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   unusableError,
 } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
-import { classifyFetchError } from './fetch-error.ts'
+import { classifyFetchError, unproven } from './fetch-error.ts'
 import type { CapturedCall } from './input.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { UnusableResponse } from './response.ts'
@@ -213,7 +213,7 @@ class Exchange {
     const isBug = !isNetworkError(kyError) && isMistake(attempt)
     const hasResponse = head !== undefined
     // An error of the body proves nothing about the request.
-    const fault = classifyFetchError(thrown, this.#request.url, attempt.isPlatform && !hasResponse)
+    const fault = hasResponse ? unproven : classifyFetchError(thrown, attempt.isPlatform)
     return networkError(record, thrown, { ...fault, ...(isBug && { remedy: 'fix' }), isBug, hasResponse })
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '../errors/index.ts'
 import { innermost, safeCause } from '../errors/redact.ts'
 import { readErrorBody } from '../http/envelope.ts'
-import { classifyFetchError, type FetchFault, isPlatformFetch } from '../http/fetch-error.ts'
+import { classifyFetchError, type FetchFault, isPlatformFetch, unproven } from '../http/fetch-error.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
 import { type JsonObject, parseObject } from '../json.ts'
 import type { FetchResponse, WebAbortSignal, WebFetch } from '../web-types.ts'
@@ -141,7 +141,7 @@ async function requestToken(
     const { kind } = hasExpired ? TimeoutError : NetworkError
     const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
     if (hasExpired) throw timeoutError(timeout, attempts)
-    const fault = classifyFetchError(progress.failure, url, canProve && progress.body === undefined)
+    const fault = progress.body === undefined ? classifyFetchError(progress.failure, canProve) : unproven
     throw networkError(progress.failure, fault, attempts, grant.secrets)
   } finally {
     unfollow()
@@ -215,14 +215,15 @@ function networkError(
 ): NetworkError {
   const cause = safeCause(error, secrets)
   const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
-  const notSent = 'Nothing was sent: check `baseUrl` and the network, then start the login again.'
+  const checkNetwork = 'Check the network, any proxy and `baseUrl`, then start the login again.'
+  const hint = fault.hint === undefined ? startAgain : `${startAgain} ${fault.hint}`
   return new NetworkError(`${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
     operation,
     outcome: fault.outcome,
     remedy: fault.remedy === 'fix' ? 'fix' : 'reconnect',
     attempts,
     cause,
-    hint: fault.outcome === 'not-sent' ? (fault.hint ?? notSent) : startAgain,
+    hint: fault.outcome === 'not-sent' ? `Nothing was sent. ${fault.hint ?? checkNetwork}` : hint,
   })
 }
 

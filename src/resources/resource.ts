@@ -11,7 +11,14 @@ import { type CapturedCall, captureCall } from '../http/input.ts'
 import type { CallOptions } from '../http/options.ts'
 import type { CallSettings } from '../http/settings.ts'
 import { type ListOptions, listChecks, takeListOptions } from '../list-options.ts'
-import type { InputOf, ListQuery, Operation, OperationInput, OutputOf } from '../operation.ts'
+import {
+  type InputOf,
+  type ListQuery,
+  nameOperation,
+  type Operation,
+  type OperationInput,
+  type OutputOf,
+} from '../operation.ts'
 import { type ListPlan, Paginated } from '../pagination.ts'
 
 /** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
@@ -83,14 +90,15 @@ export function callOperation<Definition extends Operation>(
     check?.(taken)
     return captureCall(taken, input, callOptions, { isOwn, defaults: transport.settings })
   }
+  const fail: Locate = (thrown) => locate(nameOperation(taken.id, thrown))
   const result =
     taken.envelope === 'list'
-      ? new Paginated(taken.id, () => planList(transport, capture, options, locate), locate)
+      ? new Paginated(taken.id, () => planList(transport, capture, options, fail), fail)
       : Call.started(taken.id, async () => {
           try {
             return await transport.send(capture(options))
           } catch (thrown) {
-            throw locate(thrown)
+            throw fail(thrown)
           }
         })
   return result as ResultOf<Definition>
@@ -148,7 +156,7 @@ function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): 
     if (meant === undefined) continue
     throw new InvalidArgumentError(
       name,
-      `\`${name}\` is not a parameter of ${operation.id}.`,
+      `\`${name}\` is not a query parameter.`,
       `Did you mean \`${meant}\`? If the service has it, pass it in \`extraQuery\`.`,
     )
   }

@@ -57,6 +57,22 @@ describe('baseUrl', () => {
     )
   })
 
+  test.each([
+    ['https://api.test/api/oauth/v1', 'https://api.test'],
+    ['https://api.test/api/oauth/v1/', 'https://api.test'],
+    ['https://api.test/api/oauth', 'https://api.test'],
+    ['https://api.test/support/api/oauth/v2', 'https://api.test/support'],
+  ])('%s is refused, and the message has the right one: %s', (baseUrl, right) => {
+    expect(() => makeClient({ baseUrl })).toThrow(`which is added to it. Pass "${right}".`)
+  })
+
+  test.each([
+    [{ baseUrl: undefined }, '`baseUrl` is missing.'],
+    [{ accessToken: undefined }, '`accessToken` is missing.'],
+  ])('%j reads as missing', (options, words) => {
+    expect(() => makeClient(options as never)).toThrow(words)
+  })
+
   test('with a password throws an error that does not quote it', () => {
     expect(() => makeClient({ baseUrl: 'https://user:hunter2@api.test' })).toThrow(/^(?!.*hunter2)/s)
   })
@@ -486,7 +502,7 @@ describe('the body', () => {
   test('is checked by the schema of the operation, and the error names the field but not its value', async () => {
     const fetch = scripted(json(item))
     const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
-    expect(String(error)).toContain('`body.body_html` of messages.create is invalid: expected string, received number.')
+    expect(String(error)).toContain('messages.create: `body.body_html` is invalid: expected string, received number.')
     expect(String(error)).not.toContain('12345')
     expect(fetch.requests).toHaveLength(0)
   })

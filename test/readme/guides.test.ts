@@ -23,6 +23,7 @@ import {
 } from 'support-workspace-sdk'
 import { type ConnectionStorage, ConnectionStore, type LoginHandlers, OAuthApp } from 'support-workspace-sdk/oauth'
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readClientSettings } from '../../src/http/settings.ts'
@@ -30,6 +31,7 @@ import { commandLineOptions } from '../../src/sandbox/command-line.ts'
 import { optionChecks, readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
 import { describeOnRedis, startRedis } from '../connections/helpers/redis-server.ts'
 import { startProxy } from '../helpers/proxy.ts'
+import { certificatePath, startTlsServer } from '../helpers/tls-server.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
 import { examplesFolder, examplesOf, guides, root, writeExamples } from './examples.ts'
 
@@ -351,6 +353,7 @@ describe('rate-limits.md', () => {
 describe('errors.md', () => {
   interface Guide {
     addContact(email: string): Promise<string>
+    readContact(id: string): Promise<string>
     runJob(job: () => Promise<unknown>): Promise<string>
     reply(conversationId: string, body_html: string): Promise<Message>
   }
@@ -368,6 +371,13 @@ describe('errors.md', () => {
     expect(await addContact('a@example.com')).toMatch(/^contacts.create failed: /)
     sandbox.failNext({ status: 429, retryAfter: 90 })
     expect(await addContact('a@example.com')).toBe('Try again in 90 seconds.')
+  })
+
+  test('tells the errors of this package from the reason of a signal', async () => {
+    const { readContact } = await run<Guide>('errors.md')
+    expect(await readContact('none')).toBe('NotFoundError, fix')
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('late', 'TimeoutError')))
+    expect(await readContact('none')).toBe('Given up after a minute.')
   })
 
   test('plans the next run of a job', async () => {
@@ -920,13 +930,25 @@ test('observability.md has a program that prints its spans, in the trace of the 
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
 })
 
-test('proxies.md sends its call through the proxy', async () => {
+test.each(['main.ts', 'global-proxy.ts'])('proxies.md sends the call of %s through the proxy', async (file) => {
   const proxy = await startProxy()
   cleanUps.push(() => proxy.close())
   vi.stubGlobal('proxyUrl', proxy.url)
-  await run('proxies.md')
+  const { restore } = await run<{ restore?: () => void }>('proxies.md', file)
+  if (restore !== undefined) cleanUps.push(restore)
   expect(printed).toEqual(['self'])
   expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
+})
+
+test('proxies.md presents a client certificate that the service requires', async () => {
+  const { url, close } = await startTlsServer(sandbox.url, { requestCert: true })
+  const before = getGlobalDispatcher()
+  cleanUps.push(close, () => setGlobalDispatcher(before))
+  vi.stubGlobal('baseUrl', url)
+  const files = { caFile: 'ca', certFile: 'client', keyFile: 'key' } as const
+  for (const [name, file] of Object.entries(files)) vi.stubGlobal(name, certificatePath(file))
+  await run('proxies.md', 'mutual-tls.ts')
+  expect(printed).toEqual(['self'])
 })
 
 test('service-differs.md reports a response that does not match its schema, and returns it unchanged', async () => {
