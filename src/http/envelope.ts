@@ -85,10 +85,9 @@ export interface ErrorBody {
  * of gateways and other deployments: `{ code, message }`, `{ error: { code, message } }`,
  * `{ errors: [{ code, detail }] }`, problem+json (RFC 9457), and bodies that are not JSON.
  *
- * @param text JSON text, or the parsed object
  * @param challenge the `WWW-Authenticate` header, which can name the error as well (RFC 6750, section 3)
  */
-export function readErrorBody(text: unknown, challenge: string | null = null): ErrorBody {
+export function readErrorBody(text: string, challenge: string | null = null): ErrorBody {
   const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
   const body = parseObject(text)
   if (body === undefined) return { code: challenged, description: undefined, isHtml: text.trimStart().startsWith('<') }

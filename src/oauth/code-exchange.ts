@@ -13,7 +13,7 @@ import { innermost, safeCause } from '../errors/redact.ts'
 import { readErrorBody } from '../http/envelope.ts'
 import { classifyFetchError, type FetchFault, isPlatformFetch, unproven } from '../http/fetch-error.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
-import { type JsonObject, parseObject } from '../json.ts'
+import { parseObject } from '../json.ts'
 import type { FetchResponse, WebAbortSignal, WebFetch } from '../web-types.ts'
 import { AccessToken } from './access-token.ts'
 import type { AppSettings } from './app-options.ts'
@@ -239,11 +239,11 @@ function readToken(
 ): AccessToken {
   const { status, text, problem } = response
   if (problem !== undefined) throw unusableResponse(status, problem)
+  if (status !== 200 && status !== 201) throw exchangeError(response, secrets)
   const body = parseObject(text)
-  const isSuccess = status === 200 || status === 201
-  // Some services send errors with status 200.
-  if (!isSuccess || (body !== undefined && !('access_token' in body))) throw exchangeError(response, body, secrets)
   if (body === undefined) throw unusableResponse(status, 'it is not a JSON object')
+  // Some services send errors with status 200.
+  if (!('access_token' in body)) throw exchangeError(response, secrets)
   const { access_token: accessToken, token_type: tokenType } = body
   if (!isAccessToken(accessToken)) throw unusableResponse(status, 'it has no valid `access_token`')
   if (typeof tokenType !== 'string' || tokenType.toLowerCase() !== 'bearer') {
@@ -270,12 +270,8 @@ function unusableResponse(status: number, problem: string): LoginError {
 
 type ExchangeReason = Extract<LoginErrorReason, 'invalid_grant' | 'invalid_client' | 'exchange_failed'>
 
-function exchangeError(
-  { status, challenge }: TokenResponse,
-  body: JsonObject | undefined,
-  secrets: readonly string[],
-): LoginError {
-  const said = readErrorBody(body, challenge)
+function exchangeError({ status, challenge, text }: TokenResponse, secrets: readonly string[]): LoginError {
+  const said = readErrorBody(text, challenge)
   const code = untrustedText(said.code, secrets)
   const description = untrustedText(said.description, secrets)
   const reason = reasonFor(status, code)

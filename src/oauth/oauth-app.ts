@@ -158,9 +158,7 @@ export class OAuthApp {
 
 function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
   checkOptions('options', options, exchangeOptionNames, 'a code exchange')
-  checkSignal('signal', options.signal)
-  // Null is accepted, as by `fetch`.
-  return options.signal ?? undefined
+  return checkSignal('signal', options.signal)
 }
 
 function checkSecret(options: OAuthAppOptions): string {
