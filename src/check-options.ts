@@ -175,9 +175,3 @@ export function checkOptionalFunction<Value>(name: string, value: Value): Value 
   if (value === undefined || typeof value === 'function') return value
   throw mustBe('a function', name, value, 'Pass a function, or leave it out.')
 }
-
-/** Checks an argument. `what` and `example` complete the message: "must be … Pass …". */
-export function checkArgument(name: string, isValid: boolean, what: string, example: string): void {
-  if (isValid) return
-  throw new InvalidArgumentError(name, `\`${name}\` must be ${what}.`, `Pass ${example}.`)
-}

@@ -1,4 +1,4 @@
-import { checkArgument } from '../check-options.ts'
+import { mustBe } from '../check-options.ts'
 import { RetryAfterLimiter } from '../http/retry-after-limiter.ts'
 import { PacedGate } from './paced-gate.ts'
 
@@ -33,7 +33,7 @@ export class AdaptiveRateLimiter extends RetryAfterLimiter {
    */
   setRate(key: string, rate: number | undefined): void {
     const isRate = rate === undefined || (typeof rate === 'number' && rate > 0)
-    checkArgument('rate', isRate, 'a positive number', 'the requests per second, or undefined for no limit')
+    if (!isRate) throw mustBe('a positive number', 'rate', rate, 'Pass requests per second, or undefined for no limit.')
     const queue = this.queueOf(key)
     const gate = queue.openGate()
     if (gate instanceof PacedGate) gate.setRate((rate ?? Number.POSITIVE_INFINITY) / 1_000, queue.now)

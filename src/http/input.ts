@@ -3,8 +3,9 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
 import type { WebAbortSignal } from '../web-types.ts'
+import { checkHeaders } from './headers.ts'
 import type { CallOptions } from './options.ts'
-import { type CallSettings, checkHeaders, checkPositive, checkRetries } from './settings.ts'
+import { type CallSettings, checkPositive, checkRetries } from './settings.ts'
 
 /** A call with copies of its arguments, which the caller cannot change. */
 export interface CapturedCall {

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, type JsonObject, toJson } from '../json.ts'
 import type { Operation } from '../operation.ts'
+import type { HeaderSource } from './headers.ts'
 import { type CapturedCall, copyQuery, copyValue } from './input.ts'
-import type { HeaderSource } from './settings.ts'
 import { validateInput } from './validation.ts'
 
 /** A request as plain values, which each attempt sends. */

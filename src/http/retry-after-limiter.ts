@@ -1,4 +1,4 @@
-import { checkArgument, checkOptions } from '../check-options.ts'
+import { type Check, integerFrom, mustBe, orElse, readOptions } from '../check-options.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
 import { RateGate, RateQueue } from './rate-queue.ts'
@@ -13,7 +13,13 @@ export interface RetryAfterLimiterOptions {
   readonly maxConcurrency?: number | undefined
 }
 
-const optionNames = { maxConcurrency: true } satisfies Record<keyof RetryAfterLimiterOptions, true>
+const checkCount = integerFrom(1)
+
+const optionChecks = {
+  maxConcurrency: orElse(Number.POSITIVE_INFINITY, (name, value) =>
+    value === Number.POSITIVE_INFINITY ? value : checkCount(name, value),
+  ),
+} satisfies Record<keyof RetryAfterLimiterOptions, Check<unknown>>
 
 /** Queues that hold back nothing are removed each time that so many were added. */
 const cleaning = 100
@@ -35,11 +41,7 @@ export class RetryAfterLimiter implements RateLimiter {
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: RetryAfterLimiterOptions = {}) {
-    checkOptions('options', options, optionNames, 'a rate limiter')
-    const { maxConcurrency = Number.POSITIVE_INFINITY } = options
-    const isCount = Number.isInteger(maxConcurrency) || maxConcurrency === Number.POSITIVE_INFINITY
-    checkArgument('maxConcurrency', isCount && maxConcurrency >= 1, 'an integer of at least 1', 'for example 8')
-    this.#maxConcurrency = maxConcurrency
+    this.#maxConcurrency = readOptions(options, optionChecks, 'a rate limiter').maxConcurrency
   }
 
   /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
@@ -55,7 +57,7 @@ export class RetryAfterLimiter implements RateLimiter {
    */
   penalize(key: string, duration: number, operation?: string): void {
     const isDuration = typeof duration === 'number' && duration >= 0
-    checkArgument('duration', isDuration, 'a number of milliseconds', 'for example 1_000')
+    if (!isDuration) throw mustBe('a number of milliseconds', 'duration', duration, 'Pass, for example, 1_000.')
     this.queueOf(key).penalize(duration, operation)
   }
 

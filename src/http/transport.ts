@@ -20,10 +20,11 @@ import {
 } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { classifyFetchError, unproven } from './fetch-error.ts'
+import { readHeaders } from './headers.ts'
 import type { CapturedCall } from './input.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { UnusableResponse } from './response.ts'
-import { type ChangeableOptions, type ClientSettings, changeSettings, readHeaders } from './settings.ts'
+import { type ChangeableOptions, type ClientSettings, changeSettings } from './settings.ts'
 import { Turn } from './turn.ts'
 
 /** Sends the calls of a client. */

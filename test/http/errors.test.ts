@@ -376,6 +376,7 @@ describe('the hint', () => {
   })
 
   test.each([
+    ['a Retry-After of 0', json({}, 429, { 'retry-after': '0' }), 'Call less often, or raise `maxRetries`.'],
     ['a Retry-After of 1', json({}, 429, { 'retry-after': '1' }), 'Try again after 1 second.'],
     ['a Retry-After of 90', json({}, 429, { 'retry-after': '90' }), 'Try again after 90 seconds.'],
     [
