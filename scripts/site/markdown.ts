@@ -134,9 +134,12 @@ function requestOf(reflection: DeclarationReflection): string | undefined {
   return operation && `- \`${operation.id}\`: \`${operation.method} ${operation.path}\``
 }
 
-/** Returns the first sentence of a comment. */
+/** Returns the first sentence of a comment, without links. */
 function summaryOf(reflection: DeclarationReflection): string {
   const comment = reflection.comment ?? reflection.signatures?.[0]?.comment
-  const text = (comment?.summary ?? []).map((part: CommentDisplayPart) => part.text).join('')
+  const text = (comment?.summary ?? [])
+    .map((part: CommentDisplayPart) => part.text)
+    .join('')
+    .replaceAll(/\[(.+?)\]\(.+?\)/g, '$1')
   return text.split(/(?<=\.)\s/)[0]?.replaceAll('\n', ' ') ?? ''
 }

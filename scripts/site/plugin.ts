@@ -6,12 +6,14 @@ import {
   Comment,
   CommentTag,
   Converter,
+  type DeclarationReflection,
   DefaultTheme,
   type DocumentReflection,
   IndexEvent,
   KindRouter,
   type ProjectReflection,
   type Reflection,
+  ReflectionKind,
 } from 'typedoc'
 import { guides, listOfGuides, root } from './guides.ts'
 import { linkNames } from './link-names.ts'
@@ -49,16 +51,21 @@ export function load({ converter, renderer }: Application): void {
     paths.set(document, path)
     document.name = heading.slice(2).trim()
     document.frontmatter.group = guides.find((guide) => guide.path === path)?.group ?? 'Guides'
-    document.relevanceBoost = 20
+    document.relevanceBoost = 200
   })
   converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     sortGuides(project)
     groupMainEntry(project)
     describeMethods(project)
   })
-  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => linkNames(project, paths))
+  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
+    linkNames(project, paths)
+    for (const member of project.getReflectionsByKind(ReflectionKind.ClassMember) as DeclarationReflection[]) {
+      member.relevanceBoost = 0.2
+    }
+  })
   renderer.on(IndexEvent.PREPARE_INDEX, (event: IndexEvent) => {
-    event.searchFieldWeights.operation = 1_000
+    event.searchFieldWeights.operation = 100_000
     event.searchResults.forEach((reflection, index) => {
       const id = operationIdOf(reflection)
       if (id !== undefined) event.searchFields[index] = { operation: id }

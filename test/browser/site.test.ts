@@ -1,8 +1,12 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { dirname, extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { guides } from '../../scripts/site/guides.ts'
 import { operations } from '../../src/resources/operations.ts'
@@ -11,15 +15,35 @@ import { phone, pictures, useBrowser, type Visitor } from './helpers/use-browser
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const visit = useBrowser()
 
-let site: string
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+}
 
-beforeAll(() => {
+let site: string
+let server: Server
+let url: string
+
+beforeAll(async () => {
   site = mkdtempSync(join(tmpdir(), 'site-'))
   execFileSync(process.execPath, ['scripts/declarations.ts', 'artifacts/declarations'], { cwd: root })
   execFileSync(process.execPath, ['node_modules/typedoc/bin/typedoc', '--out', site], { cwd: root })
+  server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://localhost')
+    response.setHeader('content-type', types[extname(pathname)] ?? 'text/plain')
+    response.end(await readFile(join(site, pathname)))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }, 600_000)
 
-afterAll(() => rmSync(site, { recursive: true, force: true }))
+afterAll(() => {
+  server?.close()
+  rmSync(site, { recursive: true, force: true })
+})
 
 const read = (path: string) => readFileSync(join(site, path), 'utf8')
 
@@ -71,7 +95,7 @@ describe('the files', () => {
 })
 
 async function open({ page }: Visitor, path: string): Promise<void> {
-  await page.goto(pathToFileURL(join(site, path)).href)
+  await page.goto(`${url}/${path}`)
   await page.locator('#tsd-nav-container a').first().waitFor({ state: 'attached' })
 }
 
