@@ -23,7 +23,7 @@ import { isObject, isPlainObject } from '../json.ts'
 import type { WebFetch } from '../web-types.ts'
 import { checkHeaders, describeApp, type HeaderSource, userAgent } from './headers.ts'
 import type { Hooks } from './hooks.ts'
-import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
+import { createLog, loggingDrift, loggingHooks } from './logging.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
@@ -68,13 +68,14 @@ const clientChecks = {
   totalTimeout: orElse(120_000, checkPositive),
   maxRetries: orElse(2, checkRetries),
   maxRetryAfter: orElse(60_000, checkPositive),
-  maxResponseBytes: orElse(32 * 1024 * 1024, checkPositive),
+  // 32 MiB. With a product or a spread, bundlers keep this table in programs without a client.
+  maxResponseBytes: orElse(33_554_432, checkPositive),
   validation: orElse('observe', oneOf('observe', 'strict', 'off')),
   onDrift: optional(checkFunction<(drift: Drift) => void>),
   headers: optional(checkHeaders),
   hooks: orElse({}, checkHooks),
   logger: optional(checkLogger),
-  logLevel: optional(oneOf(...logLevels)),
+  logLevel: optional(oneOf('debug', 'info', 'warn', 'error', 'off')),
   rateLimiter: optional(checkRateLimiter),
   rateLimitKey: optional(checkText),
   appInfo: orElse('', describeApp),
