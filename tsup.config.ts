@@ -13,6 +13,7 @@ const carried = {
   esm: ['zod'],
   cjs: ['zod', 'ky', 'oauth4webapi', 'jose'],
   sandbox: ['hono', '@hono/node-server'],
+  declarations: ['@standard-schema/spec'],
 }
 
 /** Writes the licenses of the carried packages beside the code, as they require. */
@@ -53,7 +54,6 @@ const library: Options = {
     storage: 'src/storage.ts',
     'storage-tests': 'src/storage-tests.ts',
   },
-  dts: { resolve: ['@standard-schema/spec'] },
   splitting: true,
 }
 
@@ -63,6 +63,7 @@ const sandbox: Options = {
   removeNodeProtocol: false,
   // Most of it would be the map of somebody else's web server.
   sourcemap: false,
+  treeshake: false,
   noExternal: carried.sandbox,
 }
 
@@ -73,14 +74,12 @@ export default defineConfig([
     ...sandbox,
     entry: { sandbox: 'src/sandbox.ts', cli: 'src/sandbox/cli.ts' },
     format: 'esm',
-    dts: { entry: { sandbox: 'src/sandbox.ts' } },
     splitting: true,
   },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox.ts' },
     format: 'cjs',
-    dts: true,
     // CommonJS has no `import.meta`.
     define: { 'import.meta.filename': '__filename' },
   },

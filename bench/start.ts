@@ -38,7 +38,7 @@ async function measure(given: Options): Promise<void> {
     execute('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], folder)
   }
   console.log('Building the SDK…')
-  execute(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--no-dts', '--silent'], root)
+  execute(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--silent'], root)
   // Imported late, because it needs the installed packages.
   const { run } = await import('./run.ts')
   await run(given)

@@ -17,7 +17,7 @@ export function withEndpointTable(readme: string): string {
 function renderTable(): string {
   const rows = operations.map((operation) => [
     `\`${operation.id}(${argumentsOf(operation).join(', ')})\``,
-    `\`${operation.method} ${operation.path}\``,
+    `\`${operation.method} ${operation.path.replace('/api/oauth/v1', '')}\``,
     operation.scope === undefined ? '' : `\`${operation.scope}\``,
     operation.actor === 'self' ? '`self`' : 'any',
     operation.evidence,
@@ -26,7 +26,7 @@ function renderTable(): string {
 }
 
 /** Returns the names of the required arguments: the ids in the path, then the body. */
-function argumentsOf({ path, body }: BuiltInOperation): string[] {
+export function argumentsOf({ path, body }: BuiltInOperation): string[] {
   const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const camelCase = ids.map((name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
   return body === undefined ? camelCase : [...camelCase, 'body']

@@ -31,13 +31,16 @@ export class Call<Data> implements Promise<Data> {
   readonly #start: () => Promise<Received<Data>>
   #result: Promise<Received<Data>> | undefined
 
-  /** @param start sends the request. Called once, when the result is first requested. */
+  /**
+   * @internal
+   * @param start sends the request. Called once, when the result is first requested.
+   */
   constructor(operation: string, start: () => Promise<Received<Data>>) {
     this.operation = operation
     this.#start = start
   }
 
-  /** Creates a call and sends its request immediately. */
+  /** @internal Creates a call and sends its request immediately. */
   static started<Data>(operation: string, start: () => Promise<Received<Data>>): Call<Data> {
     const call = new Call(operation, start)
     void call.#receive()

@@ -40,7 +40,13 @@ export function readOptions<const Checks extends Readonly<Record<string, Check<u
 
 /** Creates the error for a value that is not what it must be: "a positive number". */
 export function mustBe(expected: string, name: string, value: unknown, hint: string): InvalidArgumentError {
-  return new InvalidArgumentError(name, `\`${name}\` must be ${expected}, not ${kindOf(value)}.`, hint)
+  // A number where another kind belongs may be a secret.
+  const isShown = typeof value === 'number' && /number|integer/.test(expected)
+  return new InvalidArgumentError(
+    name,
+    `\`${name}\` must be ${expected}, not ${isShown ? value : kindOf(value)}.`,
+    hint,
+  )
 }
 
 /** Checks that a value is one of a few texts. */

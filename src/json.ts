@@ -29,14 +29,13 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return isObject(value) && classNameOf(value) === undefined
 }
 
-/** Describes a value by its kind, without quoting text: "a string", "null", "a Date". Numbers and booleans are printed. */
+/** Describes a value by its kind, without quoting it: "a string", "null", "a Date". */
 export function kindOf(value: unknown): string {
   if (value === '') return 'an empty string'
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value) ? 'an array' : (classNameOf(value) ?? 'an object')
   }
-  const isPrinted = value === null || ['undefined', 'number', 'boolean'].includes(typeof value)
-  return isPrinted ? String(value) : `a ${typeof value}`
+  return value === null || value === undefined ? String(value) : `a ${typeof value}`
 }
 
 /** Returns the name of the class of an object, with an article. Undefined for plain objects. */

@@ -62,6 +62,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   readonly #locate: Locate
 
   /**
+   * @internal
    * Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated.
    *
    * @param locate puts the place of the call into the stack of an error

@@ -40,6 +40,7 @@ export class AdaptiveRateLimiter extends RetryAfterLimiter {
     queue.sendHeld()
   }
 
+  /** @internal */
   protected override createGate(): PacedGate {
     return new PacedGate()
   }

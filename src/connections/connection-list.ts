@@ -80,6 +80,7 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
   /** @hidden */
   readonly [Symbol.toStringTag] = 'ConnectionListing'
 
+  /** @internal */
   constructor(read: () => AsyncIterable<ReadConnection>, options: ListConnectionsOptions) {
     this.#read = read
     this.#options = options

@@ -178,9 +178,13 @@ export interface ClientOptions<A extends Actor = Actor> {
 
 /** A logger, such as `console`, or one of pino or winston. */
 export interface Logger {
+  /** Logs each request. */
   debug(message: string): unknown
+  /** Logs retries, and waits for a rate limit. */
   info(message: string): unknown
+  /** Logs a rejected token, and responses that do not match their schema. */
   warn(message: string): unknown
+  /** Logs a write that may have been applied. */
   error(message: string): unknown
 }
 

@@ -165,7 +165,7 @@ export class ResponseHead {
 
   get requestId(): string | undefined {
     const requestId = this.get('x-request-id') ?? this.get('request-id')
-    return requestId === null ? undefined : redact(requestId.slice(0, 1_000), this.#secrets)
+    return requestId === null ? undefined : redact(requestId, this.#secrets)
   }
 
   /** Returns the response as callers see it, the same object each time. */

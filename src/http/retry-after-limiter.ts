@@ -58,12 +58,12 @@ export class RetryAfterLimiter implements RateLimiter {
     this.queueOf(key).penalize(duration, operation)
   }
 
-  /** @hidden Creates what holds back an operation. */
+  /** @internal Creates what holds back an operation. */
   protected createGate(): RateGate {
     return new RateGate()
   }
 
-  /** @hidden Returns the queue of a key. */
+  /** @internal Returns the queue of a key. */
   protected queueOf(key: string): RateQueue {
     const known = this.#queues.get(key)
     if (known !== undefined) return known

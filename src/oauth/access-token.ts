@@ -41,6 +41,7 @@ export class AccessToken {
    */
   readonly missingScopes: readonly Scope[]
 
+  /** @internal */
   constructor(details: AccessTokenDetails) {
     this.#accessToken = details.accessToken
     this.baseUrl = details.baseUrl

@@ -68,6 +68,7 @@ export class LoginTransaction {
   /** Only `startLogin`, `parseTransaction` and `openTransaction` create transactions. */
   declare private readonly opaque: never
 
+  /** @internal */
   constructor(record: TransactionRecord) {
     this.baseUrl = record.baseUrl
     this.clientId = record.clientId

@@ -48,10 +48,12 @@ export abstract class Resource<out A extends Actor> {
   declare protected readonly [actorMode]?: A | undefined
   readonly #transport: Sender
 
+  /** @internal */
   constructor(transport: Sender) {
     this.#transport = transport
   }
 
+  /** @internal */
   protected call<const Definition extends Operation>(
     operation: Definition,
     input: InputOf<Definition>,

@@ -33,7 +33,7 @@ export const calls: Readonly<Record<OperationId, ExampleCall>> = {
     (workspace, ids, body) => workspace.conversations.update(ids.conversation, body),
   ),
   'conversations.assign': withBody(
-    () => ({}),
+    () => ({ user_id: 'usr_1' }),
     (workspace, ids, body) => workspace.conversations.assign(ids.conversation, { ...body, user_id: ids.member }),
   ),
   'conversations.unassign': { run: (workspace, ids) => workspace.conversations.unassign(ids.conversation) },

@@ -83,7 +83,7 @@ describe('the operations table', () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
     for (const { id, method, path, evidence } of operations) {
       const row = readme.split('\n').find((line) => line.startsWith(`| \`${id}(`))
-      expect(row, id).toContain(`\`${method} ${path}\``)
+      expect(row, id).toContain(`\`${method} ${path.replace('/api/oauth/v1', '')}\``)
       expect(row, id).toContain(evidence)
     }
   })

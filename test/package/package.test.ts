@@ -1,11 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Consumer, compile, compilers } from './consumers.ts'
 import { installPacked, type Project } from './packed.ts'
 import { comparesCopies, countsFiles, runsMe, runsStorageTests, tracesMe, watchesLoading } from './programs.ts'
 import { violationsIn } from './public-types.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 let project: Project
 
@@ -20,13 +23,16 @@ async function runProgram(name: string, text: string): Promise<unknown> {
   return JSON.parse(await project.run(process.execPath, name))
 }
 
-test('the tarball contains exactly these files', () => {
-  const names = project.files.map((path) => path.replace(/\/[a-z]+-[\w-]{8}\./, '/[shared].')).sort()
+test('the tarball contains exactly these files, and declarations', () => {
+  const names = project.files
+    .filter((path) => !/\.d\.c?ts$/.test(path))
+    .map((path) => path.replace(/\/[a-z]+-[\w-]{8}\./, '/[shared].'))
+    .sort()
   const code = ['cjs', 'js']
   const maps = ['js.map']
-  const types = ['d.cts', 'd.ts']
   expect(names).toEqual(
     [
+      'AGENTS.md',
       'CHANGELOG.md',
       'CONTRIBUTING.md',
       'LICENSE',
@@ -37,21 +43,17 @@ test('the tarball contains exactly these files', () => {
       ...filesIn('decisions'),
       ...filesIn('docs'),
       'dist/cli.js',
-      ...filesOf('index', code, maps, types),
-      ...filesOf('oauth', code, maps, types),
-      ...filesOf('otel', code, maps, types),
-      ...filesOf('storage', code, maps, types),
-      ...filesOf('storage-tests', code, maps, types),
-      ...filesOf('sandbox', code, types),
+      ...filesOf('index', code, maps),
+      ...filesOf('oauth', code, maps),
+      ...filesOf('otel', code, maps),
+      ...filesOf('storage', code, maps),
+      ...filesOf('storage-tests', code, maps),
+      ...filesOf('sandbox', code),
       'dist/third-party-licenses.txt',
-      // Chunks shared by index, oauth and otel, by oauth and storage-tests, and by sandbox.js and cli.js. Those of the errors
-      // and of the storages, which an entry point can load alone, have no types of their own.
+      // Chunks shared by index, oauth and otel, by oauth and storage-tests, and by sandbox.js and cli.js.
       ...filesOf('[shared]', code, maps),
       ...filesOf('[shared]', code, maps),
       ...filesOf('[shared]', code, maps),
-      ...filesOf('[shared]', code, maps, types),
-      ...filesOf('[shared]', code, maps, types),
-      ...filesOf('[shared]', code, maps, types),
       ...filesOf('[shared]', ['js']),
       // Chunks that are loaded when they are first used: the schemas, and sealing.
       ...filesOf('[shared]', code, maps),
@@ -69,7 +71,7 @@ test('the licenses of all packages that the build carries are in the tarball', a
   const licenses = await read('dist/third-party-licenses.txt')
   expect(carried).toEqual(['@hono/node-server', 'hono', 'jose', 'ky', 'zod'])
   // It drops the first statement of oauth4webapi, and the name with it.
-  for (const name of [...carried, 'oauth4webapi'])
+  for (const name of [...carried, 'oauth4webapi', '@standard-schema/spec'])
     expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}License`, 'm'))
 })
 
@@ -94,7 +96,7 @@ interface SourceMap {
 }
 
 function filesIn(folder: string): string[] {
-  return readdirSync(new URL(`../../${folder}`, import.meta.url)).map((name) => `${folder}/${name}`)
+  return readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
 }
 
 function filesOf(entry: string, ...extensions: string[][]): string[] {
@@ -204,15 +206,30 @@ describe('the number of files that are loaded', () => {
   })
 })
 
-test('no declaration contains `any` or a type of another package or of Node', async () => {
-  const folder = join(project.installed, 'dist')
-  const declarations = (await readdir(folder)).filter((name) => /\.d\.c?ts$/.test(name))
-  expect(declarations.length).toBe(18)
-  for (const name of declarations) {
-    // These are types of an optional peer, which its users have installed.
-    const allowed = name.startsWith('otel.') ? ['@opentelemetry/api'] : []
-    expect(await violationsIn(join(folder, name), allowed), name).toEqual([])
-  }
+describe('the declarations', () => {
+  const declarations = () => project.files.filter((path) => /\.d\.c?ts$/.test(path))
+  const read = (path: string) => readFileSync(join(project.installed, path), 'utf8')
+
+  test('contain no `any` and no type of another package or of Node', async () => {
+    expect(declarations().length).toBeGreaterThan(100)
+    for (const path of declarations()) {
+      // These are types of an optional peer, which its users have installed.
+      const allowed = path.startsWith('dist/otel.') ? ['@opentelemetry/api'] : []
+      expect(await violationsIn(join(project.installed, path), allowed), path).toEqual([])
+    }
+  })
+
+  test('have the names and files of the source', () => {
+    const sources = declarations().map((path) => path.replace(/^dist/, 'src').replace(/\.d\.c?ts$/, '.ts'))
+    const missing = sources.filter((path) => !existsSync(join(root, path)))
+    expect(missing).toEqual(['src/standard-schema.ts', 'src/standard-schema.ts'])
+    const defining = declarations().filter((path) => read(path).includes('export declare class RequestError '))
+    expect(defining).toEqual(['dist/errors/request-error.d.cts', 'dist/errors/request-error.d.ts'])
+  })
+
+  test('leave out what is internal', () => {
+    expect(declarations().filter((path) => /LiveConnections|RateQueue|Transport\b/.test(read(path)))).toEqual([])
+  })
 })
 
 describe('a project that uses the package compiles', () => {

@@ -10,7 +10,7 @@ export async function violationsIn(path: string, allowed: readonly string[] = []
   const visit = (node: ts.Node): void => {
     const line = () => source.getLineAndCharacterOfPosition(node.getStart()).line + 1
     if (node.kind === ts.SyntaxKind.AnyKeyword) violations.push(`has \`any\` in line ${line()}`)
-    if (ts.isStringLiteral(node) && isModuleName(node) && !node.text.startsWith('./') && !allowed.includes(node.text)) {
+    if (ts.isStringLiteral(node) && isModuleName(node) && !node.text.startsWith('.') && !allowed.includes(node.text)) {
       violations.push(`imports "${node.text}" in line ${line()}`)
     }
     if (ts.isIdentifier(node) && ['Buffer', 'NodeJS', 'process'].includes(node.text) && ts.isTypeNode(node.parent)) {

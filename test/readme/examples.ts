@@ -18,9 +18,9 @@ export interface Example {
 /** The guides that have examples, such as `paging.md`. */
 export const guides = readdirSync(`${root}docs`).filter((name) => examplesOf(name).length > 0)
 
-/** Returns one example for each `ts` block of the README, named by its section. */
-export function readmeExamples(): Example[] {
-  return blocksOf(readFileSync(`${root}README.md`, 'utf8')).map(({ section, code }, index) => {
+/** Returns one example for each `ts` block of the README, or of another page, named by its section. */
+export function readmeExamples(page = 'README.md'): Example[] {
+  return blocksOf(readFileSync(root + page, 'utf8')).map(({ section, code }, index) => {
     const name = section.toLowerCase().replaceAll(/[^a-z]+/g, '-')
     return { title: `${section} (${index + 1})`, path: `readme/${index + 1}-${name}.ts`, code }
   })
@@ -33,7 +33,7 @@ export function readmeExamples(): Example[] {
 export function examplesOf(guide: string): Example[] {
   const files = new Map<string, string>()
   for (const { code } of blocksOf(readFileSync(`${root}docs/${guide}`, 'utf8'))) {
-    const [, name = 'main.ts'] = /^\/\/ ([\w./-]+\.m?ts)\n/.exec(code) ?? []
+    const [, name = 'main.ts'] = /^\/\/ ([\w./+-]+\.m?ts)\n/.exec(code) ?? []
     files.set(name, (files.get(name) ?? '') + code)
   }
   const folder = guide.replace('.md', '')

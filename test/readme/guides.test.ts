@@ -1,12 +1,15 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { context, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Express } from 'express'
+import type { FastifyInstance } from 'fastify'
 import { type Context, type Hono, Hono as HonoApp, type MiddlewareHandler } from 'hono'
 import { Redis } from 'ioredis'
 import {
@@ -488,101 +491,178 @@ async function listen(server: Server) {
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, redirect: 'manual' })
 }
 
-test('login-express.md logs in, shows the inbox, and replies', async () => {
-  const { site } = await run<{ site: Express }>('login-express.md')
-  const request = await listen(createServer(site))
-  await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
-  await replyInForm((path, body) => request(path, { method: 'POST', body }))
-})
+describe('login-frameworks.md', () => {
+  const guide = 'login-frameworks.md'
 
-test('login-express.md has a node:http server that logs in, shows the inbox, and survives an error', async () => {
-  const { server } = await run<{ server: Server }>('login-express.md', 'node-http.ts')
-  const request = await listen(server)
-  await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }), 'app')
-  expect((await request('/nowhere')).status).toBe(404)
-  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
-  const denied = await request('/callback?error=access_denied&state=unknown')
-  expect(denied.status).toBe(400)
-  expect(await denied.text()).toContain('</html>')
-  sandbox.failNext({ status: 400 })
-  const failed = await request('/inbox', { headers: { host: 'evil.example' } })
-  expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
-  expect(logged.mock.calls).toMatchObject([[{ reason: 'transaction_missing' }], [{ name: 'BadRequestError' }]])
-})
-
-test('the node:http server of login-express.md starts a login whether or not the body was read before', async () => {
-  const { server } = await run<{ server: Server }>('login-express.md', 'node-http.ts')
-  const [listener] = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[]
-  const readFirst = createServer(async (request, response) => {
-    await request.toArray()
-    listener?.(request, response)
+  test('logs in with Express, shows the inbox, and replies', async () => {
+    const { site } = await run<{ site: Express }>(guide, 'express.ts')
+    const request = await listen(createServer(site))
+    await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+    await replyInForm((path, body) => request(path, { method: 'POST', body }))
   })
-  for (const each of [server, readFirst]) {
-    const request = await listen(each)
-    expect((await request('/login', { method: 'POST', body: 'text=1' })).status).toBe(303)
-  }
-})
 
-test('login-hono.md logs in, shows the inbox, and replies', async () => {
-  const { site } = await run<{ site: Hono }>('login-hono.md')
-  await logInAndSeeInbox((request) => site.fetch(request))
-  await replyInForm(async (path, body) => site.request(path, { method: 'POST', body }))
-})
+  test('logs in with Fastify, and shows the inbox', async () => {
+    const { site } = await run<{ site: FastifyInstance }>(guide, 'fastify.ts')
+    await site.ready()
+    const request = await listen(site.server)
+    await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+  })
 
-test('login-hono.md says where a middleware can set a cookie without losing it or that of the login', async () => {
-  const { site } = await run<{ site: Hono }>('login-hono.md')
-  const cookiesOf = async (middleware: MiddlewareHandler) => {
-    const response = await new HonoApp().use(middleware).route('/', site).request('/login')
-    return response.headers.getSetCookie().map((cookie) => /^(own|.*support_login)/.exec(cookie)?.[1])
-  }
-  const setOwn = (context: Context) => context.header('set-cookie', 'own=1', { append: true })
-  expect(
-    await cookiesOf(async (context, next) => {
-      await next()
-      setOwn(context)
-    }),
-  ).toEqual(['__Host-support_login', 'own'])
-  expect(
-    await cookiesOf((context, next) => {
-      setOwn(context)
-      return next()
-    }),
-  ).toEqual(['__Host-support_login'])
-  expect(
-    await cookiesOf((context, next) => {
-      context.res.headers.set('x-read', '1')
-      setOwn(context)
-      return next()
-    }),
-  ).toEqual(['own'])
-})
+  test('has a node:http server that logs in, shows the inbox, and survives an error', async () => {
+    const { server } = await run<{ server: Server }>(guide, 'node-http.ts')
+    const request = await listen(server)
+    await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+    expect((await request('/nowhere')).status).toBe(404)
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const denied = await request('/callback?error=access_denied&state=unknown')
+    expect(denied.status).toBe(400)
+    expect(await denied.text()).toContain('</html>')
+    sandbox.failNext({ status: 400 })
+    const failed = await request('/inbox', { headers: { host: 'evil.example' } })
+    expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
+    expect(logged.mock.calls).toMatchObject([[{ reason: 'transaction_missing' }], [{ name: 'BadRequestError' }]])
+  })
 
-test('login-next.md logs in and shows the inbox', async () => {
-  type Route = { GET: (request: Request, context: unknown) => Promise<Response> }
-  const routes = new Map<string, Route>()
-  for (const name of ['login', 'callback', 'inbox']) {
-    routes.set(`/${name}`, await run<Route>('login-next.md', `app/${name}/route.ts`))
-  }
-  await logInAndSeeInbox((request) => {
-    const route = routes.get(new URL(request.url).pathname)
-    return route?.GET(request, { params: Promise.resolve({}) }) ?? new Response('Not found', { status: 404 })
+  test('has a node:http server that starts a login whether or not the body was read before', async () => {
+    const { server } = await run<{ server: Server }>(guide, 'node-http.ts')
+    const [listener] = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[]
+    const readFirst = createServer(async (request, response) => {
+      await request.toArray()
+      listener?.(request, response)
+    })
+    for (const each of [server, readFirst]) {
+      const request = await listen(each)
+      expect((await request('/login', { method: 'POST', body: 'text=1' })).status).toBe(303)
+    }
+  })
+
+  test('logs in with Hono, shows the inbox, and replies', async () => {
+    const { site } = await run<{ site: Hono }>(guide, 'hono.ts')
+    await logInAndSeeInbox((request) => site.fetch(request))
+    await replyInForm(async (path, body) => site.request(path, { method: 'POST', body }))
+  })
+
+  test('says where a middleware can set a cookie without losing it or that of the login', async () => {
+    const { site } = await run<{ site: Hono }>(guide, 'hono.ts')
+    const cookiesOf = async (middleware: MiddlewareHandler) => {
+      const response = await new HonoApp().use(middleware).route('/', site).request('/login')
+      return response.headers.getSetCookie().map((cookie) => /^(own|.*support_login)/.exec(cookie)?.[1])
+    }
+    const setOwn = (context: Context) => context.header('set-cookie', 'own=1', { append: true })
+    expect(
+      await cookiesOf(async (context, next) => {
+        await next()
+        setOwn(context)
+      }),
+    ).toEqual(['__Host-support_login', 'own'])
+    expect(
+      await cookiesOf((context, next) => {
+        setOwn(context)
+        return next()
+      }),
+    ).toEqual(['__Host-support_login'])
+    expect(
+      await cookiesOf((context, next) => {
+        context.res.headers.set('x-read', '1')
+        setOwn(context)
+        return next()
+      }),
+    ).toEqual(['own'])
+  })
+
+  describe.each([
+    ['Next', (name: string) => `app/${name}/route.ts`, (request: Request) => request],
+    ['SvelteKit', (name: string) => `src/routes/${name}/+server.ts`, (request: Request) => ({ request })],
+  ])('in %s', (_framework, fileOf, argument) => {
+    type Route = { GET: (argument: unknown) => Promise<Response> }
+    const routes = async (): Promise<Map<string, Route>> =>
+      new Map(
+        await Promise.all(
+          ['login', 'callback', 'inbox'].map(
+            async (name) => [`/${name}`, await run<Route>(guide, fileOf(name))] as const,
+          ),
+        ),
+      )
+
+    test('logs in and shows the inbox', async () => {
+      const all = await routes()
+      await logInAndSeeInbox((request) => {
+        const route = all.get(new URL(request.url).pathname)
+        return route?.GET(argument(request)) ?? new Response('Not found', { status: 404 })
+      })
+    })
+
+    test('can be imported by a build, where no secret is set', async () => {
+      for (const name of ['clientId', 'clientSecret', 'secret']) vi.stubGlobal(name, undefined)
+      expect((await routes()).size).toBe(3)
+    })
+  })
+
+  test('logs in with Workers, and shows the inbox', async () => {
+    const { default: worker } = await run<{
+      default: { fetch(request: Request, env: Record<string, string>): Promise<Response> }
+    }>(guide, 'worker.ts')
+    const { clientId, clientSecret } = sandbox.app
+    const env = {
+      BASE_URL: sandbox.url,
+      CLIENT_ID: clientId,
+      CLIENT_SECRET: clientSecret,
+      REDIRECT_URI: redirectUri,
+      SECRET: 'thirty-two characters, or some more',
+    }
+    await logInAndSeeInbox((request) => worker.fetch(request, env))
+    expect((await worker.fetch(new Request(`${siteUrl}/other`), env)).status).toBe(404)
   })
 })
 
-test('login-workers.md logs in and shows the inbox', async () => {
-  const { default: worker } = await run<{
-    default: { fetch(request: Request, env: Record<string, string>): Promise<Response> }
-  }>('login-workers.md')
-  const { clientId, clientSecret } = sandbox.app
-  const env = {
-    BASE_URL: sandbox.url,
-    CLIENT_ID: clientId,
-    CLIENT_SECRET: clientSecret,
-    REDIRECT_URI: redirectUri,
-    SECRET: 'thirty-two characters, or some more',
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+test('service-token.md logs in once, and the script uses the saved token', async () => {
+  const registered = `http://127.0.0.1:${await freePort()}/callback`
+  vi.stubGlobal('redirectUri', registered)
+  sandbox.registerRedirectUri(registered)
+  const done = run('service-token.md', 'log-in.ts')
+  await vi.waitFor(() => expect(printed[0]).toMatch(/^Open this address/))
+  const url = printed[0]?.split('\n')[1] ?? ''
+  expect(await (await fetch(url)).text()).toBe('You can close this page.')
+  await done
+  const { folder } = globalThis as unknown as { folder: string }
+  const [name = '', value] = (await readFile(`${folder}/.env`, 'utf8')).trim().split('=')
+  expect((await stat(`${folder}/.env`)).mode & 0o777).toBe(0o600)
+  vi.stubEnv(name, value)
+  printed.length = 0
+  await run('service-token.md', 'report.ts')
+  expect(printed).toHaveLength(sandbox.state.contacts.length)
+})
+
+describe('export-everything.md', () => {
+  interface Guide {
+    exportAll(file: string, save: (items: readonly { messages: readonly Message[] }[]) => Promise<void>): Promise<void>
   }
-  await logInAndSeeInbox((request) => worker.fetch(request, env))
-  expect((await worker.fetch(new Request(`${siteUrl}/other`), env)).status).toBe(404)
+
+  test('saves every conversation with its messages, and resumes where it stopped', async () => {
+    const { exportAll } = await run<Guide>('export-everything.md')
+    const { folder } = globalThis as unknown as { folder: string }
+    const file = `${folder}/checkpoint.json`
+    const saved: (readonly Message[])[] = []
+    let pages = 0
+    const save = async (items: readonly { messages: readonly Message[] }[]) => {
+      if (++pages === 2) throw new Error('The disk is full.')
+      saved.push(...items.map(({ messages }) => messages))
+    }
+    await expect(exportAll(file, save)).rejects.toThrow('The disk is full.')
+    expect(saved).toHaveLength(50)
+    await exportAll(file, save)
+    expect(saved).toHaveLength(120)
+    expect(saved[0]).toEqual(sandbox.state.messages(sandbox.state.conversations[0]?.id ?? ''))
+  })
 })
 
 describe('sessions.md', () => {

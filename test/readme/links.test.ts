@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { guides } from '../../scripts/site/guides.ts'
 import { root } from './examples.ts'
 
 const pages = globSync('{*.md,docs/*.md,decisions/*.md}', { cwd: root }).sort()
@@ -67,10 +68,12 @@ test('every link of a docs comment leads to a heading of a page in `docs`', () =
   expect(links.filter(isBroken)).toEqual([])
 })
 
-test('the list of guides and the site have every page', () => {
-  const all = pages.filter((page) => /^docs\/[a-z]/.test(page))
-  const listed = pageLinks.filter(({ from }) => from === 'docs/README.md').map(({ target }) => target)
-  expect(all.filter((page) => !listed.includes(page))).toEqual([])
-  const { projectDocuments } = JSON.parse(readFileSync(`${root}typedoc.json`, 'utf8'))
-  expect([...projectDocuments].sort()).toEqual(all)
+test('the list of guides, which is the order of the site, has every page in a group', () => {
+  const listed = guides.filter(({ group }) => group !== 'Project')
+  expect(listed.map(({ path }) => path).sort()).toEqual(pages.filter((page) => /^docs\/[a-z]/.test(page)))
+  expect(new Set(listed.map(({ group }) => group))).toEqual(new Set(['Start', 'Login', 'Reliability', 'Testing']))
+})
+
+test('AGENTS.md fits a screen', () => {
+  expect(readFileSync(`${root}AGENTS.md`, 'utf8').trim().split('\n').length).toBeLessThanOrEqual(60)
 })
