@@ -29,7 +29,7 @@ export type {
   User as SandboxUser,
 } from './sandbox/data/shapes.ts'
 export type { Fault, FaultRule, Faults } from './sandbox/faults/fault.ts'
-export type { RecordedRequest } from './sandbox/incoming-request.ts'
+export type { RecordedRequest } from './sandbox/request-log.ts'
 export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
 export type { EffectiveWrite } from './sandbox/service.ts'
 export { createSandbox, type Sandbox, startSandbox } from './sandbox/start-sandbox.ts'

@@ -1,4 +1,5 @@
 import { badRequest, HttpError } from './http-error.ts'
+import type { OpenRecord } from './request-log.ts'
 
 /** A request whose body was read, and its record for `sandbox.requests`. */
 export interface IncomingRequest {
@@ -10,40 +11,6 @@ export interface IncomingRequest {
   readonly isTooLarge: boolean
   readonly record: OpenRecord
 }
-
-/** A request that the sandbox received. */
-export interface RecordedRequest {
-  readonly method: string
-  /** Percent-encoded path, without the query. */
-  readonly path: string
-  /** Decoded query parameters. A parameter that was sent more than once is an array. */
-  readonly query: Record<string, string | string[]>
-  /** Headers with lower-case names. Secrets are not redacted. */
-  readonly headers: Record<string, string>
-  /**
-   * Parsed JSON, a form as an object, or other content as text; `undefined` for an empty body and for one over 1 MiB, which
-   * gets a 413.
-   */
-  readonly body: unknown
-  /** Status of the response; `undefined` while in flight, or if the connection was dropped before the headers. */
-  readonly status: number | undefined
-  /** Time of arrival in milliseconds since the epoch, on the sandbox's clock. */
-  readonly at: number
-  /** The service's name for the operation, such as `listConversations`; `undefined` for an unknown path. */
-  readonly operation: string | undefined
-  /** Scope that the operation requires; `undefined` if it requires none. */
-  readonly scope: string | undefined
-  /** Actor of the access token; `undefined` without a valid one. */
-  readonly actor: 'app' | 'self' | undefined
-  /**
-   * What the sandbox injected: a fault, such as `status=503` or `drop=after-effect`, or `rate limit`. `undefined` for a
-   * normal response.
-   */
-  readonly fault: string | undefined
-}
-
-/** A record that is filled in while the request is handled. */
-export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
 /** A method of a path, and the function that handles it. */
 export interface Route {

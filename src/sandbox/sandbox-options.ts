@@ -1,5 +1,5 @@
 import type { ScopeName } from './data/scope-catalog.ts'
-import type { RecordedRequest } from './incoming-request.ts'
+import type { RecordedRequest } from './request-log.ts'
 
 /** Options of {@link startSandbox} and {@link createSandbox}. */
 export interface SandboxOptions {

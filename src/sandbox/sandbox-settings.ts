@@ -14,13 +14,14 @@ import {
 } from './check-values.ts'
 import { allScopes, isScope, type Scope } from './data/scope-catalog.ts'
 import type { SeedCounts } from './data/seed.ts'
-import type { RecordedRequest } from './incoming-request.ts'
+import type { RecordedRequest } from './request-log.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
 
 /** Checked {@link SandboxOptions} with every default filled in. */
 export interface SandboxSettings {
   port: number
   host: string
+  allowedHosts: readonly string[]
   counts: SeedCounts
   seed: number
   tokens: { readonly self?: string; readonly app?: string }
@@ -52,6 +53,7 @@ export function readSandboxOptions(options: SandboxOptions): SandboxSettings {
   return {
     port: options.port ?? 0,
     host: options.host ?? '127.0.0.1',
+    allowedHosts: [],
     counts: readCounts(options),
     seed: options.seed ?? 0x5eed,
     tokens: readTokens(options.tokens ?? {}),

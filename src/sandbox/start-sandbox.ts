@@ -1,12 +1,14 @@
+import { Hono } from 'hono'
 import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
 import { checkValue, text } from './check-values.ts'
 import { createConsole } from './console/console.ts'
 import type { Fault, Faults } from './faults/fault.ts'
 import { checkFault, FaultList } from './faults/fault-list.ts'
-import type { RecordedRequest } from './incoming-request.ts'
+import type { RecordedRequest } from './request-log.ts'
 import { RequestLog } from './request-log.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
 import { readSandboxOptions, redirectUriCheck, type SandboxSettings } from './sandbox-settings.ts'
+import { createAddresses } from './server/addresses.ts'
 import { createRequestHandler, Delays, type RequestHandler, type RequestHandlerParts } from './server/handle-request.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
@@ -87,12 +89,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const settings = readSandboxOptions(options)
   const parts = createParts(settings)
   const { service, faults, log, handleRequest } = parts
-  const console = createConsole({ service, faults, log, fetch: createSandboxFetch(handleRequest) })
-  const respond: RequestHandler = async (request) => {
-    const response = await console(request)
-    return response === undefined ? handleRequest(request) : { kind: 'response', response }
+  const createHandler = (url: string): RequestHandler => {
+    const { host, allowedHosts } = settings
+    const addresses = createAddresses(url, host, allowedHosts)
+    const app = new Hono()
+    app.route('/', createConsole({ service, faults, log, addresses, fetch: createSandboxFetch(handleRequest) }))
+    const toService = new Response()
+    app.notFound(() => toService)
+    return async (request) => {
+      const response = await app.fetch(request)
+      return response === toService ? handleRequest(request) : { kind: 'response', response }
+    }
   }
-  return sandboxOf(parts, await listen(respond, settings.host, settings.port))
+  return sandboxOf(parts, await listen(createHandler, settings.host, settings.port))
 }
 
 /**
@@ -114,7 +123,7 @@ function createParts(settings: SandboxSettings): SandboxParts {
   const parts: RequestHandlerParts = {
     service: new Service(settings),
     faults: new FaultList(),
-    log: new RequestLog({ requests: 10_000, characters: 32 * 1024 * 1024 }),
+    log: new RequestLog({ requests: 10_000, bytes: 32 * 1024 * 1024 }),
     delays: new Delays(),
   }
   const { onRequest } = settings

@@ -50,7 +50,7 @@ describe('requests', () => {
     const parts = {
       service,
       faults: new FaultList(),
-      log: new RequestLog({ requests: 2, characters: 10_000 }),
+      log: new RequestLog({ requests: 2, bytes: 10_000 }),
       delays: new Delays(),
     }
     const receive = createRequestHandler(parts)

@@ -1,25 +1,19 @@
 // src/sandbox/console holds the page at the sandbox's address. It is served only over HTTP, and it is not part of the
 // service: its requests are not recorded, and they have no faults, rate limit and CORS headers.
 
+import { Hono } from 'hono'
+import type { ConsoleContext } from '../app-env.ts'
 import { readFault } from '../faults/fault-text.ts'
 import { badRequest, HttpError, notFound } from '../http-error.ts'
 import { contentTooLarge, parseJsonObject, readBodyText } from '../incoming-request.ts'
 import { renewReadyToken } from '../tokens.ts'
 import { consoleIcon, consolePage } from './console-page.ts'
 import { consoleScript } from './console-script.ts'
-import { readConsoleState, type StateSources } from './console-state.ts'
+import { readConsoleState } from './console-state.ts'
 import { consoleStyle } from './console-style.ts'
 import { EventStreams } from './event-streams.ts'
 import { checkHost, checkJson, checkSameOrigin, securityHeaders } from './guard.ts'
 import { TryLogin } from './try-login.ts'
-
-export interface ConsoleParts extends StateSources {
-  /** Sends a request to the service, in process. */
-  readonly fetch: (request: Request) => Promise<Response>
-}
-
-/** Returns the console's response to a request, or `undefined` if the request is for the service. */
-export type Console = (request: Request) => Promise<Response | undefined>
 
 interface ConsoleRoute {
   readonly method: 'GET' | 'POST'
@@ -28,7 +22,7 @@ interface ConsoleRoute {
   readonly handle: (request: { url: URL; body: Record<string, unknown> }) => Response | Promise<Response>
 }
 
-export function createConsole(parts: ConsoleParts): Console {
+export function createConsole(parts: ConsoleContext): Hono {
   const routes = consoleRoutes(parts)
 
   const respond = async (request: Request, url: URL): Promise<Response> => {
@@ -46,20 +40,20 @@ export function createConsole(parts: ConsoleParts): Console {
     return isHead ? new Response(null, response) : response
   }
 
-  return async (request) => {
-    const url = new URL(request.url)
-    const { pathname } = url
-    if (!Object.hasOwn(routes, pathname) && !`${pathname}/`.startsWith('/_sandbox/')) return undefined
-    const response = await respond(request, url).catch((error: unknown) => {
+  const app = new Hono()
+  app.on(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], ['/', '/_sandbox', '/_sandbox/*'], async (context) => {
+    const request = context.req.raw
+    const response = await respond(request, new URL(request.url)).catch((error: unknown) => {
       if (error instanceof HttpError) return error.toResponse()
       throw error
     })
     for (const [name, value] of Object.entries(securityHeaders)) response.headers.set(name, value)
     return response
-  }
+  })
+  return app
 }
 
-function consoleRoutes(parts: ConsoleParts): Readonly<Record<string, ConsoleRoute>> {
+function consoleRoutes(parts: ConsoleContext): Readonly<Record<string, ConsoleRoute>> {
   const { service, faults, log } = parts
   const login = new TryLogin(service, parts.fetch)
   const streams = new EventStreams()

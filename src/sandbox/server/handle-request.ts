@@ -59,7 +59,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
   return async (request) => {
     const incoming = await readIncomingRequest(request, settings.now())
-    log.add(incoming)
+    const entry = log.add(incoming.record, JSON.stringify(incoming.record).length)
     await router.identify(incoming)
     const result = await handle(incoming)
     if ('response' in result) {
@@ -70,7 +70,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
       for (const [name, value] of Object.entries(cors)) headers.set(name, value)
       incoming.record.status = status
     }
-    log.finish(incoming.record)
+    log.finish(entry)
     return result
   }
 }

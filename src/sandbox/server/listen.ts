@@ -12,7 +12,12 @@ export interface RunningServer {
 }
 
 /** Listens on an address. Rejects with an `Error` that names the cause if it cannot. */
-export async function listen(handleRequest: RequestHandler, host: string, port: number): Promise<RunningServer> {
+export async function listen(
+  createHandler: (url: string) => RequestHandler,
+  host: string,
+  port: number,
+): Promise<RunningServer> {
+  let handleRequest: RequestHandler
   const listener = getRequestListener(
     async (request, { outgoing }) => {
       if (request.method === 'TRACE') return traceNotAllowed().toResponse()
@@ -41,7 +46,10 @@ export async function listen(handleRequest: RequestHandler, host: string, port: 
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
-    server.listen(port, host, resolve)
+    server.listen(port, host, () => {
+      handleRequest = createHandler(baseUrlOf(server.address() as AddressInfo))
+      resolve()
+    })
   })
 
   const stopped = (): Promise<void> =>

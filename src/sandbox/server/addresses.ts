@@ -1,0 +1,35 @@
+import type { Addresses } from '../app-env.ts'
+
+/**
+ * Returns the addresses of a sandbox with this base URL: the names of this machine, the address that it listens on and the
+ * allowed hosts. A page on another name could be any website whose domain resolves to this machine (DNS rebinding).
+ */
+export function createAddresses(url: string, host: string, allowedHosts: readonly string[]): Addresses {
+  const { port } = new URL(url)
+  const named = new Set(allowedHosts.map(withoutBrackets))
+  const isOwnHost = (hostname: string): boolean => {
+    const name = withoutBrackets(hostname)
+    return isLoopback(name) || name === withoutBrackets(host) || named.has(name)
+  }
+  const withPort = (name: string): string => `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return {
+    url,
+    origins: [url, withPort('localhost'), ...[...named].map(withPort)],
+    isOwnHost,
+    isOwnOrigin(origin) {
+      if (!URL.canParse(origin)) return false
+      const { protocol, hostname, port: originPort } = new URL(origin)
+      if (protocol !== 'http:' && protocol !== 'https:') return false
+      // A proxy in front of an allowed host can listen on any port.
+      return named.has(withoutBrackets(hostname)) || (isOwnHost(hostname) && originPort === port)
+    },
+  }
+}
+
+function isLoopback(name: string): boolean {
+  return /(^|\.)localhost$/.test(name) || name === '::1' || /^127(\.\d+){3}$/.test(name)
+}
+
+function withoutBrackets(host: string): string {
+  return host.toLowerCase().replace(/^\[|\]$/g, '')
+}
