@@ -4,7 +4,6 @@ import type { FaultList } from '../faults/fault-list.ts'
 import { describeFault, describeMatch } from '../faults/fault-text.ts'
 import type { RequestLog } from '../request-log.ts'
 import type { Service } from '../service.ts'
-import { readyToken } from '../tokens.ts'
 
 /** What the console shows, as its script receives it. The only secrets are the sandbox's own, which are there to copy. */
 export interface ConsoleState {
@@ -68,7 +67,7 @@ export function readConsoleState({ service, faults, log }: StateSources, organiz
   const { name, clientId, clientSecret, redirectUris } = service.settings.app
   const workspace = service.workspaces.get(organizationId ?? '') ?? service.firstWorkspace
   const tokens = (['self', 'app'] as const).map((actor) => {
-    const value = readyToken(service, actor)
+    const value = service.readyToken(actor)
     return { actor, person: personOf(service.grants.token(value), service.firstWorkspace), value }
   })
   const issued = service.grants.issuedTokens()

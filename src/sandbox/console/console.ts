@@ -5,14 +5,12 @@ import { Hono } from 'hono'
 import type { ConsoleContext } from '../app-env.ts'
 import { readFault } from '../faults/fault-text.ts'
 import { badRequest, HttpError, notFound } from '../http-error.ts'
-import { contentTooLarge, parseJsonObject, readBodyText } from '../incoming-request.ts'
-import { renewReadyToken } from '../tokens.ts'
 import { consoleIcon, consolePage } from './console-page.ts'
 import { consoleScript } from './console-script.ts'
 import { readConsoleState } from './console-state.ts'
 import { consoleStyle } from './console-style.ts'
 import { EventStreams } from './event-streams.ts'
-import { checkHost, checkJson, checkSameOrigin, securityHeaders } from './guard.ts'
+import { checkJson, checkSameOrigin, contentTooLarge, parseJsonObject, readBodyText, securityHeaders } from './guard.ts'
 import { TryLogin } from './try-login.ts'
 
 interface ConsoleRoute {
@@ -26,7 +24,6 @@ export function createConsole(parts: ConsoleContext): Hono {
   const routes = consoleRoutes(parts)
 
   const respond = async (request: Request, url: URL): Promise<Response> => {
-    checkHost(url, parts.service.settings.host)
     const route = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined
     if (route === undefined) throw notFound('page of the console')
     const { method, linkable, handle } = route
@@ -84,7 +81,7 @@ function consoleRoutes(parts: ConsoleContext): Readonly<Record<string, ConsoleRo
       return changed()
     }),
     '/_sandbox/tokens': action(({ actor }) => {
-      renewReadyToken(service, readActor(actor))
+      service.renewReadyToken(readActor(actor))
       return changed()
     }),
     '/_sandbox/faults': action((fields) => {
@@ -95,8 +92,8 @@ function consoleRoutes(parts: ConsoleContext): Readonly<Record<string, ConsoleRo
       if (!faults.removeById(Number(id))) throw notFound('fault')
       return changed()
     }),
-    '/_sandbox/login/start': action(({ actor, scope }, url) =>
-      Response.json({ location: login.start(url.origin, readActor(actor), String(scope)) }),
+    '/_sandbox/login/start': action(({ actor, scope }) =>
+      Response.json({ location: login.start(parts.addresses.url, readActor(actor), String(scope)) }),
     ),
   }
 }

@@ -1,5 +1,5 @@
-import { badRequest, forbidden } from '../http-error.ts'
-import { mediaType } from '../incoming-request.ts'
+import { badRequest, forbidden, HttpError } from '../http-error.ts'
+import { isPlainObject } from '../schema.ts'
 
 /**
  * The headers of every response of the console. Scripts, styles and connections are its own; no other site can frame it,
@@ -17,20 +17,6 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
 }
 
-/**
- * Throws a 403 unless the URL names this machine or the address that the sandbox listens on. A site whose domain resolves
- * to this machine (DNS rebinding) would have the console's origin in the browser.
- */
-export function checkHost({ hostname, host }: URL, listenHost: string): void {
-  const name = hostname.replace(/^\[|\]$/g, '')
-  const isLoopback = name === 'localhost' || name === '::1' || /^127(\.\d+){3}$/.test(name)
-  // A sandbox that listens on every interface is opened by its address. An address is not a domain, so it cannot be rebound.
-  const isAddress = /^[\d.]+$/.test(name) || name.includes(':')
-  const listensEverywhere = listenHost === '0.0.0.0' || listenHost === '::'
-  if (isLoopback || name === listenHost.toLowerCase() || (listensEverywhere && isAddress)) return
-  throw forbidden(`The console does not respond to the host ${host}. Open it at localhost or at the address of --host.`)
-}
-
 /** Throws a 403 if a page of another origin sent the request. Programs that are not browsers send neither header. */
 export function checkSameOrigin(headers: Headers, url: URL): void {
   const site = headers.get('sec-fetch-site') ?? 'same-origin'
@@ -43,4 +29,47 @@ export function checkSameOrigin(headers: Headers, url: URL): void {
 export function checkJson(headers: Headers): void {
   if (mediaType(headers.get('content-type')) === 'application/json') return
   throw badRequest('The body must be sent as `content-type: application/json`.')
+}
+
+/**
+ * Reads a body as text. Returns `undefined` for a body over 1 MiB and stops reading it, so that no request can fill the
+ * memory.
+ */
+export async function readBodyText(request: Request): Promise<string | undefined> {
+  if (Number(request.headers.get('content-length')) > maxBodyBytes) return undefined
+  const reader = request.body?.getReader()
+  if (reader === undefined) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    bytes += chunk.value.length
+    // Canceling the body would close the connection before the response.
+    if (bytes > maxBodyBytes) return undefined
+    text += decoder.decode(chunk.value, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+export function contentTooLarge(): HttpError {
+  return new HttpError(413, 'content_too_large', 'The body is larger than 1 MiB.', { connection: 'close' })
+}
+
+const maxBodyBytes = 1024 * 1024
+
+/** Returns the media type without its parameters, in lower case. */
+export function mediaType(contentType: string | null): string {
+  return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** Parses a body as a JSON object. Throws a 400 if it is not one. */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw badRequest('The body is not valid JSON.')
+  }
+  if (!isPlainObject(value)) throw badRequest('The body must be a JSON object.')
+  return value
 }

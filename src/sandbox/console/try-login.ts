@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { splitScope } from '../data/scope-catalog.ts'
 import { badRequest } from '../http-error.ts'
-import { isObject } from '../incoming-request.ts'
+import { isPlainObject } from '../schema.ts'
 import type { Service } from '../service.ts'
 import { type LoginResult, loginResultPage, type ServiceResponse, unknownLoginPage } from './login-pages.ts'
 
@@ -112,7 +112,7 @@ export class TryLogin {
     try {
       const response = await this.#fetch(request)
       const body: unknown = JSON.parse(await response.text())
-      if (!isObject(body)) return { problem: 'The body is not a JSON object.' }
+      if (!isPlainObject(body)) return { problem: 'The body is not a JSON object.' }
       if (response.ok) return { body }
       return { problem: `${response.status} ${body.error}: ${body.error_description}` }
     } catch (error) {

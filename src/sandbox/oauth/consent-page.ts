@@ -2,8 +2,8 @@ import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
 import { escapeHtml, htmlPage } from '../html-page.ts'
 import type { HttpError } from '../http-error.ts'
-import type { SandboxSettings } from '../sandbox-settings.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
+import type { SandboxSettings } from '../settings.ts'
+import { type AuthorizationRequest, RedirectUriError } from './authorization-request.ts'
 
 export interface ConsentPageContent {
   app: SandboxSettings['app']
@@ -58,7 +58,7 @@ ${roles.map((role) => `<option value="${role}">${roleLabels[role]}</option>`).jo
 }
 
 /** Returns a page for an error that must not be redirected (RFC 6749, 4.1.2.1). */
-export function errorPage(error: HttpError): Response {
+export function errorPage(error: HttpError, app: SandboxSettings['app']): Response {
   return htmlPage(
     error.status,
     'Invalid authorization request',
@@ -68,12 +68,21 @@ export function errorPage(error: HttpError): Response {
 </header>
 <section>
 <p>${escapeHtml(error.message)}</p>
+${error instanceof RedirectUriError ? redirectUris(error, app) : ''}
 </section>
 <section>
 <p class="soft">Error <code>${escapeHtml(error.code)}</code>. You were not redirected, because the app or its redirect URI
 could not be verified. Correct the request in the app that sent you here.</p>
 </section>`,
   )
+}
+
+function redirectUris({ received }: RedirectUriError, app: SandboxSettings['app']): string {
+  const registered = app.redirectUris.map((uri) => `<li><code>${escapeHtml(uri)}</code></li>`).join('')
+  return `<p>Received: <code>${escapeHtml(received ?? 'none, or more than one')}</code></p>
+<p>Registered:</p>
+<ul>${registered}</ul>
+<p>Register another with the option <code>--redirect-uri</code>, or <code>app.redirectUris</code> in code.</p>`
 }
 
 function hiddenFields(request: AuthorizationRequest): string {
