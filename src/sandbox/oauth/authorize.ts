@@ -18,7 +18,8 @@ export function authorizeRoute(service: Service): Route {
   const handle = (incoming: IncomingRequest): Response => {
     const query = incoming.url.searchParams
     const auto = parameter(query, 'auto') ?? service.settings.autoConsent
-    return withErrorsInBrowser(302, wantsJson(incoming), () => {
+    const describe = (error: HttpError): Response => errorPage(error, app, query)
+    return withErrorsInBrowser(302, wantsJson(incoming) ? undefined : describe, () => {
       const request = readAuthorizationRequest(app, query)
       if (auto === 'allow' || auto === 'deny') {
         const organizationId = parameter(query, 'organization') ?? service.firstWorkspace.organization.id
@@ -53,7 +54,8 @@ export function consentRoute(service: Service): Route {
 
     if (type === 'application/x-www-form-urlencoded') {
       const form = new URLSearchParams(incoming.bodyText)
-      return withErrorsInBrowser(303, false, () => redirect(303, locationFor(form)))
+      const describe = (error: HttpError): Response => errorPage(error, service.settings.app, form)
+      return withErrorsInBrowser(303, describe, () => redirect(303, locationFor(form)))
     }
     if (type !== 'application/json') {
       throw badRequest('The body must be sent as `application/json` or `application/x-www-form-urlencoded`.')
@@ -122,12 +124,16 @@ function readDecision(parameters: URLSearchParams): Decision {
 const noStore = { headers: { 'cache-control': 'no-store' } }
 
 // A browser receives an `AuthorizationError` as a redirect to the app, and other errors as a page.
-function withErrorsInBrowser(status: 302 | 303, json: boolean, respond: () => Response): Response {
+function withErrorsInBrowser(
+  status: 302 | 303,
+  describe: ((error: HttpError) => Response) | undefined,
+  respond: () => Response,
+): Response {
   try {
     return respond()
   } catch (error) {
     if (error instanceof AuthorizationError) return redirect(status, error.location)
-    if (error instanceof HttpError && !json) return errorPage(error)
+    if (error instanceof HttpError && describe !== undefined) return describe(error)
     throw error
   }
 }
