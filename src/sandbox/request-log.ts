@@ -43,6 +43,8 @@ export interface LogEntry {
   duration: number | undefined
   /** The valid token of the request, shortened. */
   token: string | undefined
+  /** Id of the organization that the token is for. */
+  organization: string | undefined
   /** The code and the description in an error response. */
   error: { readonly code: string; readonly description: string } | undefined
   /**
@@ -78,6 +80,7 @@ export class RequestLog {
       bytes: 0,
       duration: undefined,
       token: undefined,
+      organization: undefined,
       error: undefined,
       requestBody: undefined,
       responseBody: undefined,
@@ -129,4 +132,9 @@ export function sizeOf(value: unknown): number {
   let bytes = 100
   for (const [name, inner] of Object.entries(value)) bytes += 50 + name.length + sizeOf(inner)
   return bytes
+}
+
+/** Shortens access tokens and authorization codes in a text, so that the console does not show those of apps. */
+export function shortenTokens(text: string): string {
+  return text.replace(/\b(swot|code)_([\w-]{4})[\w.-]+/g, '$1_$2…')
 }

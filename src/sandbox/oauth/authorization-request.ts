@@ -1,5 +1,5 @@
 import { isScope, type Scope, splitScope } from '../data/scope-catalog.ts'
-import { badRequest, HttpError } from '../http-error.ts'
+import { badRequest } from '../http-error.ts'
 import type { SandboxSettings } from '../settings.ts'
 
 /** The parameters of a query, a form or a JSON object. A parameter that was sent more than once is an array. */
@@ -29,17 +29,6 @@ export class AuthorizationError extends Error {
 
   get location(): string {
     return redirectLocation(this.target, { error: this.code, error_description: this.message })
-  }
-}
-
-/** A redirect URI that is not registered. Nothing may be redirected to it. */
-export class RedirectUriError extends HttpError {
-  /** The redirect URI of the request, if it had exactly one. */
-  readonly received: string | undefined
-
-  constructor(received: string | undefined) {
-    super(400, 'invalid_request', 'redirect_uri must be exactly one of the URIs that are registered for this app.')
-    this.received = received
   }
 }
 
@@ -106,8 +95,9 @@ export function readAuthorizationRequest(app: SandboxSettings['app'], parameters
 
 function trustedRedirectUri(app: SandboxSettings['app'], { client_id, redirect_uri }: Parameters): string {
   if (client_id !== app.clientId) throw badRequest('client_id must be the id of a registered app.')
-  if (typeof redirect_uri !== 'string') throw new RedirectUriError(undefined)
-  if (!app.redirectUris.includes(redirect_uri)) throw new RedirectUriError(redirect_uri)
+  if (typeof redirect_uri !== 'string' || !app.redirectUris.includes(redirect_uri)) {
+    throw badRequest('redirect_uri must be exactly one of the URIs that are registered for this app.')
+  }
   return redirect_uri
 }
 

@@ -29,7 +29,8 @@ export const authorize: Operation = {
     const { app, autoConsent } = service.settings
     const auto = parameter(query, 'auto') ?? autoConsent
     const json = wantsJson(c.req.header('accept') ?? '')
-    return respondInBrowser(service, 302, json, () => {
+    const describe = json ? undefined : (error: HttpError) => errorPage(error, app, query)
+    return respondInBrowser(302, describe, () => {
       const request = readAuthorizationRequest(app, query)
       if (auto === 'allow' || auto === 'deny') {
         const organizationId = parameter(query, 'organization') ?? service.firstWorkspace.organization.id
@@ -63,7 +64,12 @@ export const authorizeConsent: Operation = {
     }
     const { body } = c.var
     if (body.type === formType) {
-      return respondInBrowser(service, 303, false, () => locationFor((body.value ?? {}) as Parameters))
+      const form = (body.value ?? {}) as Parameters
+      return respondInBrowser(
+        303,
+        (error) => errorPage(error, app, form),
+        () => locationFor(form),
+      )
     }
     if (body.type !== 'application/json') {
       throw badRequest('The body must be sent as `application/json` or `application/x-www-form-urlencoded`.')
@@ -128,14 +134,13 @@ function decide(service: Service, request: AuthorizationRequest, decision: Decis
 const noStore = { headers: { 'cache-control': 'no-store' } }
 
 /**
- * Returns the response of a function, or a redirect to the location that it returns. An `AuthorizationError` is a redirect to
- * the app, and any other error a page unless `json` is set. After a form the status is 303, so that the browser continues
- * with GET.
+ * Returns the response of a function, or a redirect to the location that it returns. A browser receives an
+ * `AuthorizationError` as a redirect to the app, and other errors as a page. After a form the status is 303, so that the
+ * browser continues with GET.
  */
 function respondInBrowser(
-  { settings }: Service,
   status: 302 | 303,
-  json: boolean,
+  describe: ((error: HttpError) => Response) | undefined,
   respond: () => Response | string,
 ): Response {
   try {
@@ -143,7 +148,7 @@ function respondInBrowser(
     return typeof result === 'string' ? redirect(status, result) : result
   } catch (error) {
     if (error instanceof AuthorizationError) return redirect(status, error.location)
-    if (error instanceof HttpError && !json) return errorPage(error, settings.app)
+    if (error instanceof HttpError && describe !== undefined) return describe(error)
     throw error
   }
 }

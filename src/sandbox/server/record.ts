@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AppEnv } from '../app-env.ts'
 import { bearerToken } from '../operations/operation.ts'
-import { type LogEntry, type OpenRecord, type RequestLog, sizeOf } from '../request-log.ts'
+import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens, sizeOf } from '../request-log.ts'
 import type { Service } from '../service.ts'
 
 interface RecordOptions {
@@ -38,6 +38,7 @@ export function recordRequests({ service, log, captureBodies, operationOf }: Rec
     }
     const entry = log.add(request, sizeOf(request))
     if (grant !== undefined) entry.token = shortenTokens(token)
+    entry.organization = grant?.organizationId
     c.set('grant', grant)
     c.set('entry', entry)
     await next()
@@ -78,10 +79,6 @@ async function captureBodiesOf(c: Context<AppEnv>, entry: LogEntry): Promise<num
 
 function shownText(text: string): string | undefined {
   return text === '' ? undefined : shortenTokens(text.slice(0, shownCharacters))
-}
-
-function shortenTokens(text: string): string {
-  return text.replace(/\b(swot|code)_([\w-]{4})[\w.-]+/g, '$1_$2…')
 }
 
 function readError(text: string | undefined): LogEntry['error'] {
