@@ -38,7 +38,6 @@ export const conversationOperations = [
     path: one,
     scope: 'conversations:read',
     find: findConversation,
-    handle: ({ found }) => found,
   }),
   operation({
     name: 'updateConversation',
@@ -48,7 +47,6 @@ export const conversationOperations = [
     find: findConversation,
     // Accepts any text as a status, because the documents do not list the statuses.
     body: z.object({ status: z.optional(requiredText), is_spam: z.optional(flag), pinned: z.optional(flag) }),
-    handle: ({ found, body }) => Object.assign(found, body),
   }),
   operation({
     name: 'assignConversation',

@@ -12,7 +12,6 @@ import type { Workspace } from '../data/workspace.ts'
 import { actorSelfRequired, badRequest, forbidden, HttpError, validationFailed } from '../http-error.ts'
 import { expectationOf, isPlainObject, mustBe } from '../schema.ts'
 import type { Service } from '../service.ts'
-import { page, type Query } from './page.ts'
 
 /** A method of a path, and what handles it. */
 export interface Operation {
@@ -48,13 +47,13 @@ interface OperationDefinition<Found, Body> {
   readonly actor?: 'self'
   /** Set if the documents require that this person is an admin or the owner. */
   readonly role?: 'admin' | 'owner'
-  /** Finds what the path names, before the body is checked. Throws a 404 or a 403. */
+  /** Finds what the request is about, before the body is checked. Throws a 404 or a 403. */
   readonly find?: (caller: Caller) => Found
   /** Schema of the JSON body. */
   readonly body?: z.ZodMiniType<Body>
   /** Returns the list that a request reads a page of. */
   readonly list?: (call: Caller & { found: Found }) => Collection<Item>
-  /** Returns the data of the response. */
+  /** Returns the data of the response. By default it assigns the body to what was found, and returns that. */
   readonly handle?: (call: Caller & { found: Found; body: Body }) => unknown
   /** Whether the data is the whole response, instead of its `data`. */
   readonly unwrapped?: boolean
@@ -67,7 +66,7 @@ const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 export function operation<Found = undefined, Body = undefined>(
   definition: OperationDefinition<Found, Body>,
 ): Operation {
-  const { name, method, scope, find, body: schema, list, handle, unwrapped } = definition
+  const { name, method, scope, find, body: schema, list, handle = assign, unwrapped } = definition
   const handler: Operation['handler'] = (service) => (c) => {
     const caller = authenticate(service, c)
     checkAccess(caller, definition)
@@ -75,7 +74,7 @@ export function operation<Found = undefined, Body = undefined>(
     const body = (schema && readJson(c.var.body, schema)) as Body
     if (list !== undefined)
       return c.json(readList(list({ ...caller, found }), name, c.var.entry.request.query, service))
-    const data = handle?.({ ...caller, found, body })
+    const data = handle({ ...caller, found, body })
     const { path } = c.var.entry.request
     if (method !== 'GET') service.addWrite({ operation: name, path, at: service.settings.now() })
     return method === 'DELETE' ? c.body(null, 204) : c.json(unwrapped ? data : { data }, statuses[method])
@@ -83,11 +82,34 @@ export function operation<Found = undefined, Body = undefined>(
   return { name, method, path: `/api/oauth/v1${definition.path}`, scope, handler }
 }
 
-// Depending on the option `pagination`, a list other than conversations is complete and without `page_metadata`, as in the
-// reference's samples.
-function readList(list: Collection<Item>, name: string, query: Query, { settings }: Service): { data: Item[] } {
-  const isComplete = settings.pagination === 'conversations-only' && name !== 'listConversations'
-  return isComplete ? { data: list.all() } : page(list, query, settings)
+type Query = Readonly<Record<string, string | string[]>>
+
+/**
+ * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than conversations is
+ * complete and without `page_metadata`, as in the reference's samples.
+ */
+function readList(list: Collection<Item>, name: string, query: Query, { settings }: Service): object {
+  if (settings.pagination === 'conversations-only' && name !== 'listConversations') return { data: list.all() }
+  const after = single(query, 'after')
+  const before = single(query, 'before')
+  if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
+  const limit = Math.min(readLimit(query) ?? settings.defaultLimit, settings.maxLimit)
+  const page = list.page({ limit, after, before })
+  if (page === 'bad-cursor') throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
+  return { data: page.items, page_metadata: { after: page.after, before: page.before } }
+}
+
+function readLimit(query: Query): number | undefined {
+  const text = single(query, 'limit')
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw badRequest('`limit` must be an integer of at least 1.')
+  return Number(text)
+}
+
+function single(query: Query, name: string): string | undefined {
+  const value = query[name]
+  if (Array.isArray(value)) throw badRequest(`\`${name}\` was sent more than once.`)
+  return value
 }
 
 /** Returns the token of `Authorization: Bearer` (RFC 6750, 2.1). */
@@ -143,6 +165,10 @@ function authenticate(service: Service, c: Context<AppEnv>): Caller {
     throw invalidToken('The person that the token acts as has left the organization.')
   // Limited at each request, not only at consent, because the role may have changed (docs/service.md#actors).
   return { ...caller, person, scopes: limitScopesToRole(grant.scopes, person.role) }
+}
+
+function assign({ found, body }: { found: unknown; body: unknown }): unknown {
+  return Object.assign(found as object, body)
 }
 
 type Requirements = Pick<OperationDefinition<unknown, unknown>, 'scope' | 'actor' | 'role'>

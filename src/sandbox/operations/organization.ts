@@ -30,7 +30,7 @@ export const organizationOperations = [
     method: 'GET',
     path: '/organization',
     scope: 'organization:read',
-    handle: ({ workspace }) => workspace.organization,
+    find: ({ workspace }) => workspace.organization,
   }),
   operation({
     name: 'updateOrganization',
@@ -40,14 +40,14 @@ export const organizationOperations = [
     actor: 'self',
     role: 'owner',
     body: z.object({ display_name: z.optional(requiredText) }),
-    handle: ({ workspace, body }) => Object.assign(workspace.organization, body),
+    find: ({ workspace }) => workspace.organization,
   }),
   operation({
     name: 'getOrganizationSettings',
     method: 'GET',
     path: '/organization/settings',
     scope: 'organization:read',
-    handle: ({ workspace }) => workspace.settings,
+    find: ({ workspace }) => workspace.settings,
   }),
   operation({
     name: 'updateOrganizationSettings',
@@ -60,7 +60,7 @@ export const organizationOperations = [
       bot_configuration: z.optional(mustBe('an object', z.record(z.string(), z.unknown()))),
       locale: z.optional(requiredText),
     }),
-    handle: ({ workspace, body }) => Object.assign(workspace.settings, body),
+    find: ({ workspace }) => workspace.settings,
   }),
   ...recordOperations('Task', 'tsk', (workspace) => workspace.tasks),
   ...recordOperations('Segment', 'seg', (workspace) => workspace.segments),
@@ -109,7 +109,6 @@ function recordOperations(
       path: `${path}/:id`,
       ...read,
       find,
-      handle: ({ found }) => found,
     }),
     operation({
       name: `update${noun}`,

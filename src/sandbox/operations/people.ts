@@ -34,7 +34,6 @@ export const peopleOperations = [
     path: '/contacts/:id',
     scope: 'contacts:read',
     find: findContact,
-    handle: ({ found }) => found,
   }),
   operation({
     name: 'updateContact',
@@ -73,7 +72,6 @@ export const peopleOperations = [
     path: '/users/:id',
     scope: 'users:read',
     find: findMember,
-    handle: ({ found }) => found,
   }),
   operation({
     name: 'updateUser',
