@@ -64,9 +64,9 @@ export function createApp({ service, faults, log, delays, captureBodies }: AppPa
   app.use('/api/oauth/v1/*', limitRate(service))
   app.use((c, next) => (c.req.method === 'OPTIONS' ? next() : inject(c, next)))
   for (const { method, path, handler } of operations) app.on(method, path, handler(service))
-  for (const [path, methods] of methodsByPath(operations)) {
+  for (const [path, others] of Map.groupBy(operations, (operation) => operation.path)) {
     app.all(path, () => {
-      const allow = methods.join(', ')
+      const allow = others.map(({ method }) => method).join(', ')
       throw new HttpError(405, 'method_not_allowed', `This path supports only ${allow}.`, { allow })
     })
   }
@@ -96,10 +96,4 @@ function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv
     await next()
     c.header('vary', 'Origin', { append: true })
   }
-}
-
-function methodsByPath(operations: readonly Operation[]): Map<string, string[]> {
-  const methods = new Map<string, string[]>()
-  for (const { path, method } of operations) methods.set(path, [...(methods.get(path) ?? []), method])
-  return methods
 }
