@@ -59,7 +59,9 @@ describe('the console', () => {
     })
     expect(response.headers.has('strict-transport-security')).toBe(false)
     const html = await response.text()
-    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/_sandbox\/(console|idiomorph)\.js" defer><)/)
+    expect(html).not.toMatch(
+      /<style|\sstyle=|\son\w+=|<script(?! (type="module" src="\/_sandbox\/console\.js"|src="\/_sandbox\/idiomorph\.js" defer)><)/,
+    )
     const files = new Set(matches(html, /(?:src|href)="(\/_sandbox\/[^"]+)"/g))
     expect(files.size).toBe(4)
     for (const path of files) expect((await fetch(sandbox.url + path)).status, path).toBe(200)
