@@ -31,7 +31,6 @@ export type {
 export type { Fault, FaultRule, Faults } from './sandbox/faults/fault.ts'
 export type { RecordedRequest } from './sandbox/request-log.ts'
 export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
-export type { EffectiveWrite } from './sandbox/service.ts'
+export type { EffectiveWrite, TokenOptions } from './sandbox/service.ts'
 export { createSandbox, type Sandbox, startSandbox } from './sandbox/start-sandbox.ts'
 export type { OrganizationState, SandboxState } from './sandbox/state.ts'
-export type { TokenOptions } from './sandbox/tokens.ts'

@@ -1,24 +1,37 @@
+import type { Grant } from './data/grants.ts'
 import type { FaultList } from './faults/fault-list.ts'
 import type { LogEntry, RequestLog } from './request-log.ts'
 import type { Service } from './service.ts'
 
-/** How a connection is cut: before or in the headers of the response, or after half of this body. */
-export type Drop =
-  | { at: 'before-headers' | 'mid-headers' }
-  | { at: 'mid-body'; response: Response; body: Uint8Array<ArrayBuffer> }
-
-/** Types of the Hono app: what the transport gives it, and what its middleware adds to a request. */
+/** Types of the Hono app: what it reports to the transport, and what its middleware adds to a request. */
 export interface AppEnv {
   Bindings: {
-    /** Cuts the connection. Returns what the transport sends instead of a response, or throws the error that a client sees. */
-    drop: (drop: Drop) => Response
+    /** Set by the app if a fault cuts the connection while the response is sent. */
+    drop?: Drop
+    /** Returns whether an `Origin` header is that of the sandbox's own pages. */
+    isOwnOrigin: (origin: string) => boolean
   }
   Variables: {
     /** The request's entry in the log. */
     entry: LogEntry
-    /** Set by a fault that drops the connection. */
-    drop: Drop
+    /** What the valid token of the request grants. */
+    grant: Grant | undefined
+    body: RequestBody
   }
+}
+
+/** Where a connection is cut: before the response, or after half of its headers or of its body. */
+export type Drop = 'before-headers' | 'mid-headers' | 'mid-body'
+
+/** The body of a request. */
+export interface RequestBody {
+  /** Media type in lower case, without its parameters. */
+  readonly type: string
+  readonly text: string
+  /** Parsed JSON, a form as an object, or other content as text. `undefined` for an empty body. */
+  readonly value: unknown
+  /** Why the text is not the JSON of an operation. */
+  readonly problem?: 'malformed' | 'too deep'
 }
 
 /** The addresses that a sandbox is reached at. They come from its socket and its options, never from a request. */

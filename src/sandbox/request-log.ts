@@ -124,6 +124,16 @@ export class RequestLog {
   }
 }
 
+/** Estimates the bytes that a value occupies in memory. */
+export function sizeOf(value: unknown): number {
+  // Text with characters beyond Latin-1 takes two bytes for each.
+  if (typeof value === 'string') return 24 + value.length * (/[^\0-\xff]/.test(value) ? 2 : 1)
+  if (typeof value !== 'object' || value === null) return 8
+  let bytes = 100
+  for (const [name, inner] of Object.entries(value)) bytes += 50 + name.length + sizeOf(inner)
+  return bytes
+}
+
 /** Shortens access tokens and authorization codes in a text, so that the console does not show those of apps. */
 export function shortenTokens(text: string): string {
   return text.replace(/\b(swot|code)_([\w-]{4})[\w.-]+/g, '$1_$2…')

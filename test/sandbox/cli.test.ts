@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readArguments, UsageError } from '../../src/sandbox/command-line.ts'
 import { parseFault } from '../../src/sandbox/faults/fault-text.ts'
-import { defaultRedirectUris } from '../../src/sandbox/sandbox-settings.ts'
+import { defaultRedirectUris } from '../../src/sandbox/settings.ts'
 import { createSandbox, type FaultRule } from '../../src/sandbox.ts'
 import { version } from '../../src/version.ts'
 
@@ -110,7 +110,7 @@ describe('the command-line interface', () => {
   })
 
   test.each([
-    [['sandbox', '--prot', '1'], "Unknown option '--prot'. Run with --help to list the options."],
+    [['sandbox', '--prot', '1'], "Unknown option '--prot'. Did you mean `--port`?"],
     [['sandbox', '--port', '70000'], '--port must be an integer from 0 to 65535, not 70000.'],
   ])('reports an invalid option in %j and exits with 2', async (args, message) => {
     const { output, exit } = run(...args)

@@ -33,6 +33,10 @@ const boolean = { values: [1, 'true', null], message: 'must be true or false, no
 const sandboxOptions = {
   port: { values: [-1, 1.5, 70_000, Number.NaN, '80', null], message: 'must be an integer from 0 to 65535, not ' },
   host: text,
+  allowedHosts: {
+    values: ['sandbox', null, [5], [''], ['http://sandbox'], ['sandbox:80'], ['*'], [undefined]],
+    message: 'must be an array of host names without a port, not ',
+  },
   organizations: count(1),
   conversations: count(0),
   messagesPerConversation: count(0),
@@ -311,6 +315,13 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
     '--auto-consent': "Option '--auto-consent <value>' argument missing",
     '--auto-consent=true': 'must be "allow" or "deny", not "true".',
   },
+  'allowed-host': { '--allowed-host=sandbox:80': 'must be a host name or an IP address without a port' },
+  'client-id': { '--client-id=': 'must be a non-empty string, not "".' },
+  'client-secret': { '--client-secret=': 'must be a non-empty string.' },
+  organizations: { '--organizations=0': 'must be an integer from 1 to 100000, not 0.' },
+  'messages-per-conversation': {
+    '--messages-per-conversation=x': 'must be an integer from 0 to 100000, not "x".',
+  },
   conversations: {
     '--conversations=': 'must be an integer from 0 to 100000, not "".',
     '--conversations=-1': 'must be an integer from 0 to 100000, not -1.',
@@ -347,7 +358,7 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
   cors: { '--cors=x': "Option '--cors' does not take an argument" },
   'no-cors': { '--no-cors=x': "Option '--no-cors' does not take an argument" },
   log: { '--log=x': "Option '--log' does not take an argument" },
-  version: { '--version=x': "Option '--version' does not take an argument" },
+  version: { '--version=x': "Option '-v, --version' does not take an argument" },
   help: { '--help=x': "Option '-h, --help' does not take an argument" },
 }
 

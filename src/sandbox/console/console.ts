@@ -12,7 +12,6 @@ import { streamSSE } from 'hono/streaming'
 import type { ConsoleContext } from '../app-env.ts'
 import { pageStyle } from '../html-page.ts'
 import { badRequest, notFound } from '../http-error.ts'
-import { renewReadyToken } from '../tokens.ts'
 import { readFaultForm } from './faults.ts'
 import { TryLogin, unknownLoginPage } from './login.ts'
 import { consolePage } from './page.ts'
@@ -73,7 +72,7 @@ export function createConsole(context: ConsoleContext): Hono {
     return {}
   })
   form('tokens', (fields) => {
-    renewReadyToken(service, fields.get('actor') === 'app' ? 'app' : 'self')
+    service.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self')
     return {}
   })
   form('faults', (fields) => {

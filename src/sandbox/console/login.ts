@@ -4,7 +4,7 @@ import type { ConsoleContext } from '../app-env.ts'
 import type { Grant } from '../data/grants.ts'
 import { splitScope } from '../data/scope-catalog.ts'
 import type { Markup } from '../html-page.ts'
-import { isObject } from '../incoming-request.ts'
+import { isPlainObject } from '../schema.ts'
 import { copyButton, messagePage, personOf, type View } from './view.ts'
 
 /** Returns the form that starts a login. */
@@ -132,7 +132,7 @@ export class TryLogin {
     try {
       const response = await this.#context.fetch(request)
       const body: unknown = JSON.parse(await response.text())
-      if (!isObject(body)) return { problem: 'The body is not a JSON object.' }
+      if (!isPlainObject(body)) return { problem: 'The body is not a JSON object.' }
       if (response.ok) return { body }
       return { problem: `${response.status} ${body.error}: ${body.error_description}` }
     } catch (error) {

@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import type { IssuedToken } from '../data/grants.ts'
 import type { Markup } from '../html-page.ts'
-import { readyToken } from '../tokens.ts'
 import { dataSection } from './data.ts'
 import { faultsSection } from './faults.ts'
 import { loginSection } from './login.ts'
@@ -59,7 +58,7 @@ ${facts.map(([name, value]) => {
 
 function tokensSection({ service, url }: View): Markup {
   const rows = actors.map((actor) => {
-    const token = readyToken(service, actor)
+    const token = service.readyToken(actor)
     const grant = service.grants.token(token)
     const about = html`<code>actor=${actor}</code> <span class="soft">${personOf(grant, service.firstWorkspace)}</span>`
     if (grant === undefined) {
@@ -81,7 +80,7 @@ function tokensSection({ service, url }: View): Markup {
 
 function connectionsSection(view: View): Markup {
   const { grants } = view.service
-  const ready = new Set(actors.map((actor) => grants.token(readyToken(view.service, actor))))
+  const ready = new Set(actors.map((actor) => grants.token(view.service.readyToken(actor))))
   const issued = grants.issuedTokens()
   const own = issued.filter(({ grant }) => ready.has(grant))
   const items = issued.filter(({ grant }) => !ready.has(grant))

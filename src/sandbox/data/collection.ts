@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 
 export interface PageRequest {
   limit: number
-  after?: string
-  before?: string
+  after: string | undefined
+  before: string | undefined
 }
 
 export interface CursorPage<Item> {

@@ -1,6 +1,6 @@
-import { type Check, checkValue, mustBe } from '../check-values.ts'
-import type { Fault, FaultRule } from './fault.ts'
-import { checkRule } from './fault-list.ts'
+import * as z from 'zod/mini'
+import { checkValue, mustBe, quoted } from '../schema.ts'
+import { checkRule, type Fault, type FaultRule } from './fault.ts'
 
 /** The fields of a fault as text, such as `{ status: '503', path: '/messages' }`. */
 export type FaultFields = Readonly<Record<string, string>>
@@ -27,8 +27,8 @@ export function readFault(fields: FaultFields): FaultRule {
   for (const [name, text] of Object.entries(fields)) {
     const read = Object.hasOwn(fieldReaders, name) ? fieldReaders[name] : undefined
     if (read === undefined) {
-      const names = Object.keys(fieldReaders).map((each) => `\`${each}\``)
-      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${names.join(', ')}.`)
+      const names = quoted(Object.keys(fieldReaders)).join(', ')
+      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${names}.`)
     }
     rule[name === 'retry-after' ? 'retryAfter' : name] = read(text)
   }
@@ -41,13 +41,12 @@ const number = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number
 const flag = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text)
 const plain = (text: string): unknown => text
 
-const pathPart = textLike('part of a path, such as "/messages"', /^[^?#\s]+$/)
-const timesText = textLike('an integer of at least 1 or "all"', /^([1-9]\d{0,8}|all)$/)
-const dripText = textLike('a number of bytes and milliseconds, such as "16/500"', /^[1-9]\d{0,8}\/\d{1,9}$/)
-
-function textLike(expected: string, syntax: RegExp): Check {
-  return mustBe(expected, (value) => typeof value === 'string' && syntax.test(value))
-}
+const pathPart = mustBe('part of a path, such as "/messages"', z.string().check(z.regex(/^[^?#\s]+$/)))
+const timesText = mustBe('an integer of at least 1 or "all"', z.string().check(z.regex(/^([1-9]\d{0,8}|all)$/)))
+const dripText = mustBe(
+  'a number of bytes and milliseconds, such as "16/500"',
+  z.string().check(z.regex(/^[1-9]\d{0,8}\/\d{1,9}$/)),
+)
 
 const fieldReaders: Readonly<Record<string, (text: string) => unknown>> = {
   status: number,

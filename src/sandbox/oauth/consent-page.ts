@@ -3,8 +3,8 @@ import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
 import { htmlPage, type Markup } from '../html-page.ts'
 import type { HttpError } from '../http-error.ts'
-import type { SandboxSettings } from '../sandbox-settings.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
+import type { SandboxSettings } from '../settings.ts'
+import type { AuthorizationRequest, Parameters } from './authorization-request.ts'
 
 export interface ConsentPageContent {
   app: SandboxSettings['app']
@@ -46,8 +46,8 @@ ${scopeList(request)}
 }
 
 /** Returns a page for an error that must not be redirected (RFC 6749, 4.1.2.1). */
-export function errorPage(error: HttpError, app: SandboxSettings['app'], parameters: URLSearchParams): Response {
-  const received = parameters.getAll('redirect_uri')
+export function errorPage(error: HttpError, app: SandboxSettings['app'], parameters: Parameters): Response {
+  const received = [parameters.redirect_uri ?? []].flat()
   const isKnown = received.length === 1 && received.every((uri) => app.redirectUris.includes(uri))
   return htmlPage(
     error.status,

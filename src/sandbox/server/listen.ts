@@ -1,30 +1,33 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
-import { badRequest, HttpError } from '../http-error.ts'
-import type { RequestHandler } from './handle-request.ts'
+import { Hono } from 'hono'
+import { createAddresses } from '../addresses.ts'
+import type { Addresses, AppEnv, Drop } from '../app-env.ts'
+import { firstHalf } from '../faults/inject-faults.ts'
+import { badRequest, forbidden, HttpError } from '../http-error.ts'
+import type { SandboxSettings } from '../settings.ts'
 
 export interface RunningServer {
   url: string
   close(): Promise<void>
 }
 
-/** Listens on an address. Rejects with an `Error` that names the cause if it cannot. */
+/**
+ * Listens for requests to the service and to the console that a function creates for the server's addresses. Rejects with an
+ * `Error` that names the cause if it cannot.
+ */
 export async function listen(
-  createHandler: (url: string) => RequestHandler,
-  host: string,
-  port: number,
+  service: Hono<AppEnv>,
+  createConsole: (addresses: Addresses) => Hono,
+  { host, port, allowedHosts }: SandboxSettings,
 ): Promise<RunningServer> {
-  let handleRequest: RequestHandler
+  let receive: (request: Request, outgoing: ServerResponse) => Promise<Response>
   const listener = getRequestListener(
-    async (request, { outgoing }) => {
+    (request, { outgoing }) => {
       if (request.method === 'TRACE') return traceNotAllowed().toResponse()
-      const result = await handleRequest(request)
-      if (result.kind === 'response') return result.response
-      dropConnection(result, outgoing as ServerResponse<IncomingMessage>)
-      return RESPONSE_ALREADY_SENT
+      return receive(platformRequest(request), outgoing as ServerResponse)
     },
     // By default the adapter replaces the global Request and Response of the whole program.
     { overrideGlobalObjects: false, errorHandler: () => unreadableRequest().toResponse() },
@@ -47,7 +50,8 @@ export async function listen(
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
     server.listen(port, host, () => {
-      handleRequest = createHandler(baseUrlOf(server.address() as AddressInfo))
+      const addresses = createAddresses(baseUrlOf(server.address() as AddressInfo), host, allowedHosts)
+      receive = createReceiver(service, createConsole(addresses), addresses)
       resolve()
     })
   })
@@ -79,23 +83,53 @@ function unreadableRequest(): HttpError {
   return badRequest('The request is malformed.')
 }
 
-type Drop = Extract<ResponseOrDrop, { kind: 'drop' }>
+// The platform cannot copy the adapter's own kind of `Request`, as middleware does. Throws for a malformed URL.
+function platformRequest({ url, method, headers, body }: Request): Request {
+  return new Request(url, { method, headers, body, duplex: 'half' } as RequestInit)
+}
 
-function dropConnection(drop: Drop, outgoing: ServerResponse): void {
+/** Returns a function that handles the requests to own hosts. */
+function createReceiver(
+  service: Hono<AppEnv>,
+  console: Hono,
+  { isOwnHost, isOwnOrigin }: Addresses,
+): (request: Request, outgoing: ServerResponse) => Promise<Response> {
+  const app = new Hono<AppEnv>()
+  app.use(async (c, next) => {
+    const { hostname } = new URL(c.req.url)
+    if (isOwnHost(hostname)) return next()
+    return forbidden(
+      `The sandbox does not respond to the host ${hostname}. Allow it with --allowed-host, or \`allowedHosts\` in code.`,
+    ).toResponse()
+  })
+  app.route('/', console)
+  app.all('*', (c) => service.fetch(c.req.raw, c.env))
+  return async (request, outgoing) => {
+    const env: AppEnv['Bindings'] = { isOwnOrigin }
+    const response = await app.fetch(request, env)
+    if (env.drop === undefined) return response
+    await dropConnection(env.drop, response, outgoing)
+    return RESPONSE_ALREADY_SENT
+  }
+}
+
+async function dropConnection(drop: Drop, response: Response, outgoing: ServerResponse): Promise<void> {
   const { socket } = outgoing
   const destroy = (): void => void socket?.destroy()
-  switch (drop.at) {
+  switch (drop) {
     case 'before-headers':
       destroy()
       break
     case 'mid-headers':
       socket?.write('HTTP/1.1 200 OK\r\ncontent-type: applicat', destroy)
       break
-    case 'mid-body':
+    case 'mid-body': {
+      const body = new Uint8Array(await response.arrayBuffer())
       // The header states the length of the whole body, so that the client can detect that it was cut off.
-      outgoing.setHeaders(drop.response.headers)
-      outgoing.writeHead(drop.response.status, { 'content-length': drop.body.length })
-      outgoing.write(firstHalf(drop.body), destroy)
+      outgoing.setHeaders(response.headers)
+      outgoing.writeHead(response.status, { 'content-length': body.length })
+      outgoing.write(firstHalf(body), destroy)
+    }
   }
 }
 

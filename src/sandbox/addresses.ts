@@ -1,4 +1,5 @@
-import type { Addresses } from '../app-env.ts'
+import type { Addresses } from './app-env.ts'
+import type { SandboxSettings } from './settings.ts'
 
 /**
  * Returns the addresses of a sandbox with this base URL: the names of this machine, the address that it listens on and the
@@ -26,8 +27,19 @@ export function createAddresses(url: string, host: string, allowedHosts: readonl
   }
 }
 
-function isLoopback(name: string): boolean {
-  return /(^|\.)localhost$/.test(name) || name === '::1' || /^127(\.\d+){3}$/.test(name)
+/** Returns whether pages of this origin may read responses. */
+export function allowsOrigin(cors: SandboxSettings['cors'], origin: string): boolean {
+  if (typeof cors === 'boolean') return cors
+  return cors === 'loopback' ? isLoopbackOrigin(origin) : cors.includes(origin)
+}
+
+/** Returns whether a page of this origin was served by this machine. */
+export function isLoopbackOrigin(origin: string): boolean {
+  return /^https?:\/\/[^/?#@]+$/.test(origin) && URL.canParse(origin) && isLoopback(new URL(origin).hostname)
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(([a-z\d-]+\.)*localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(hostname)
 }
 
 function withoutBrackets(host: string): string {

@@ -1,0 +1,161 @@
+// src/sandbox/operations holds the API that an access token gives access to. It must not import the sandbox's logins,
+// faults or server.
+
+import type { Context, Handler } from 'hono'
+import * as z from 'zod/mini'
+import type { AppEnv, RequestBody } from '../app-env.ts'
+import type { Collection } from '../data/collection.ts'
+import type { Grant } from '../data/grants.ts'
+import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
+import type { Member, User } from '../data/shapes.ts'
+import type { Workspace } from '../data/workspace.ts'
+import { actorSelfRequired, badRequest, forbidden, HttpError, validationFailed } from '../http-error.ts'
+import { expectationOf, isPlainObject, mustBe } from '../schema.ts'
+import type { Service } from '../service.ts'
+import { page, type Query } from './page.ts'
+
+/** A method of a path, and what handles it. */
+export interface Operation {
+  /** The service's name, such as `listConversations`. */
+  readonly name: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Path with `:name` for each parameter. */
+  readonly path: string
+  readonly scope?: Scope | undefined
+  readonly handler: (service: Service) => Handler<AppEnv>
+}
+
+/** An authorized request: whom the token acts as, and the parameters of the path. */
+export interface Caller {
+  readonly service: Service
+  readonly workspace: Workspace
+  readonly grant: Grant
+  readonly scopes: readonly Scope[]
+  /** The person that the token acts as; `undefined` for an app's token. */
+  readonly person: Member | undefined
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+type Item = { id: string }
+
+interface OperationDefinition<Found, Body> {
+  readonly name: string
+  readonly method: Operation['method']
+  /** Path below `/api/oauth/v1`. */
+  readonly path: string
+  readonly scope?: Scope
+  /** Set if the documents require a token that acts as a person. */
+  readonly actor?: 'self'
+  /** Set if the documents require that this person is an admin or the owner. */
+  readonly role?: 'admin' | 'owner'
+  /** Finds what the path names, before the body is checked. Throws a 404 or a 403. */
+  readonly find?: (caller: Caller) => Found
+  /** Schema of the JSON body. */
+  readonly body?: z.ZodMiniType<Body>
+  /** Returns the list that a request reads a page of. */
+  readonly list?: (call: Caller & { found: Found }) => Collection<Item>
+  /** Returns the data of the response. */
+  readonly handle?: (call: Caller & { found: Found; body: Body }) => unknown
+  /** Whether the data is the whole response, instead of its `data`. */
+  readonly unwrapped?: boolean
+}
+
+// The statuses after a create and a delete are inferred (docs/service.md#errors).
+const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
+
+/** Returns an operation that checks the token, the scope, the actor, the role, the path and the body, in this order. */
+export function operation<Found = undefined, Body = undefined>(
+  definition: OperationDefinition<Found, Body>,
+): Operation {
+  const { name, method, scope, find, body: schema, list, handle, unwrapped } = definition
+  const handler: Operation['handler'] = (service) => (c) => {
+    const caller = authenticate(service, c)
+    checkAccess(caller, definition)
+    const found = find?.(caller) as Found
+    const body = (schema && readJson(c.var.body, schema)) as Body
+    if (list !== undefined)
+      return c.json(readList(list({ ...caller, found }), name, c.var.entry.request.query, service))
+    const data = handle?.({ ...caller, found, body })
+    const { path } = c.var.entry.request
+    if (method !== 'GET') service.addWrite({ operation: name, path, at: service.settings.now() })
+    return method === 'DELETE' ? c.body(null, 204) : c.json(unwrapped ? data : { data }, statuses[method])
+  }
+  return { name, method, path: `/api/oauth/v1${definition.path}`, scope, handler }
+}
+
+// Depending on the option `pagination`, a list other than conversations is complete and without `page_metadata`, as in the
+// reference's samples.
+function readList(list: Collection<Item>, name: string, query: Query, { settings }: Service): { data: Item[] } {
+  const isComplete = settings.pagination === 'conversations-only' && name !== 'listConversations'
+  return isComplete ? { data: list.all() } : page(list, query, settings)
+}
+
+/** Returns the token of `Authorization: Bearer` (RFC 6750, 2.1). */
+export function bearerToken(headers: Headers): string | undefined {
+  return /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1]
+}
+
+/** Returns the person that the token acts as. Throws a 422 for an app's token. */
+export function authorOf({ person }: Caller): User {
+  if (person === undefined) throw actorSelfRequired()
+  return person.user
+}
+
+/** The media type of a form. */
+export const formType = 'application/x-www-form-urlencoded'
+
+/** Returns the JSON object in a body. Throws a 400 if it is not one, and a 422 if it is nested too deep. */
+export function readJsonObject({ type, value, problem }: RequestBody): Record<string, unknown> {
+  if (type !== 'application/json') throw badRequest('The body must be sent as `content-type: application/json`.')
+  if (problem === 'too deep') throw validationFailed('The body must not be nested more than 100 levels deep.')
+  if (problem === 'malformed') throw badRequest('The body is not valid JSON.')
+  if (!isPlainObject(value)) throw badRequest('The body must be a JSON object.')
+  return value
+}
+
+export const requiredText = mustBe('a non-empty string', z.string().check(z.regex(/\S/)))
+export const requiredEmail = mustBe('an email address', z.string().check(z.regex(/^[^\s@]+@[^\s@]+$/)))
+
+// `null` matches no schema, because no document says that a field can be unset.
+function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
+  const object = readJsonObject(body)
+  const result = schema.safeParse(object)
+  if (result.success) return result.data
+  const name = String(result.error.issues[0]?.path[0])
+  if (object[name] === undefined) throw validationFailed(`\`${name}\` is required.`)
+  const { shape } = schema.def as unknown as { shape: Record<string, z.ZodMiniType> }
+  throw validationFailed(`\`${name}\` must be ${expectationOf(shape[name] ?? z.never()).expected}.`)
+}
+
+/** Throws a 401 unless the token is valid (RFC 6750, 3.1). */
+function authenticate(service: Service, c: Context<AppEnv>): Caller {
+  if (bearerToken(c.req.raw.headers) === undefined)
+    throw invalidToken('Send the header `Authorization: Bearer <token>`.')
+  const { grant } = c.var
+  const workspace = grant && service.workspaces.get(grant.organizationId)
+  if (grant === undefined || workspace === undefined) throw invalidToken('The token is unknown or revoked.')
+  const caller = { service, workspace, grant, parameters: c.req.param() }
+  if (grant.memberId === undefined) return { ...caller, person: undefined, scopes: grant.scopes }
+
+  // The documents do not say whether the tokens of a former member stay valid. The sandbox rejects them.
+  const person = workspace.members.get(grant.memberId)
+  if (person === undefined || person.archived)
+    throw invalidToken('The person that the token acts as has left the organization.')
+  // Limited at each request, not only at consent, because the role may have changed (docs/service.md#actors).
+  return { ...caller, person, scopes: limitScopesToRole(grant.scopes, person.role) }
+}
+
+type Requirements = Pick<OperationDefinition<unknown, unknown>, 'scope' | 'actor' | 'role'>
+
+function checkAccess({ grant, scopes, person, workspace }: Caller, { scope, actor, role }: Requirements): void {
+  if (scope !== undefined && !scopes.includes(scope)) {
+    throw new HttpError(403, 'insufficient_scope', `The token is missing the scope \`${scope}\`.`)
+  }
+  if (actor === 'self' && grant.actor !== 'self') throw actorSelfRequired()
+  const isAllowed = role === 'owner' ? person?.id === workspace.owner?.id : person?.role === 'admin'
+  if (role !== undefined && !isAllowed) throw forbidden(`Only the organization's ${role} can do this.`)
+}
+
+function invalidToken(description: string): HttpError {
+  return new HttpError(401, 'invalid_token', description, { 'www-authenticate': 'Bearer error="invalid_token"' })
+}

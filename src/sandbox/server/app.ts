@@ -1,0 +1,105 @@
+// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers
+// to the responses. Only start-sandbox.ts imports it.
+
+import { Hono, type MiddlewareHandler } from 'hono'
+import { cors } from 'hono/cors'
+import { matchedRoutes } from 'hono/route'
+import { allowsOrigin } from '../addresses.ts'
+import type { AppEnv } from '../app-env.ts'
+import type { FaultList } from '../faults/fault-list.ts'
+import { type Delays, injectFaults } from '../faults/inject-faults.ts'
+import { HttpError, notFound } from '../http-error.ts'
+import { authorize, authorizeConsent } from '../oauth/authorize.ts'
+import { token } from '../oauth/token.ts'
+import { conversationOperations } from '../operations/conversations.ts'
+import type { Operation } from '../operations/operation.ts'
+import { organizationOperations } from '../operations/organization.ts'
+import { peopleOperations } from '../operations/people.ts'
+import type { RequestLog } from '../request-log.ts'
+import type { Service } from '../service.ts'
+import type { SandboxSettings } from '../settings.ts'
+import { limitRate } from './rate-limit.ts'
+import { readBodies } from './read-body.ts'
+import { recordRequests } from './record.ts'
+
+export interface AppParts {
+  service: Service
+  faults: FaultList
+  log: RequestLog
+  delays: Delays
+  /** Whether the log also has the bodies, for a console. */
+  captureBodies: boolean
+}
+
+const operations: readonly Operation[] = [
+  authorize,
+  authorizeConsent,
+  token,
+  ...organizationOperations,
+  ...conversationOperations,
+  ...peopleOperations,
+]
+
+/** Creates the service: every operation, behind what a request goes through from its arrival. */
+export function createApp({ service, faults, log, delays, captureBodies }: AppParts): Hono<AppEnv> {
+  const app = new Hono<AppEnv>()
+  const operationByRoute = new Map(operations.map((operation) => [`${operation.method} ${operation.path}`, operation]))
+  const inject = injectFaults(faults, delays)
+
+  app.use(
+    recordRequests({
+      service,
+      log,
+      captureBodies,
+      operationOf(c) {
+        const route = matchedRoutes(c).find(({ method }) => method !== 'ALL' && method !== 'OPTIONS')
+        return route && operationByRoute.get(`${route.method} ${route.path}`)
+      },
+    }),
+  )
+  // `cors` answers a preflight, so a fault for one comes first.
+  app.on('OPTIONS', '*', inject)
+  app.use(corsHeaders(service.settings.cors))
+  app.use(readBodies(log))
+  app.use('/api/oauth/v1/*', limitRate(service))
+  app.use((c, next) => (c.req.method === 'OPTIONS' ? next() : inject(c, next)))
+  for (const { method, path, handler } of operations) app.on(method, path, handler(service))
+  for (const [path, methods] of methodsByPath(operations)) {
+    app.all(path, () => {
+      const allow = methods.join(', ')
+      throw new HttpError(405, 'method_not_allowed', `This path supports only ${allow}.`, { allow })
+    })
+  }
+  app.notFound(() => notFound('path').toResponse())
+  app.onError((error) => {
+    if (error instanceof HttpError) return error.toResponse()
+    // The message of the error could quote a code or a token.
+    return new HttpError(500, 'server_error', 'The sandbox failed to handle the request.').toResponse()
+  })
+  return app
+}
+
+// The service's documents do not mention CORS. The sandbox supports it so that browser code can be tested.
+function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv> {
+  const addHeaders = cors({
+    origin: setting === true ? '*' : (origin) => (allowsOrigin(setting, origin) ? origin : null),
+    allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
+    allowHeaders: ['authorization', 'content-type'],
+    exposeHeaders: ['retry-after', 'x-request-id'],
+  })
+  return async (c, next) => {
+    const origin = c.req.header('origin')
+    if (origin === undefined || setting === false) return next()
+    // `cors` answers every OPTIONS request, and exposes headers to every origin.
+    const isPreflight = c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined
+    if (isPreflight || (c.req.method !== 'OPTIONS' && allowsOrigin(setting, origin))) return addHeaders(c, next)
+    await next()
+    c.header('vary', 'Origin', { append: true })
+  }
+}
+
+function methodsByPath(operations: readonly Operation[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>()
+  for (const { path, method } of operations) methods.set(path, [...(methods.get(path) ?? []), method])
+  return methods
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { AppEnv } from '../app-env.ts'
+import { bearerToken } from '../operations/operation.ts'
+import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens, sizeOf } from '../request-log.ts'
+import type { Service } from '../service.ts'
+
+interface RecordOptions {
+  service: Service
+  log: RequestLog
+  /** Whether the log also has the bodies, for a console. */
+  captureBodies: boolean
+  /** Returns the operation that will handle the request. */
+  operationOf: (c: Context<AppEnv>) => { readonly name: string; readonly scope?: string | undefined } | undefined
+}
+
+/** Records each request from its arrival to its response, and gives the response an id. */
+export function recordRequests({ service, log, captureBodies, operationOf }: RecordOptions): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const startedAt = performance.now()
+    const { method, url, headers } = c.req.raw
+    const { pathname, search, searchParams } = new URL(url)
+    const token = bearerToken(headers) ?? ''
+    const grant = service.grants.token(token)
+    const operation = operationOf(c)
+    const request: OpenRecord = {
+      method,
+      path: pathname,
+      query: search === '' ? {} : parametersToObject(searchParams),
+      headers: Object.fromEntries(headers),
+      body: undefined,
+      status: undefined,
+      at: service.settings.now(),
+      operation: operation?.name,
+      scope: operation?.scope,
+      actor: grant?.actor,
+      fault: undefined,
+    }
+    const entry = log.add(request, sizeOf(request))
+    if (grant !== undefined) entry.token = shortenTokens(token)
+    entry.organization = grant?.organizationId
+    c.set('grant', grant)
+    c.set('entry', entry)
+    await next()
+    entry.duration = performance.now() - startedAt
+    if (c.env.drop === undefined || c.env.drop === 'mid-body') {
+      // A fault can set its own request id.
+      if (!c.res.headers.has('x-request-id')) c.res.headers.set('x-request-id', randomUUID())
+      request.status = c.res.status
+    }
+    if (captureBodies) log.grow(entry, await captureBodiesOf(c, entry))
+    log.finish(entry)
+  }
+}
+
+function parametersToObject(parameters: URLSearchParams): Record<string, string | string[]> {
+  const values = new Map<string, string | string[]>()
+  for (const [name, value] of parameters) {
+    const earlier = values.get(name)
+    // Appends in place: a copy for each value would take quadratic time.
+    if (Array.isArray(earlier)) earlier.push(value)
+    else values.set(name, earlier === undefined ? value : [earlier, value])
+  }
+  return Object.fromEntries(values)
+}
+
+const shownCharacters = 16_384
+
+/** Adds the bodies to an entry of the log and returns their size. */
+async function captureBodiesOf(c: Context<AppEnv>, entry: LogEntry): Promise<number> {
+  // A body that was refused was not read.
+  entry.requestBody = shownText(c.get('body')?.text ?? '')
+  // Reading a dripping body ahead would keep its timer running after the client is gone.
+  const isDripping = entry.request.fault?.includes('drip=')
+  entry.responseBody = isDripping ? undefined : shownText(await c.res.clone().text())
+  if (c.res.status >= 400) entry.error = readError(entry.responseBody)
+  return sizeOf(entry.requestBody) + sizeOf(entry.responseBody)
+}
+
+function shownText(text: string): string | undefined {
+  return text === '' ? undefined : shortenTokens(text.slice(0, shownCharacters))
+}
+
+function readError(text: string | undefined): LogEntry['error'] {
+  try {
+    const { error, error_description } = JSON.parse(text ?? '')
+    return { code: String(error), description: String(error_description) }
+  } catch {
+    return undefined
+  }
+}
