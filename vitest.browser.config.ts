@@ -21,9 +21,9 @@ export default defineConfig({
         test: { name: 'chromium', include: ['test/browser/**/*.test.ts'], provide: { browser: 'chromium' } },
       },
       {
-        // Logins on a server: redirects, cookies and forms. Browsers differ there, and no page runs a script.
+        // Logins on a server, with redirects, cookies and forms, and the pages of the sandbox. Browsers differ there.
         extends: true,
-        test: { name: 'firefox', include: ['test/browser/login-*.test.ts'], provide: { browser: 'firefox' } },
+        test: { name: 'firefox', include: ['test/browser/{login-,con}*.test.ts'], provide: { browser: 'firefox' } },
       },
     ],
   },

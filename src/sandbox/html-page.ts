@@ -161,8 +161,8 @@ tbody + tbody th { padding-top: 14px; font-weight: 600; }
 .number { text-align: right; }
 .time, .number { white-space: nowrap; font-variant-numeric: tabular-nums; color: var(--soft); }
 .open { color: inherit; text-decoration: none; }
-.open::before { content: "▸"; display: inline-block; width: 14px; color: var(--soft); }
-.open[aria-expanded="true"]::before { content: "▾"; }
+.open::before { content: "▸" / ""; display: inline-block; width: 14px; color: var(--soft); }
+.open[aria-expanded="true"]::before { content: "▾" / ""; }
 .open:hover { text-decoration: underline; }
 .detail td { padding: 4px 0 12px 14px; border-top: 0; }
 pre { max-height: 320px; padding: 8px 10px; overflow: auto; background: var(--page); border-radius: 7px; white-space: pre-wrap; }

@@ -59,7 +59,9 @@ describe('the console', () => {
     })
     expect(response.headers.has('strict-transport-security')).toBe(false)
     const html = await response.text()
-    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/_sandbox\/(console|idiomorph)\.js" defer><)/)
+    expect(html).not.toMatch(
+      /<style|\sstyle=|\son\w+=|<script(?! (type="module" src="\/_sandbox\/console\.js"|src="\/_sandbox\/idiomorph\.js" defer)><)/,
+    )
     const files = new Set(matches(html, /(?:src|href)="(\/_sandbox\/[^"]+)"/g))
     expect(files.size).toBe(4)
     for (const path of files) expect((await fetch(sandbox.url + path)).status, path).toBe(200)
@@ -124,6 +126,32 @@ describe('the console', () => {
 })
 
 describe('the requests', () => {
+  const path = '/api/oauth/v1/contacts'
+
+  test('are listed newest first, with status, error, fault, scope, actor and organization', async () => {
+    const sandbox = await start()
+    const self = sandbox.issueToken({ actor: 'self' })
+    const name = sandbox.state.organization.display_name
+    await call(sandbox, self, 'POST', path, {})
+    sandbox.failNext({ status: 503, latency: 1 })
+    await call(sandbox, sandbox.issueToken(), 'GET', path)
+    sandbox.failNext({ drop: 'after-effect' })
+    await call(sandbox, self, 'GET', path).catch(() => {})
+    const { html, text } = await open(sandbox)
+    expect(requests(html)).toEqual(['GET /contacts', 'GET /contacts', 'POST /contacts'])
+    expect(text).toMatch(new RegExp(`dropped GET /contacts drop=after-effect contacts:read ${name} as self`))
+    expect(text).toMatch(new RegExp(`503 GET /contacts server_error status=503,latency=1 contacts:read ${name} as app`))
+    expect(text).toMatch(new RegExp(`422 POST /contacts \\w+ contacts:write ${name} as self`))
+  })
+
+  test('open with the query, the error, the bodies and the duration', async () => {
+    const sandbox = await start()
+    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', `${path}?dry=1&dry=2`, { email: 7 })
+    const { text } = await open(sandbox, '/?request=request-1')
+    expect(text).toContain(`Operation createContact Path ${path} Query dry=1&dry=2 Error validation_failed `)
+    expect(text).toMatch(/Duration \d+\.\d ms .* Request body \{ "email": 7 \} Response body \{ "error": "validation_/)
+  })
+
   test('have pages that stay while more requests arrive', async () => {
     const sandbox = await start()
     for (let count = 1; count <= 60; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)

@@ -46,7 +46,7 @@ function requestRow(view: View, entry: LogEntry): Markup {
   const organization = view.service.workspaces.get(entry.organization ?? '')?.organization.display_name
   return html`<tr id="${id}">
 <td class="time"><time datetime="${new Date(at).toISOString()}">${timeOf(at)}</time></td>
-<td class="status"><span class="tag ${kind}">${status ?? 'dropped'}</span></td>
+<td class="status"><span class="tag ${kind}">${status ?? (duration === undefined ? 'waiting' : 'dropped')}</span></td>
 <td class="main">${openLink(view, { request: id }, html`<code>${method} ${breakable(shortPath(path))}</code>`)}
 ${error && html`<span class="soft">${error.code}</span>`} ${fault && html`<span class="tag bad fault">${breakable(fault)}</span>`}</td>
 <td>${scope && breakable(scope)}</td>

@@ -29,7 +29,7 @@ export function consoleFrame(title: string, content: Markup): Markup {
     title: `${title} – Sandbox`,
     head: html`<link rel="stylesheet" href="/_sandbox/console.css">
 <script src="/_sandbox/idiomorph.js" defer></script>
-<script src="/_sandbox/console.js" defer></script>`,
+<script type="module" src="/_sandbox/console.js"></script>`,
     body: html`<div class="console">${content}
 <footer>A local copy of the service. Its people and organizations are made up.</footer>
 <div id="notice" role="status"></div></div>`,
