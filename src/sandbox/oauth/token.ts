@@ -7,11 +7,9 @@ import type { Service } from '../service.ts'
 import type { SandboxSettings } from '../settings.ts'
 import { type Parameters, parameter, repeatedParameter } from './authorization-request.ts'
 
-/** `POST /api/oauth/token` (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
+/** The exchange of a code for a token (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
 export const token: Operation = {
-  name: 'token',
-  method: 'POST',
-  path: '/api/oauth/token',
+  route: 'POST /api/oauth/token',
   handler: (service) => (c) => {
     try {
       const response = exchangeCode(service, c.req.header('authorization'), c.var.body)

@@ -10,19 +10,21 @@ import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member, User } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
 import { actorSelfRequired, badRequest, forbidden, HttpError, validationFailed } from '../http-error.ts'
+import type { RecordedRequest } from '../request-log.ts'
 import { expectationOf, isPlainObject, mustBe } from '../schema.ts'
 import type { Service } from '../service.ts'
+import type { SandboxSettings } from '../settings.ts'
 
 /** A method of a path, and what handles it. */
 export interface Operation {
-  /** The service's name, such as `listConversations`. */
-  readonly name: string
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Path with `:name` for each parameter. */
-  readonly path: string
+  /** Method and path, with `:name` for each parameter. */
+  readonly route: Route
   readonly scope?: Scope | undefined
   readonly handler: (service: Service) => Handler<AppEnv>
 }
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Route = `${Method} /${string}`
 
 /** An authorized request: whom the token acts as, and the parameters of the path. */
 export interface Caller {
@@ -38,10 +40,8 @@ export interface Caller {
 type Item = { id: string }
 
 interface OperationDefinition<Found, Body> {
-  readonly name: string
-  readonly method: Operation['method']
-  /** Path below `/api/oauth/v1`. */
-  readonly path: string
+  /** Method and path below `/api/oauth/v1`. */
+  readonly route: Route
   readonly scope?: Scope
   /** Set if the documents require a token that acts as a person. */
   readonly actor?: 'self'
@@ -66,30 +66,30 @@ const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 export function operation<Found = undefined, Body = undefined>(
   definition: OperationDefinition<Found, Body>,
 ): Operation {
-  const { name, method, scope, find, body: schema, list, handle = assign, unwrapped } = definition
+  const { scope, find, body: schema, list, handle = assign, unwrapped } = definition
+  const [method, path] = definition.route.split(' ') as [Method, string]
   const handler: Operation['handler'] = (service) => (c) => {
     const caller = authenticate(service, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
     const body = (schema && readJson(c.var.body, schema)) as Body
-    if (list !== undefined)
-      return c.json(readList(list({ ...caller, found }), name, c.var.entry.request.query, service))
+    const { request } = c.var.entry
+    if (list !== undefined) return c.json(readList(list({ ...caller, found }), request, service.settings))
     const data = handle({ ...caller, found, body })
-    const { path } = c.var.entry.request
-    if (method !== 'GET') service.addWrite({ operation: name, path, at: service.settings.now() })
+    if (method !== 'GET') {
+      service.addWrite({ operation: request.operation ?? '', path: request.path, at: service.settings.now() })
+    }
     return method === 'DELETE' ? c.body(null, 204) : c.json(unwrapped ? data : { data }, statuses[method])
   }
-  return { name, method, path: `/api/oauth/v1${definition.path}`, scope, handler }
+  return { route: `${method} /api/oauth/v1${path}`, scope, handler }
 }
-
-type Query = Readonly<Record<string, string | string[]>>
 
 /**
  * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than conversations is
  * complete and without `page_metadata`, as in the reference's samples.
  */
-function readList(list: Collection<Item>, name: string, query: Query, { settings }: Service): object {
-  if (settings.pagination === 'conversations-only' && name !== 'listConversations') return { data: list.all() }
+function readList(list: Collection<Item>, { operation, query }: RecordedRequest, settings: SandboxSettings): object {
+  if (settings.pagination === 'conversations-only' && operation !== 'listConversations') return { data: list.all() }
   const after = single(query, 'after')
   const before = single(query, 'before')
   if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
@@ -99,14 +99,14 @@ function readList(list: Collection<Item>, name: string, query: Query, { settings
   return { data: page.items, page_metadata: { after: page.after, before: page.before } }
 }
 
-function readLimit(query: Query): number | undefined {
+function readLimit(query: RecordedRequest['query']): number | undefined {
   const text = single(query, 'limit')
   if (text === undefined) return undefined
   if (!/^[1-9]\d{0,8}$/.test(text)) throw badRequest('`limit` must be an integer of at least 1.')
   return Number(text)
 }
 
-function single(query: Query, name: string): string | undefined {
+function single(query: RecordedRequest['query'], name: string): string | undefined {
   const value = query[name]
   if (Array.isArray(value)) throw badRequest(`\`${name}\` was sent more than once.`)
   return value
