@@ -8,7 +8,7 @@ import { describeFault } from './fault-text.ts'
 /** Replaces, damages, delays or drops the responses to which a fault applies. */
 export function injectFaults(faults: FaultList, delays: Delays): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const { request } = c.var.entry
+    const { request } = c.get('entry')
     const fault = faults.take(request.method, request.path)
     if (fault === undefined) return next()
     request.fault = describeFault(fault)

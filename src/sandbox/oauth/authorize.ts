@@ -23,7 +23,7 @@ import { consentPage, errorPage } from './consent-page.ts'
 export const authorize: Operation = {
   route: 'GET /api/oauth/authorize',
   handler: (service) => (c) => {
-    const { query } = c.var.entry.request
+    const { query } = c.get('entry').request
     const { app, autoConsent } = service.settings
     const auto = parameter(query, 'auto') ?? autoConsent
     const json = wantsJson(c.req.header('accept') ?? '')
@@ -58,7 +58,7 @@ export const authorizeConsent: Operation = {
         role: parameter(parameters, 'role'),
       })
     }
-    const { body } = c.var
+    const body = c.get('body')
     if (body.type === formType) {
       const form = (body.value ?? {}) as Parameters
       return respondInBrowser(

@@ -12,7 +12,7 @@ export const token: Operation = {
   route: 'POST /api/oauth/token',
   handler: (service) => (c) => {
     try {
-      const response = exchangeCode(service, c.req.header('authorization'), c.var.body)
+      const response = exchangeCode(service, c.req.header('authorization'), c.get('body'))
       return Response.json(response, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
     } catch (error) {
       if (error instanceof HttpError) error.headers['cache-control'] = 'no-store'

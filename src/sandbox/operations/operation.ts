@@ -72,14 +72,15 @@ export function operation<Found = undefined, Body = undefined>(
     const caller = authenticate(service, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
-    const body = (schema && readJson(c.var.body, schema)) as Body
-    const { request } = c.var.entry
-    if (list !== undefined) return c.json(readList(list({ ...caller, found }), request, service.settings))
+    const body = (schema && readJson(c.get('body'), schema)) as Body
+    const { request } = c.get('entry')
+    if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
     const data = handle({ ...caller, found, body })
     if (method !== 'GET') {
       service.addWrite({ operation: request.operation ?? '', path: request.path, at: service.settings.now() })
     }
-    return method === 'DELETE' ? c.body(null, 204) : c.json(unwrapped ? data : { data }, statuses[method])
+    const status = statuses[method]
+    return method === 'DELETE' ? new Response(null, { status }) : Response.json(unwrapped ? data : { data }, { status })
   }
   return { route: `${method} /api/oauth/v1${path}`, scope, handler }
 }
@@ -153,7 +154,7 @@ function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
 function authenticate(service: Service, c: Context<AppEnv>): Caller {
   if (bearerToken(c.req.raw.headers) === undefined)
     throw invalidToken('Send the header `Authorization: Bearer <token>`.')
-  const { grant } = c.var
+  const grant = c.get('grant')
   const workspace = grant && service.workspaces.get(grant.organizationId)
   if (grant === undefined || workspace === undefined) throw invalidToken('The token is unknown or revoked.')
   const caller = { service, workspace, grant, parameters: c.req.param() }

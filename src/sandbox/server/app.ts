@@ -66,7 +66,7 @@ export function createApp({ service, faults, log, delays, captureBodies }: AppPa
   app.on('OPTIONS', '*', inject)
   app.use(corsHeaders(service.settings.cors))
   app.use(readBodies(log))
-  app.use('/api/oauth/v1/*', limitRate(service))
+  if (service.settings.rateLimit !== undefined) app.use('/api/oauth/v1/*', limitRate(service))
   app.use((c, next) => (c.req.method === 'OPTIONS' ? next() : inject(c, next)))
   for (const { method, path, handler } of routes) app.on(method, path, handler)
   for (const [path, others] of Map.groupBy(routes, (route) => route.path)) {

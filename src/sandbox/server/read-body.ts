@@ -14,9 +14,10 @@ export function readBodies(log: RequestLog): MiddlewareHandler<AppEnv> {
     try {
       const refused = await limit(c, async () => {
         const body = parseBody(type, await c.req.text())
+        const entry = c.get('entry')
         c.set('body', body)
-        c.var.entry.request.body = body.value
-        log.grow(c.var.entry, sizeOf(body.value))
+        entry.request.body = body.value
+        log.grow(entry, sizeOf(body.value))
       })
       if (refused) return refused
     } catch {
