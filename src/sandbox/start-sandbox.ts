@@ -24,10 +24,7 @@ export interface Sandbox extends AsyncDisposal {
   readonly state: SandboxState
   /** Faults to inject into responses. */
   readonly faults: Faults
-  /**
-   * The last 10,000 received requests, oldest first. Fewer are kept if their URLs, headers and bodies exceed 32 MiB of text
-   * in total.
-   */
+  /** The last 10,000 received requests, oldest first. Fewer are kept if they occupy more than about 32 MiB of memory. */
   readonly requests: readonly RecordedRequest[]
   /**
    * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is
