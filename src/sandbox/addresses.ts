@@ -12,7 +12,7 @@ export function createAddresses(url: string, host: string, allowedHosts: readonl
     const name = withoutBrackets(hostname)
     return isLoopback(name) || name === withoutBrackets(host) || named.has(name)
   }
-  const withPort = (name: string): string => `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  const withPort = (name: string): string => new URL(`http://${name.includes(':') ? `[${name}]` : name}:${port}`).origin
   return {
     url,
     origins: [url, withPort('localhost'), ...[...named].map(withPort)],

@@ -1,5 +1,5 @@
 import type { Grant } from './data/grants.ts'
-import type { FaultList } from './faults/fault-list.ts'
+import type { FaultList } from './faults/inject-faults.ts'
 import type { LogEntry, RequestLog } from './request-log.ts'
 import type { Service } from './service.ts'
 

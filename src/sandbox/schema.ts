@@ -4,15 +4,14 @@ import * as z from 'zod/mini'
 const expectations = z.registry<{ expected: string; secret: boolean }>()
 
 /** Returns the schema, whose error message becomes "must be `expected`, not …". */
-export function mustBe<Schema extends z.ZodMiniType>(expected: string, schema: Schema): Schema {
-  expectations.add(schema, { expected, secret: false })
+export function mustBe<Schema extends z.ZodMiniType>(expected: string, schema: Schema, secret = false): Schema {
+  expectations.add(schema, { expected, secret })
   return schema
 }
 
 /** Returns the schema of a secret, whose error message does not contain the value. */
 export function mustBeSecret<Schema extends z.ZodMiniType>(expected: string, schema: Schema): Schema {
-  expectations.add(schema, { expected, secret: true })
-  return schema
+  return mustBe(expected, schema, true)
 }
 
 /** Returns what is wrong with a value, as the end of a sentence that begins with its name, or `undefined`. */

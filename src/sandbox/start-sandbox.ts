@@ -3,8 +3,7 @@ import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
 import type { AppEnv } from './app-env.ts'
 import { createConsole } from './console/console.ts'
 import { checkFault, type Fault, type Faults } from './faults/fault.ts'
-import { FaultList } from './faults/fault-list.ts'
-import { Delays } from './faults/inject-faults.ts'
+import { Delays, FaultList } from './faults/inject-faults.ts'
 import { type RecordedRequest, RequestLog } from './request-log.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
 import { checkValue, text } from './schema.ts'
@@ -25,10 +24,7 @@ export interface Sandbox extends AsyncDisposal {
   readonly state: SandboxState
   /** Faults to inject into responses. */
   readonly faults: Faults
-  /**
-   * The last 10,000 received requests, oldest first. Fewer are kept if their URLs, headers and bodies exceed 32 MiB of text
-   * in total.
-   */
+  /** The last 10,000 received requests, oldest first. Fewer are kept if they occupy more than about 32 MiB of memory. */
   readonly requests: readonly RecordedRequest[]
   /**
    * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is

@@ -341,7 +341,7 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
     '--fault=':
       '"" is invalid. A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.',
     '--fault=status=abc': 'The fault option `status` must be an integer from 200 to 599, not "abc".',
-    '--fault=status': 'The fault option `status` must be an integer from 200 to 599, not "true".',
+    '--fault=status': 'The fault option `status` must be an integer from 200 to 599, not true.',
     '--fault=state=503': 'Unknown fault option `state`. Use one of: `status`, `retry-after`, ',
     '--fault=status=503,status=500': '`status` is set twice. Remove one of them.',
     '--fault=__proto__=x,status=503': 'Unknown fault option `__proto__`. Use one of: `status`, `retry-after`, ',

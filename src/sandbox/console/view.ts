@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Grant } from '../data/grants.ts'
 import type { Workspace } from '../data/workspace.ts'
-import type { FaultList } from '../faults/fault-list.ts'
+import type { FaultList } from '../faults/inject-faults.ts'
 import { type Markup, pageFrame } from '../html-page.ts'
 import type { RequestLog } from '../request-log.ts'
 import type { Service } from '../service.ts'

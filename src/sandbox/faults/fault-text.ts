@@ -25,55 +25,44 @@ export function parseFault(text: string): FaultRule {
 export function readFault(fields: FaultFields): FaultRule {
   const rule: Record<string, unknown> = {}
   for (const [name, text] of Object.entries(fields)) {
-    const read = Object.hasOwn(fieldReaders, name) ? fieldReaders[name] : undefined
-    if (read === undefined) {
-      const names = quoted(Object.keys(fieldReaders)).join(', ')
-      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${names}.`)
+    if (!fieldNames.includes(name)) {
+      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${quoted(fieldNames).join(', ')}.`)
     }
-    rule[name === 'retry-after' ? 'retryAfter' : name] = read(text)
+    const special = Object.hasOwn(specialFields, name) ? specialFields[name] : undefined
+    if (special !== undefined) checkValue(`The fault option \`${name}\``, text, special.schema)
+    rule[name === 'retry-after' ? 'retryAfter' : name] = (special?.read ?? readValue)(text)
   }
   checkRule(rule)
   return rule
 }
 
+const fieldNames = 'status retry-after effect latency drop truncate garbage drip method path times after'.split(' ')
+
 // Text that cannot be read stays text, so that the check of the rule reports it.
-const number = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
-const flag = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text)
-const plain = (text: string): unknown => text
-
-const pathPart = mustBe('part of a path, such as "/messages"', z.string().check(z.regex(/^[^?#\s]+$/)))
-const timesText = mustBe('an integer of at least 1 or "all"', z.string().check(z.regex(/^([1-9]\d{0,8}|all)$/)))
-const dripText = mustBe(
-  'a number of bytes and milliseconds, such as "16/500"',
-  z.string().check(z.regex(/^[1-9]\d{0,8}\/\d{1,9}$/)),
-)
-
-const fieldReaders: Readonly<Record<string, (text: string) => unknown>> = {
-  status: number,
-  'retry-after': number,
-  effect: flag,
-  latency: number,
-  drop: plain,
-  truncate: flag,
-  garbage: flag,
-  drip: readDrip,
-  method: plain,
-  path: (text) => {
-    checkValue('The fault option `path`', text, pathPart)
-    return new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&'))
-  },
-  times: (text) => {
-    checkValue('The fault option `times`', text, timesText)
-    return text === 'all' ? Infinity : Number(text)
-  },
-  after: number,
+function readValue(text: string): unknown {
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  return text === 'true' ? true : text === 'false' ? false : text
 }
 
-/** Reads `16/500`: 16 bytes every 500 ms. */
-function readDrip(text: string): unknown {
-  checkValue('The fault option `drip`', text, dripText)
-  const [bytes, interval] = text.split('/')
-  return { bytes: Number(bytes), interval: Number(interval) }
+const specialFields: Readonly<Record<string, { schema: z.ZodMiniType; read: (text: string) => unknown }>> = {
+  path: {
+    schema: mustBe('part of a path, such as "/messages"', z.string().check(z.regex(/^[^?#\s]+$/))),
+    read: (text) => new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&')),
+  },
+  times: {
+    schema: mustBe('an integer of at least 1 or "all"', z.string().check(z.regex(/^([1-9]\d{0,8}|all)$/))),
+    read: (text) => (text === 'all' ? Infinity : Number(text)),
+  },
+  drip: {
+    schema: mustBe(
+      'a number of bytes and milliseconds, such as "16/500"',
+      z.string().check(z.regex(/^[1-9]\d{0,8}\/\d{1,9}$/)),
+    ),
+    read(text) {
+      const [bytes, interval] = text.split('/')
+      return { bytes: Number(bytes), interval: Number(interval) }
+    },
+  },
 }
 
 /** Describes a fault in the same syntax, without the requests that it applies to. Bodies and headers are left out. */

@@ -19,13 +19,11 @@ import {
 } from './authorization-request.ts'
 import { consentPage, errorPage } from './consent-page.ts'
 
-/** `GET /api/oauth/authorize` (docs/service.md#login). */
+/** The consent page, or its metadata as JSON (docs/service.md#login). */
 export const authorize: Operation = {
-  name: 'authorize',
-  method: 'GET',
-  path: '/api/oauth/authorize',
+  route: 'GET /api/oauth/authorize',
   handler: (service) => (c) => {
-    const { query } = c.var.entry.request
+    const { query } = c.get('entry').request
     const { app, autoConsent } = service.settings
     const auto = parameter(query, 'auto') ?? autoConsent
     const json = wantsJson(c.req.header('accept') ?? '')
@@ -45,13 +43,11 @@ export const authorize: Operation = {
 }
 
 /**
- * `POST /api/oauth/authorize/consent` (docs/service.md#login). A program sends JSON and the consent page a form. The whole
+ * The decision on the consent page (docs/service.md#login). A program sends JSON and the consent page a form. The whole
  * request is checked again, because a client can send other values than the page showed.
  */
 export const authorizeConsent: Operation = {
-  name: 'authorizeConsent',
-  method: 'POST',
-  path: '/api/oauth/authorize/consent',
+  route: 'POST /api/oauth/authorize/consent',
   handler: (service) => (c) => {
     const { app, cors } = service.settings
     const locationFor = (parameters: Parameters): string => {
@@ -62,7 +58,7 @@ export const authorizeConsent: Operation = {
         role: parameter(parameters, 'role'),
       })
     }
-    const { body } = c.var
+    const body = c.get('body')
     if (body.type === formType) {
       const form = (body.value ?? {}) as Parameters
       return respondInBrowser(

@@ -7,14 +7,12 @@ import type { Service } from '../service.ts'
 import type { SandboxSettings } from '../settings.ts'
 import { type Parameters, parameter, repeatedParameter } from './authorization-request.ts'
 
-/** `POST /api/oauth/token` (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
+/** The exchange of a code for a token (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
 export const token: Operation = {
-  name: 'token',
-  method: 'POST',
-  path: '/api/oauth/token',
+  route: 'POST /api/oauth/token',
   handler: (service) => (c) => {
     try {
-      const response = exchangeCode(service, c.req.header('authorization'), c.var.body)
+      const response = exchangeCode(service, c.req.header('authorization'), c.get('body'))
       return Response.json(response, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
     } catch (error) {
       if (error instanceof HttpError) error.headers['cache-control'] = 'no-store'

@@ -4,20 +4,14 @@ import { forbidden, notFound, validationFailed } from '../http-error.ts'
 import { flag } from '../schema.ts'
 import { authorOf, type Caller, operation, requiredEmail, requiredText } from './operation.ts'
 
-const one = '/conversations/:conversation_id'
-
-export const conversationOperations = [
-  operation({
-    name: 'listConversations',
-    method: 'GET',
-    path: '/conversations',
+export const conversationOperations = {
+  listConversations: operation({
+    route: 'GET /conversations',
     scope: 'conversations:read',
     list: ({ workspace }) => workspace.conversations,
   }),
-  operation({
-    name: 'createConversation',
-    method: 'POST',
-    path: '/conversations',
+  createConversation: operation({
+    route: 'POST /conversations',
     scope: 'conversations:write',
     actor: 'self',
     body: z.object({ customer_email: requiredEmail, initial_message: requiredText }),
@@ -32,28 +26,20 @@ export const conversationOperations = [
       return workspace.conversations.add(conversation)
     },
   }),
-  operation({
-    name: 'getConversation',
-    method: 'GET',
-    path: one,
+  getConversation: operation({
+    route: 'GET /conversations/:conversation_id',
     scope: 'conversations:read',
     find: findConversation,
-    handle: ({ found }) => found,
   }),
-  operation({
-    name: 'updateConversation',
-    method: 'PATCH',
-    path: one,
+  updateConversation: operation({
+    route: 'PATCH /conversations/:conversation_id',
     scope: 'conversations:write',
     find: findConversation,
     // Accepts any text as a status, because the documents do not list the statuses.
     body: z.object({ status: z.optional(requiredText), is_spam: z.optional(flag), pinned: z.optional(flag) }),
-    handle: ({ found, body }) => Object.assign(found, body),
   }),
-  operation({
-    name: 'assignConversation',
-    method: 'POST',
-    path: `${one}/assignee`,
+  assignConversation: operation({
+    route: 'POST /conversations/:conversation_id/assignee',
     scope: 'conversations:write',
     actor: 'self',
     find: findConversation,
@@ -76,28 +62,22 @@ export const conversationOperations = [
       return found.conversation_assignee
     },
   }),
-  operation({
-    name: 'unassignConversation',
-    method: 'DELETE',
-    path: `${one}/assignee`,
+  unassignConversation: operation({
+    route: 'DELETE /conversations/:conversation_id/assignee',
     scope: 'conversations:write',
     find: findConversation,
     handle({ found }) {
       found.conversation_assignee = null
     },
   }),
-  operation({
-    name: 'listMessages',
-    method: 'GET',
-    path: `${one}/messages`,
+  listMessages: operation({
+    route: 'GET /conversations/:conversation_id/messages',
     scope: 'messages:read',
     find: findConversation,
     list: ({ workspace, found }) => workspace.messages(found.id),
   }),
-  operation({
-    name: 'createMessage',
-    method: 'POST',
-    path: `${one}/messages`,
+  createMessage: operation({
+    route: 'POST /conversations/:conversation_id/messages',
     scope: 'messages:write',
     actor: 'self',
     find: findConversation,
@@ -108,10 +88,8 @@ export const conversationOperations = [
       return message
     },
   }),
-  operation({
-    name: 'updateMessage',
-    method: 'PATCH',
-    path: `${one}/messages/:id`,
+  updateMessage: operation({
+    route: 'PATCH /conversations/:conversation_id/messages/:id',
     scope: 'messages:write',
     find: findOwnMessage,
     body: z.object({ body_html: z.optional(requiredText) }),
@@ -121,10 +99,8 @@ export const conversationOperations = [
       return message
     },
   }),
-  operation({
-    name: 'deleteMessage',
-    method: 'DELETE',
-    path: `${one}/messages/:id`,
+  deleteMessage: operation({
+    route: 'DELETE /conversations/:conversation_id/messages/:id',
     scope: 'messages:write',
     actor: 'self',
     find: findOwnMessage,
@@ -133,25 +109,21 @@ export const conversationOperations = [
       workspace.refreshLastMessage(found.conversation)
     },
   }),
-  operation({
-    name: 'listNotes',
-    method: 'GET',
-    path: `${one}/notes`,
+  listNotes: operation({
+    route: 'GET /conversations/:conversation_id/notes',
     scope: 'notes:read',
     find: findConversation,
     list: ({ workspace, found }) => workspace.notes(found.id),
   }),
-  operation({
-    name: 'createNote',
-    method: 'POST',
-    path: `${one}/notes`,
+  createNote: operation({
+    route: 'POST /conversations/:conversation_id/notes',
     scope: 'notes:write',
     actor: 'self',
     find: findConversation,
     body: z.object({ body_html: requiredText }),
     handle: (call) => call.workspace.notes(call.found.id).add(newMessage(call)),
   }),
-]
+}
 
 function findConversation({ workspace, parameters }: Caller): Conversation {
   const conversation = workspace.conversations.get(parameters.conversation_id ?? '')

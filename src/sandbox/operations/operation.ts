@@ -10,20 +10,21 @@ import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member, User } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
 import { actorSelfRequired, badRequest, forbidden, HttpError, validationFailed } from '../http-error.ts'
+import type { RecordedRequest } from '../request-log.ts'
 import { expectationOf, isPlainObject, mustBe } from '../schema.ts'
 import type { Service } from '../service.ts'
-import { page, type Query } from './page.ts'
+import type { SandboxSettings } from '../settings.ts'
 
 /** A method of a path, and what handles it. */
 export interface Operation {
-  /** The service's name, such as `listConversations`. */
-  readonly name: string
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Path with `:name` for each parameter. */
-  readonly path: string
+  /** Method and path, with `:name` for each parameter. */
+  readonly route: Route
   readonly scope?: Scope | undefined
   readonly handler: (service: Service) => Handler<AppEnv>
 }
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Route = `${Method} /${string}`
 
 /** An authorized request: whom the token acts as, and the parameters of the path. */
 export interface Caller {
@@ -39,22 +40,20 @@ export interface Caller {
 type Item = { id: string }
 
 interface OperationDefinition<Found, Body> {
-  readonly name: string
-  readonly method: Operation['method']
-  /** Path below `/api/oauth/v1`. */
-  readonly path: string
+  /** Method and path below `/api/oauth/v1`. */
+  readonly route: Route
   readonly scope?: Scope
   /** Set if the documents require a token that acts as a person. */
   readonly actor?: 'self'
   /** Set if the documents require that this person is an admin or the owner. */
   readonly role?: 'admin' | 'owner'
-  /** Finds what the path names, before the body is checked. Throws a 404 or a 403. */
+  /** Finds what the request is about, before the body is checked. Throws a 404 or a 403. */
   readonly find?: (caller: Caller) => Found
   /** Schema of the JSON body. */
   readonly body?: z.ZodMiniType<Body>
   /** Returns the list that a request reads a page of. */
   readonly list?: (call: Caller & { found: Found }) => Collection<Item>
-  /** Returns the data of the response. */
+  /** Returns the data of the response. By default it assigns the body to what was found, and returns that. */
   readonly handle?: (call: Caller & { found: Found; body: Body }) => unknown
   /** Whether the data is the whole response, instead of its `data`. */
   readonly unwrapped?: boolean
@@ -67,27 +66,51 @@ const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 export function operation<Found = undefined, Body = undefined>(
   definition: OperationDefinition<Found, Body>,
 ): Operation {
-  const { name, method, scope, find, body: schema, list, handle, unwrapped } = definition
+  const { scope, find, body: schema, list, handle = assign, unwrapped } = definition
+  const [method, path] = definition.route.split(' ') as [Method, string]
   const handler: Operation['handler'] = (service) => (c) => {
     const caller = authenticate(service, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
-    const body = (schema && readJson(c.var.body, schema)) as Body
-    if (list !== undefined)
-      return c.json(readList(list({ ...caller, found }), name, c.var.entry.request.query, service))
-    const data = handle?.({ ...caller, found, body })
-    const { path } = c.var.entry.request
-    if (method !== 'GET') service.addWrite({ operation: name, path, at: service.settings.now() })
-    return method === 'DELETE' ? c.body(null, 204) : c.json(unwrapped ? data : { data }, statuses[method])
+    const body = (schema && readJson(c.get('body'), schema)) as Body
+    const { request } = c.get('entry')
+    if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
+    const data = handle({ ...caller, found, body })
+    if (method !== 'GET') {
+      service.addWrite({ operation: request.operation ?? '', path: request.path, at: service.settings.now() })
+    }
+    const status = statuses[method]
+    return method === 'DELETE' ? new Response(null, { status }) : Response.json(unwrapped ? data : { data }, { status })
   }
-  return { name, method, path: `/api/oauth/v1${definition.path}`, scope, handler }
+  return { route: `${method} /api/oauth/v1${path}`, scope, handler }
 }
 
-// Depending on the option `pagination`, a list other than conversations is complete and without `page_metadata`, as in the
-// reference's samples.
-function readList(list: Collection<Item>, name: string, query: Query, { settings }: Service): { data: Item[] } {
-  const isComplete = settings.pagination === 'conversations-only' && name !== 'listConversations'
-  return isComplete ? { data: list.all() } : page(list, query, settings)
+/**
+ * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than conversations is
+ * complete and without `page_metadata`, as in the reference's samples.
+ */
+function readList(list: Collection<Item>, { operation, query }: RecordedRequest, settings: SandboxSettings): object {
+  if (settings.pagination === 'conversations-only' && operation !== 'listConversations') return { data: list.all() }
+  const after = single(query, 'after')
+  const before = single(query, 'before')
+  if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
+  const limit = Math.min(readLimit(query) ?? settings.defaultLimit, settings.maxLimit)
+  const page = list.page({ limit, after, before })
+  if (page === 'bad-cursor') throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
+  return { data: page.items, page_metadata: { after: page.after, before: page.before } }
+}
+
+function readLimit(query: RecordedRequest['query']): number | undefined {
+  const text = single(query, 'limit')
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw badRequest('`limit` must be an integer of at least 1.')
+  return Number(text)
+}
+
+function single(query: RecordedRequest['query'], name: string): string | undefined {
+  const value = query[name]
+  if (Array.isArray(value)) throw badRequest(`\`${name}\` was sent more than once.`)
+  return value
 }
 
 /** Returns the token of `Authorization: Bearer` (RFC 6750, 2.1). */
@@ -131,7 +154,7 @@ function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
 function authenticate(service: Service, c: Context<AppEnv>): Caller {
   if (bearerToken(c.req.raw.headers) === undefined)
     throw invalidToken('Send the header `Authorization: Bearer <token>`.')
-  const { grant } = c.var
+  const grant = c.get('grant')
   const workspace = grant && service.workspaces.get(grant.organizationId)
   if (grant === undefined || workspace === undefined) throw invalidToken('The token is unknown or revoked.')
   const caller = { service, workspace, grant, parameters: c.req.param() }
@@ -143,6 +166,10 @@ function authenticate(service: Service, c: Context<AppEnv>): Caller {
     throw invalidToken('The person that the token acts as has left the organization.')
   // Limited at each request, not only at consent, because the role may have changed (docs/service.md#actors).
   return { ...caller, person, scopes: limitScopesToRole(grant.scopes, person.role) }
+}
+
+function assign({ found, body }: { found: unknown; body: unknown }): unknown {
+  return Object.assign(found as object, body)
 }
 
 type Requirements = Pick<OperationDefinition<unknown, unknown>, 'scope' | 'actor' | 'role'>

@@ -7,11 +7,9 @@ import { flag, mustBe } from '../schema.ts'
 import { type Caller, type Operation, operation, requiredText } from './operation.ts'
 
 /** Operations on the token, on the organization and on its tasks and segments. */
-export const organizationOperations = [
-  operation({
-    name: 'getMe',
-    method: 'GET',
-    path: '/me',
+export const organizationOperations = {
+  getMe: operation({
+    route: 'GET /me',
     // The only resource that is not wrapped in `data` (docs/service.md#identity).
     unwrapped: true,
     handle: ({ service, workspace, grant, scopes, person }) => {
@@ -25,34 +23,26 @@ export const organizationOperations = [
       }
     },
   }),
-  operation({
-    name: 'getOrganization',
-    method: 'GET',
-    path: '/organization',
+  getOrganization: operation({
+    route: 'GET /organization',
     scope: 'organization:read',
-    handle: ({ workspace }) => workspace.organization,
+    find: ({ workspace }) => workspace.organization,
   }),
-  operation({
-    name: 'updateOrganization',
-    method: 'PATCH',
-    path: '/organization',
+  updateOrganization: operation({
+    route: 'PATCH /organization',
     scope: 'organization:write',
     actor: 'self',
     role: 'owner',
     body: z.object({ display_name: z.optional(requiredText) }),
-    handle: ({ workspace, body }) => Object.assign(workspace.organization, body),
+    find: ({ workspace }) => workspace.organization,
   }),
-  operation({
-    name: 'getOrganizationSettings',
-    method: 'GET',
-    path: '/organization/settings',
+  getOrganizationSettings: operation({
+    route: 'GET /organization/settings',
     scope: 'organization:read',
-    handle: ({ workspace }) => workspace.settings,
+    find: ({ workspace }) => workspace.settings,
   }),
-  operation({
-    name: 'updateOrganizationSettings',
-    method: 'PATCH',
-    path: '/organization/settings',
+  updateOrganizationSettings: operation({
+    route: 'PATCH /organization/settings',
     scope: 'organization:write',
     body: z.object({
       allow_guest_submission: z.optional(flag),
@@ -60,11 +50,11 @@ export const organizationOperations = [
       bot_configuration: z.optional(mustBe('an object', z.record(z.string(), z.unknown()))),
       locale: z.optional(requiredText),
     }),
-    handle: ({ workspace, body }) => Object.assign(workspace.settings, body),
+    find: ({ workspace }) => workspace.settings,
   }),
   ...recordOperations('Task', 'tsk', (workspace) => workspace.tasks),
   ...recordOperations('Segment', 'seg', (workspace) => workspace.segments),
-]
+}
 
 /**
  * Returns operations on tasks or segments. Their scopes show that they exist (docs/service.md#scopes), but the documents
@@ -74,59 +64,46 @@ function recordOperations(
   noun: 'Task' | 'Segment',
   idPrefix: string,
   collectionOf: (workspace: Workspace) => Collection<LooseRecord>,
-): Operation[] {
+): Record<string, Operation> {
   const kind = noun === 'Task' ? 'task' : 'segment'
-  const path = `/${kind}s`
-  const read = { scope: `${kind}s:read` } as const
-  const write = { scope: `${kind}s:write` } as const
+  const path = `/${kind}s` as const
+  const read = `${kind}s:read` as const
+  const write = `${kind}s:write` as const
   const body = z.looseObject({})
   const find = ({ workspace, parameters }: Caller): LooseRecord => {
     const record = collectionOf(workspace).get(parameters.id ?? '')
     if (record === undefined) throw notFound(kind)
     return record
   }
-  return [
-    operation({
-      name: `list${noun}s`,
-      method: 'GET',
-      path,
-      ...read,
+  return {
+    [`list${noun}s`]: operation({
+      route: `GET ${path}`,
+      scope: read,
       list: ({ workspace }) => collectionOf(workspace),
     }),
-    operation({
-      name: `create${noun}`,
-      method: 'POST',
-      path,
-      ...write,
+    [`create${noun}`]: operation({
+      route: `POST ${path}`,
+      scope: write,
       body,
-      handle: ({ workspace, body }) => {
-        return collectionOf(workspace).add({ ...body, id: workspace.random.id(idPrefix) })
-      },
+      handle: ({ workspace, body }) => collectionOf(workspace).add({ ...body, id: workspace.random.id(idPrefix) }),
     }),
-    operation({
-      name: `get${noun}`,
-      method: 'GET',
-      path: `${path}/:id`,
-      ...read,
+    [`get${noun}`]: operation({
+      route: `GET ${path}/:id`,
+      scope: read,
       find,
-      handle: ({ found }) => found,
     }),
-    operation({
-      name: `update${noun}`,
-      method: 'PATCH',
-      path: `${path}/:id`,
-      ...write,
+    [`update${noun}`]: operation({
+      route: `PATCH ${path}/:id`,
+      scope: write,
       find,
       body,
       handle: ({ workspace, found, body }) => collectionOf(workspace).replace({ ...found, ...body, id: found.id }),
     }),
-    operation({
-      name: `delete${noun}`,
-      method: 'DELETE',
-      path: `${path}/:id`,
-      ...write,
+    [`delete${noun}`]: operation({
+      route: `DELETE ${path}/:id`,
+      scope: write,
       find,
       handle: ({ workspace, found }) => collectionOf(workspace).remove(found.id),
     }),
-  ]
+  }
 }

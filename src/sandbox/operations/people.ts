@@ -7,18 +7,14 @@ import { type Caller, operation, requiredEmail, requiredText } from './operation
 const role = oneOf('admin', 'moderator', 'agent')
 
 /** Operations on contacts, the customers of an organization, and on users, its team members. */
-export const peopleOperations = [
-  operation({
-    name: 'listContacts',
-    method: 'GET',
-    path: '/contacts',
+export const peopleOperations = {
+  listContacts: operation({
+    route: 'GET /contacts',
     scope: 'contacts:read',
     list: ({ workspace }) => workspace.contacts,
   }),
-  operation({
-    name: 'createContact',
-    method: 'POST',
-    path: '/contacts',
+  createContact: operation({
+    route: 'POST /contacts',
     scope: 'contacts:write',
     actor: 'self',
     body: z.object({ email: requiredEmail, name: z.optional(requiredText) }),
@@ -28,34 +24,17 @@ export const peopleOperations = [
       return workspace.addContact(email, name, 'api', service.seconds())
     },
   }),
-  operation({
-    name: 'getContact',
-    method: 'GET',
-    path: '/contacts/:id',
-    scope: 'contacts:read',
-    find: findContact,
-    handle: ({ found }) => found,
-  }),
-  operation({
-    name: 'updateContact',
-    method: 'PATCH',
-    path: '/contacts/:id',
+  getContact: operation({ route: 'GET /contacts/:id', scope: 'contacts:read', find: findContact }),
+  updateContact: operation({
+    route: 'PATCH /contacts/:id',
     scope: 'contacts:write',
     find: findContact,
     body: z.object({ blocked: z.optional(flag) }),
     handle: ({ service, found, body }) => Object.assign(found, body, { updated_at: service.seconds() }),
   }),
-  operation({
-    name: 'listUsers',
-    method: 'GET',
-    path: '/users',
-    scope: 'users:read',
-    list: ({ workspace }) => workspace.members,
-  }),
-  operation({
-    name: 'createUser',
-    method: 'POST',
-    path: '/users',
+  listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ workspace }) => workspace.members }),
+  createUser: operation({
+    route: 'POST /users',
     scope: 'users:write',
     actor: 'self',
     role: 'admin',
@@ -67,18 +46,9 @@ export const peopleOperations = [
       return workspace.members.add({ id: workspace.random.id('mem'), role, archived: false, user })
     },
   }),
-  operation({
-    name: 'getUser',
-    method: 'GET',
-    path: '/users/:id',
-    scope: 'users:read',
-    find: findMember,
-    handle: ({ found }) => found,
-  }),
-  operation({
-    name: 'updateUser',
-    method: 'PATCH',
-    path: '/users/:id',
+  getUser: operation({ route: 'GET /users/:id', scope: 'users:read', find: findMember }),
+  updateUser: operation({
+    route: 'PATCH /users/:id',
     scope: 'users:write',
     actor: 'self',
     find: findMember,
@@ -89,10 +59,8 @@ export const peopleOperations = [
       return Object.assign(found, body)
     },
   }),
-  operation({
-    name: 'removeUser',
-    method: 'DELETE',
-    path: '/users/:id',
+  removeUser: operation({
+    route: 'DELETE /users/:id',
     scope: 'users:write',
     // Managing members requires a person (docs/service.md#actors).
     actor: 'self',
@@ -102,7 +70,7 @@ export const peopleOperations = [
       call.workspace.members.remove(call.found.id)
     },
   }),
-]
+}
 
 function findContact({ workspace, parameters }: Caller): Contact {
   const contact = workspace.contacts.get(parameters.id ?? '')

@@ -6,7 +6,7 @@ import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { allowsOrigin } from '../addresses.ts'
 import type { AppEnv } from '../app-env.ts'
-import type { FaultList } from '../faults/fault-list.ts'
+import type { FaultList } from '../faults/inject-faults.ts'
 import { type Delays, injectFaults } from '../faults/inject-faults.ts'
 import { HttpError, notFound } from '../http-error.ts'
 import { authorize, authorizeConsent } from '../oauth/authorize.ts'
@@ -31,19 +31,24 @@ export interface AppParts {
   captureBodies: boolean
 }
 
-const operations: readonly Operation[] = [
+/** Every operation, by the service's name for it. */
+const operations: Readonly<Record<string, Operation>> = {
   authorize,
   authorizeConsent,
   token,
   ...organizationOperations,
   ...conversationOperations,
   ...peopleOperations,
-]
+}
 
 /** Creates the service: every operation, behind what a request goes through from its arrival. */
 export function createApp({ service, faults, log, delays, captureBodies }: AppParts): Hono<AppEnv> {
   const app = new Hono<AppEnv>()
-  const operationByRoute = new Map(operations.map((operation) => [`${operation.method} ${operation.path}`, operation]))
+  const routes = Object.entries(operations).map(([name, { route, scope, handler }]) => {
+    const [method = '', path = ''] = route.split(' ')
+    return { name, method, path, scope, handler: handler(service) }
+  })
+  const routeOf = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]))
   const inject = injectFaults(faults, delays)
 
   app.use(
@@ -52,8 +57,8 @@ export function createApp({ service, faults, log, delays, captureBodies }: AppPa
       log,
       captureBodies,
       operationOf(c) {
-        const route = matchedRoutes(c).find(({ method }) => method !== 'ALL' && method !== 'OPTIONS')
-        return route && operationByRoute.get(`${route.method} ${route.path}`)
+        const matched = matchedRoutes(c).find(({ method }) => method !== 'ALL' && method !== 'OPTIONS')
+        return matched && routeOf.get(`${matched.method} ${matched.path}`)
       },
     }),
   )
@@ -61,12 +66,12 @@ export function createApp({ service, faults, log, delays, captureBodies }: AppPa
   app.on('OPTIONS', '*', inject)
   app.use(corsHeaders(service.settings.cors))
   app.use(readBodies(log))
-  app.use('/api/oauth/v1/*', limitRate(service))
+  if (service.settings.rateLimit !== undefined) app.use('/api/oauth/v1/*', limitRate(service))
   app.use((c, next) => (c.req.method === 'OPTIONS' ? next() : inject(c, next)))
-  for (const { method, path, handler } of operations) app.on(method, path, handler(service))
-  for (const [path, methods] of methodsByPath(operations)) {
+  for (const { method, path, handler } of routes) app.on(method, path, handler)
+  for (const [path, others] of Map.groupBy(routes, (route) => route.path)) {
     app.all(path, () => {
-      const allow = methods.join(', ')
+      const allow = others.map(({ method }) => method).join(', ')
       throw new HttpError(405, 'method_not_allowed', `This path supports only ${allow}.`, { allow })
     })
   }
@@ -96,10 +101,4 @@ function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv
     await next()
     c.header('vary', 'Origin', { append: true })
   }
-}
-
-function methodsByPath(operations: readonly Operation[]): Map<string, string[]> {
-  const methods = new Map<string, string[]>()
-  for (const { path, method } of operations) methods.set(path, [...(methods.get(path) ?? []), method])
-  return methods
 }

@@ -26,11 +26,13 @@ export async function listen(
   let receive: (request: Request, outgoing: ServerResponse) => Promise<Response>
   const listener = getRequestListener(
     (request, { outgoing }) => {
-      if (request.method === 'TRACE') return traceNotAllowed().toResponse()
+      // A `Request` cannot have this method.
+      if (request.method === 'TRACE')
+        throw new HttpError(405, 'method_not_allowed', 'TRACE is not supported.', { allow })
       return receive(platformRequest(request), outgoing as ServerResponse)
     },
     // By default the adapter replaces the global Request and Response of the whole program.
-    { overrideGlobalObjects: false, errorHandler: () => unreadableRequest().toResponse() },
+    { overrideGlobalObjects: false, errorHandler: errorResponse },
   )
   const server = createServer((incoming, outgoing) => {
     // An unhandled rejection would end the process.
@@ -71,21 +73,16 @@ export async function listen(
   }
 }
 
-// A `Request` cannot have this method, so it cannot reach the router.
-function traceNotAllowed(): HttpError {
-  return new HttpError(405, 'method_not_allowed', 'The service does not support TRACE.', {
-    allow: 'GET, POST, PATCH, DELETE',
-  })
-}
-
-// The router handles its own errors, so an error around it means that the `Host`, target or body is malformed.
-function unreadableRequest(): HttpError {
-  return badRequest('The request is malformed.')
-}
-
 // The platform cannot copy the adapter's own kind of `Request`, as middleware does. Throws for a malformed URL.
 function platformRequest({ url, method, headers, body }: Request): Request {
   return new Request(url, { method, headers, body, duplex: 'half' } as RequestInit)
+}
+
+const allow = 'GET, POST, PATCH, DELETE'
+
+// The service handles its own errors, so an error around it means that the `Host`, the target or the body is malformed.
+function errorResponse(error: unknown): Response {
+  return (error instanceof HttpError ? error : badRequest('The request is malformed.')).toResponse()
 }
 
 /** Returns a function that handles the requests to own hosts. */
@@ -144,11 +141,6 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
     EADDRINUSE: `Port ${port} on ${host} is already in use. Choose another port, or 0 for any free one.`,
     EACCES: `Port ${port} on ${host} requires privileges that this process does not have. Choose a port above 1023.`,
   }
-  return new Error(
-    reasons[error.code ?? ''] ??
-      `The sandbox cannot listen on port ${port} of ${host}: ${error.message}. Choose another address.`,
-    {
-      cause: error,
-    },
-  )
+  const otherwise = `The sandbox cannot listen on port ${port} of ${host}: ${error.message}. Choose another address.`
+  return new Error(reasons[error.code ?? ''] ?? otherwise, { cause: error })
 }

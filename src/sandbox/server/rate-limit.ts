@@ -13,10 +13,10 @@ export function limitRate({ settings, workspaces }: Service): MiddlewareHandler<
     typeof rateLimit === 'function' ? [...workspaces.keys()].map((id) => [id, bucketFor(rateLimit(id))]) : [],
   )
   return (c, next) => {
-    const bucket = shared ?? buckets.get(c.var.grant?.organizationId ?? '')
+    const bucket = shared ?? buckets.get(c.get('grant')?.organizationId ?? '')
     const wait = c.req.method === 'OPTIONS' ? 0 : (bucket?.take(now()) ?? 0)
     if (wait === 0) return next()
-    c.var.entry.request.fault = 'rate limit'
+    c.get('entry').request.fault = 'rate limit'
     const seconds = String(Math.ceil(wait / 1_000))
     throw new HttpError(429, 'rate_limited', `The rate limit is exceeded. Retry after ${seconds} s.`, {
       'retry-after': seconds,

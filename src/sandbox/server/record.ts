@@ -4,6 +4,7 @@ import type { AppEnv } from '../app-env.ts'
 import { bearerToken } from '../operations/operation.ts'
 import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens, sizeOf } from '../request-log.ts'
 import type { Service } from '../service.ts'
+import { parseParameters } from './read-body.ts'
 
 interface RecordOptions {
   service: Service
@@ -19,14 +20,14 @@ export function recordRequests({ service, log, captureBodies, operationOf }: Rec
   return async (c, next) => {
     const startedAt = performance.now()
     const { method, url, headers } = c.req.raw
-    const { pathname, search, searchParams } = new URL(url)
+    const { pathname, search } = new URL(url)
     const token = bearerToken(headers) ?? ''
     const grant = service.grants.token(token)
     const operation = operationOf(c)
     const request: OpenRecord = {
       method,
       path: pathname,
-      query: search === '' ? {} : parametersToObject(searchParams),
+      query: parseParameters(search.slice(1)),
       headers: Object.fromEntries(headers),
       body: undefined,
       status: undefined,
@@ -51,17 +52,6 @@ export function recordRequests({ service, log, captureBodies, operationOf }: Rec
     if (captureBodies) log.grow(entry, await captureBodiesOf(c, entry))
     log.finish(entry)
   }
-}
-
-function parametersToObject(parameters: URLSearchParams): Record<string, string | string[]> {
-  const values = new Map<string, string | string[]>()
-  for (const [name, value] of parameters) {
-    const earlier = values.get(name)
-    // Appends in place: a copy for each value would take quadratic time.
-    if (Array.isArray(earlier)) earlier.push(value)
-    else values.set(name, earlier === undefined ? value : [earlier, value])
-  }
-  return Object.fromEntries(values)
 }
 
 const shownCharacters = 16_384
