@@ -148,15 +148,18 @@ footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center;
 .fields label { display: grid; gap: 2px; align-content: start; color: var(--soft); font-size: 13px; }
 .fields :is(input, select) { color: var(--text); font-size: 14px; }
 .wide { grid-column: 1 / -1; }
-.checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 2px 12px; padding: 4px 0; }
+.checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(160px, 1fr)); gap: 2px 8px; padding: 4px 0; }
 .checks label { display: flex; gap: 8px; align-items: center; cursor: pointer; }
-form .primary { margin: 6px 0; }
+.console form .primary { margin: 6px 0; }
+.console h3 { margin-top: 8px; }
 .fault-form:not(:has([value="status"]:checked)) .for-status, .fault-form:not(:has([value="drop"]:checked)) .for-drop { display: none; }
 table { width: 100%; border-collapse: collapse; font-size: 13px; }
 th { padding: 4px 12px 4px 0; color: var(--soft); font-weight: 400; text-align: left; white-space: nowrap; }
 td { padding: 5px 12px 5px 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
 :is(td, th):last-child { padding-right: 0; }
 td .soft { display: block; }
+#requests td .soft { display: inline; }
+.detail .facts > div { grid-template-columns: 110px minmax(0, 1fr); }
 tbody + tbody th { padding-top: 14px; font-weight: 600; }
 .number { text-align: right; }
 .time, .number { white-space: nowrap; font-variant-numeric: tabular-nums; color: var(--soft); }
@@ -215,15 +218,16 @@ body:has(> .dialog) { display: grid; align-content: center; justify-items: cente
   .top nav { width: 100%; margin: 0; overflow-x: auto; }
   .columns { padding: 10px; gap: 10px; }
   .console .card { padding: 10px 12px; }
-  .facts > div { grid-template-columns: 1fr; }
+  .facts > div, .detail .facts > div { grid-template-columns: 1fr; }
   thead { display: none; }
   table, tbody, tr, td { display: block; }
   tr { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: baseline; padding: 7px 0; border-top: 1px solid var(--line); }
   td { padding: 0; border: 0; }
   td:empty { display: none; }
   td.main { flex: 1 0 100%; order: -1; }
-  td.status { order: -2; }
-  td.status ~ td.main { flex-basis: calc(100% - 90px); }
+  td.status { order: -3; }
+  td.status ~ td.main { flex: 1 0 calc(100% - 110px); order: -2; }
+  td.number { order: -1; margin-left: auto; }
   .detail { padding-top: 0; border: 0; }
   .detail td { flex: 1 1 100%; min-width: 0; padding: 0 0 8px; }
   td .soft { display: inline; }

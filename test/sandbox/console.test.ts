@@ -295,11 +295,11 @@ describe('the events', () => {
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     const next = async () => (await reader?.read())?.value
-    expect(await next()).toBe('data: changed\n\n')
+    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
     await call(sandbox, undefined, 'GET', me)
-    expect(await next()).toBe('data: changed\n\n')
+    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
     await submit(sandbox, 'tokens', { actor: 'app' })
-    expect(await next()).toBe('data: changed\n\n')
+    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
     await reader?.cancel()
   })
 

@@ -1,42 +1,30 @@
-// @ts-check
 // Keeps the console live. Without this script its links and forms load the page again.
 
-/** @type {{ Idiomorph: typeof import('idiomorph').Idiomorph }} */
-const { Idiomorph } = Object(globalThis)
+const { Idiomorph } = globalThis
 const live = document.getElementById('live')
-const notice = /** @type {HTMLElement} */ (document.getElementById('notice'))
-/** @type {EventSource | undefined} */
 let events
-/** The requests, one after another, so that an older page never replaces a newer one. */
-let queue = Promise.resolve()
 let isRefreshing = false
+// One request after another, so that an older page never replaces a newer one.
+let queue = Promise.resolve()
 
-/**
- * Loads this view and shows what changed. Fields keep what is typed in them, except in the section whose form was sent.
- *
- * @param {HTMLFormElement} [form]
- */
+/** Loads this view and shows what changed. Of the forms, only one that is sent is replaced, with its section. */
 async function load(form) {
   const section = form?.closest('section')
-  const fields = form && [...new FormData(form)].map(([name, value]) => [name, String(value)])
   try {
-    const response = await fetch(
-      form?.action ?? location.href,
-      fields && { method: 'POST', body: new URLSearchParams(fields) },
-    )
+    const init = form && { method: 'POST', body: new URLSearchParams(new FormData(form)) }
+    const response = await fetch(form?.action ?? location.href, init)
     const page = new DOMParser().parseFromString(await response.text(), 'text/html')
     if (response.redirected) history.replaceState(null, '', response.url)
     for (const old of [...document.querySelectorAll('[data-live]'), ...(section ? [section] : [])]) {
-      const fresh = page.getElementById(old.id)
       // A user opens and closes `details`, which the server does not know.
-      const callbacks = { beforeAttributeUpdated: (/** @type {string} */ name) => name !== 'open' }
-      if (fresh !== null) Idiomorph.morph(old, fresh, { callbacks })
+      Idiomorph.morph(old, page.getElementById(old.id), {
+        callbacks: { beforeAttributeUpdated: (name) => name !== 'open' },
+      })
     }
   } catch {
     showLive('disconnected')
   }
-  const wrong = section?.querySelector('[aria-invalid="true"]')
-  if (wrong instanceof HTMLElement) wrong.focus()
+  section?.querySelector('[aria-invalid]')?.focus()
 }
 
 /** Loads this view again, at most ten times a second. */
@@ -59,17 +47,20 @@ function follow() {
     showLive('live')
     refresh()
   }
-  events.onerror = () => showLive('disconnected')
+  events.onerror = () => {
+    showLive('disconnected')
+    // Browsers try again after a lost connection, but not all of them after a refused one.
+    if (events.readyState === EventSource.CLOSED) setTimeout(follow, 1_000)
+  }
 }
 
-/** @param {string} text */
 function showLive(text) {
-  if (live !== null) live.textContent = text
-  live?.classList.toggle('good', text === 'live')
+  live.textContent = text
+  live.classList.toggle('good', text === 'live')
 }
 
-/** @param {string} text */
 async function copy(text) {
+  const notice = document.getElementById('notice')
   try {
     await navigator.clipboard.writeText(text)
     notice.textContent = 'Copied'
@@ -81,19 +72,18 @@ async function copy(text) {
 }
 
 addEventListener('click', (event) => {
-  if (!(event.target instanceof Element)) return
   const button = event.target.closest('[data-copy]')
-  if (button !== null) void copy(button.getAttribute('data-copy') ?? '')
+  if (button !== null) void copy(button.dataset.copy)
   const link = event.target.closest('[data-live] a')
   if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return
   event.preventDefault()
-  history.pushState(null, '', link.getAttribute('href'))
+  history.pushState(null, '', link.href)
   queue = queue.then(() => load())
 })
 
 addEventListener('submit', (event) => {
-  const form = event.target
-  if (!(form instanceof HTMLFormElement) || !form.matches('[data-inline]')) return
+  const form = event.target.closest('[data-inline]')
+  if (form === null) return
   event.preventDefault()
   queue = queue.then(() => load(form))
 })

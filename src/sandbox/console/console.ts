@@ -45,7 +45,7 @@ export function createConsole(context: ConsoleContext): Hono {
       while (!stream.aborted) {
         // Before the write: what changes meanwhile is another event.
         const next = changed.next()
-        await stream.writeSSE({ data: 'changed' })
+        await stream.writeSSE({ data: 'changed', retry: 2_000 })
         await Promise.race([next, aborted])
       }
     }),

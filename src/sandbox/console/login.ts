@@ -184,30 +184,21 @@ interface ServiceResponse {
 
 export function unknownLoginPage(): Markup {
   const text = 'It was not started in this console, or the sandbox was restarted. Start it again.'
-  return messagePage(
-    'This login is unknown',
-    html`<section class="card"><p>${text}</p>${actions('Try again')}</section>`,
-  )
+  return textPage('This login is unknown', html`${text}`)
 }
 
 function deniedPage(): Markup {
-  return messagePage(
-    'Access was denied',
-    html`<section class="card">
-<p>The service redirected back with the error <code>access_denied</code>. No token was issued.</p>
-${actions('Try again')}
-</section>`,
-  )
+  const text = html`The service redirected back with the error <code>access_denied</code>. No token was issued.`
+  return textPage('Access was denied', text)
 }
 
 function failedPage(step: string, problem: string): Markup {
-  return messagePage(
-    'The login failed',
-    html`<section class="card failed">
-<p>${step} failed: <code>${problem}</code>. If you injected a fault, it applied to this login.</p>
-${actions('Try again')}
-</section>`,
-  )
+  const text = html`${step} failed: <code>${problem}</code>. If you injected a fault, it applied to this login.`
+  return textPage('The login failed', text)
+}
+
+function textPage(title: string, text: Markup): Markup {
+  return messagePage(title, html`<section class="card"><p>${text}</p>${actions('Try again')}</section>`)
 }
 
 function actions(again: string): Markup {
