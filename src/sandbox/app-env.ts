@@ -1,5 +1,6 @@
+import type { Addresses } from './addresses.ts'
 import type { Grant } from './data/grants.ts'
-import type { FaultList } from './faults/inject-faults.ts'
+import type { Delays, FaultList } from './faults/inject-faults.ts'
 import type { LogEntry, RequestLog } from './request-log.ts'
 import type { Service } from './service.ts'
 
@@ -34,16 +35,14 @@ export interface RequestBody {
   readonly problem?: 'malformed' | 'too deep'
 }
 
-/** The addresses that a sandbox is reached at. They come from its socket and its options, never from a request. */
-export interface Addresses {
-  /** Base URL, without a trailing slash. */
-  readonly url: string
-  /** Base URLs of every own host, with the port that the sandbox listens on. */
-  readonly origins: readonly string[]
-  /** Returns whether the name or address of a host is the sandbox's own. */
-  isOwnHost(hostname: string): boolean
-  /** Returns whether an `Origin` header is that of the sandbox's own pages. */
-  isOwnOrigin(origin: string): boolean
+/** What the service is made of. */
+export interface AppParts {
+  readonly service: Service
+  readonly faults: FaultList
+  readonly log: RequestLog
+  readonly delays: Delays
+  /** Whether the log also has the bodies, for a console. */
+  readonly captureBodies: boolean
 }
 
 /** What `createConsole(context): Hono` gets. Its app is mounted at `/`, behind the check of the host. */

@@ -40,19 +40,19 @@ export interface LogEntry {
   /** Estimated bytes that the entry occupies in memory. */
   bytes: number
   /** Time from the arrival to the response in milliseconds; `undefined` while in flight. */
-  duration: number | undefined
+  duration?: number
   /** The valid token of the request, shortened. */
-  token: string | undefined
+  token?: string
   /** Id of the organization that the token is for. */
-  organization: string | undefined
+  organization?: string
   /** The code and the description in an error response. */
-  error: { readonly code: string; readonly description: string } | undefined
+  error?: { readonly code: string; readonly description: string } | undefined
   /**
    * Up to 16,384 characters of the bodies, with tokens and codes shortened. Only captured for a console. `undefined` for
    * an empty body.
    */
-  requestBody: string | undefined
-  responseBody: string | undefined
+  requestBody?: string | undefined
+  responseBody?: string | undefined
 }
 
 /** The most recent requests, up to a number and a size in memory. Tells listeners about each request that was handled. */
@@ -74,17 +74,7 @@ export class RequestLog {
   /** Adds a request that is not handled yet. `bytes` is its estimated size in memory. */
   add(request: OpenRecord, bytes: number): LogEntry {
     this.#lastId += 1
-    const entry: LogEntry = {
-      id: this.#lastId,
-      request,
-      bytes: 0,
-      duration: undefined,
-      token: undefined,
-      organization: undefined,
-      error: undefined,
-      requestBody: undefined,
-      responseBody: undefined,
-    }
+    const entry: LogEntry = { id: this.#lastId, request, bytes: 0 }
     this.entries.push(entry)
     this.requests.push(request)
     this.grow(entry, bytes)

@@ -5,9 +5,8 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { allowsOrigin } from '../addresses.ts'
-import type { AppEnv } from '../app-env.ts'
-import type { FaultList } from '../faults/inject-faults.ts'
-import { type Delays, injectFaults } from '../faults/inject-faults.ts'
+import type { AppEnv, AppParts } from '../app-env.ts'
+import { injectFaults } from '../faults/inject-faults.ts'
 import { HttpError, notFound } from '../http-error.ts'
 import { authorize, authorizeConsent } from '../oauth/authorize.ts'
 import { token } from '../oauth/token.ts'
@@ -15,21 +14,10 @@ import { conversationOperations } from '../operations/conversations.ts'
 import type { Operation } from '../operations/operation.ts'
 import { organizationOperations } from '../operations/organization.ts'
 import { peopleOperations } from '../operations/people.ts'
-import type { RequestLog } from '../request-log.ts'
-import type { Service } from '../service.ts'
 import type { SandboxSettings } from '../settings.ts'
 import { limitRate } from './rate-limit.ts'
 import { readBodies } from './read-body.ts'
 import { recordRequests } from './record.ts'
-
-export interface AppParts {
-  service: Service
-  faults: FaultList
-  log: RequestLog
-  delays: Delays
-  /** Whether the log also has the bodies, for a console. */
-  captureBodies: boolean
-}
 
 /** Every operation, by the service's name for it. */
 const operations: Readonly<Record<string, Operation>> = {
@@ -42,7 +30,8 @@ const operations: Readonly<Record<string, Operation>> = {
 }
 
 /** Creates the service: every operation, behind what a request goes through from its arrival. */
-export function createApp({ service, faults, log, delays, captureBodies }: AppParts): Hono<AppEnv> {
+export function createApp(parts: AppParts): Hono<AppEnv> {
+  const { service, faults, log, delays } = parts
   const app = new Hono<AppEnv>()
   const routes = Object.entries(operations).map(([name, { route, scope, handler }]) => {
     const [method = '', path = ''] = route.split(' ')
@@ -52,14 +41,9 @@ export function createApp({ service, faults, log, delays, captureBodies }: AppPa
   const inject = injectFaults(faults, delays)
 
   app.use(
-    recordRequests({
-      service,
-      log,
-      captureBodies,
-      operationOf(c) {
-        const matched = matchedRoutes(c).find(({ method }) => method !== 'ALL' && method !== 'OPTIONS')
-        return matched && routeOf.get(`${matched.method} ${matched.path}`)
-      },
+    recordRequests(parts, (c) => {
+      const matched = matchedRoutes(c).find(({ method }) => method !== 'ALL' && method !== 'OPTIONS')
+      return matched && routeOf.get(`${matched.method} ${matched.path}`)
     }),
   )
   // `cors` answers a preflight, so a fault for one comes first.

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { AppEnv } from '../app-env.ts'
+import type { AppEnv, AppParts } from '../app-env.ts'
 import { bearerToken } from '../operations/operation.ts'
-import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens, sizeOf } from '../request-log.ts'
-import type { Service } from '../service.ts'
+import { type LogEntry, type OpenRecord, shortenTokens, sizeOf } from '../request-log.ts'
 import { parseParameters } from './read-body.ts'
 
-interface RecordOptions {
-  service: Service
-  log: RequestLog
-  /** Whether the log also has the bodies, for a console. */
-  captureBodies: boolean
-  /** Returns the operation that will handle the request. */
-  operationOf: (c: Context<AppEnv>) => { readonly name: string; readonly scope?: string | undefined } | undefined
-}
+type OperationOf = (c: Context<AppEnv>) => { name: string; scope: string | undefined } | undefined
 
-/** Records each request from its arrival to its response, and gives the response an id. */
-export function recordRequests({ service, log, captureBodies, operationOf }: RecordOptions): MiddlewareHandler<AppEnv> {
+/** Records each request from its arrival to its response, with its operation, and gives the response an id. */
+export function recordRequests(
+  { service, log, captureBodies }: AppParts,
+  operationOf: OperationOf,
+): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const startedAt = performance.now()
     const { method, url, headers } = c.req.raw
@@ -38,8 +33,7 @@ export function recordRequests({ service, log, captureBodies, operationOf }: Rec
       fault: undefined,
     }
     const entry = log.add(request, sizeOf(request))
-    if (grant !== undefined) entry.token = shortenTokens(token)
-    entry.organization = grant?.organizationId
+    if (grant !== undefined) Object.assign(entry, { token: shortenTokens(token), organization: grant.organizationId })
     c.set('grant', grant)
     c.set('entry', entry)
     await next()
