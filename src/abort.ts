@@ -23,8 +23,11 @@ export function forwardAbort(signal: AbortSignal | null | undefined, controller:
  */
 export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
     const done = () => signal.removeEventListener('abort', abort)
+    const abort = () => {
+      done()
+      reject(signal.reason)
+    }
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort)
     promise.then(

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from './errors/index.ts'
-import { isObject } from './json.ts'
+import { isObject, kindOf } from './json.ts'
 
 // Every check here throws an `InvalidArgumentError` that names the option.
 
@@ -7,7 +7,66 @@ import { isObject } from './json.ts'
 export const longestTimer = 2_147_483_647
 
 /** The names of the options of an interface. Declare it with `satisfies`, so that a missing name does not compile. */
-export type OptionNames = Readonly<Record<string, true>>
+export type OptionNames = Readonly<Record<string, unknown>>
+
+/** Checks a value that may come from JavaScript. Returns it, or a copy that the caller cannot change. */
+export type Check<Value> = (name: string, value: unknown) => Value
+
+/** The options that a table of checks returns. */
+export type Checked<Checks> = { [Name in keyof Checks]: Checks[Name] extends Check<infer Value> ? Value : never }
+
+/**
+ * Reads and checks options, each with the check of its name.
+ *
+ * @param checks declare them with `satisfies`, so that a missing one does not compile
+ * @param owner what the options belong to, for the message: "a call", "the login handlers"
+ */
+export function readOptions<const Checks extends Readonly<Record<string, Check<unknown>>>>(
+  options: object,
+  checks: Checks,
+  owner: string,
+): Checked<Checks> {
+  checkOptions('options', options, checks, owner)
+  const values: Record<string, unknown> = {}
+  for (const name of Object.keys(checks)) values[name] = checks[name]?.(name, Reflect.get(options, name))
+  return values as Checked<Checks>
+}
+
+/** Creates the error for a value that is not what it must be: "a positive number". */
+export function mustBe(expected: string, name: string, value: unknown, hint: string): InvalidArgumentError {
+  return new InvalidArgumentError(name, `\`${name}\` must be ${expected}, not ${kindOf(value)}.`, hint)
+}
+
+/** Turns a check into one that also accepts undefined. */
+/* @__NO_SIDE_EFFECTS__ */
+export function optional<Value>(check: Check<Value>): Check<Value | undefined> {
+  return orElse<Value | undefined>(undefined, check)
+}
+
+/** Turns a check into one that returns a default for undefined. */
+/* @__NO_SIDE_EFFECTS__ */
+export function orElse<Value>(fallback: NoInfer<Value>, check: Check<Value>): Check<Value> {
+  return (name, value) => (value === undefined ? fallback : check(name, value))
+}
+
+/** Returns a check for one of a few texts. */
+/* @__NO_SIDE_EFFECTS__ */
+export function oneOf<const Value extends string>(...values: readonly Value[]): Check<Value> {
+  return (name, value) => {
+    if (values.includes(value as Value)) return value as Value
+    const listed = values.map((each) => `"${each}"`).join(', ')
+    throw new InvalidArgumentError(name, `\`${name}\` is not supported.`, `Pass one of: ${listed}.`)
+  }
+}
+
+/** Returns a check for an integer. */
+/* @__NO_SIDE_EFFECTS__ */
+export function integerFrom(least: number, hint = 'Leave it out for no limit.'): Check<number> {
+  return (name, value) => {
+    if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
+    throw mustBe(`an integer of at least ${least}`, name, value, hint)
+  }
+}
 
 /**
  * Checks that a value is an object whose keys are all known.
@@ -61,7 +120,7 @@ function distanceBetween(one: string, other: string): number {
 
 /** Checks that a value is an object, and neither null nor an array. */
 export function checkObject(name: string, value: unknown, hint: string): asserts value is object {
-  if (!isObject(value)) throw new InvalidArgumentError(name, `\`${name}\` must be an object.`, hint)
+  if (!isObject(value)) throw mustBe('an object', name, value, hint)
 }
 
 function listOf(names: OptionNames): string {
@@ -76,7 +135,7 @@ function listOf(names: OptionNames): string {
  */
 export function checkText(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '') {
-    throw new InvalidArgumentError(name, `\`${name}\` must be a non-empty string.`, `Pass \`${name}\` as a string.`)
+    throw mustBe('a non-empty string', name, value, `Pass \`${name}\` as a string.`)
   }
   checkCharacters(name, value)
   return value
@@ -95,27 +154,24 @@ export function checkCharacters(name: string, text: string): void {
 /** Checks a duration in milliseconds that a timer supports. */
 export function checkMilliseconds(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && value <= longestTimer) return value
-  throw new InvalidArgumentError(
-    name,
-    `\`${name}\` must be a number of milliseconds greater than 0 and at most ${longestTimer}.`,
-    'Pass milliseconds, for example 30_000 for half a minute.',
-  )
+  const expected = `a number of milliseconds greater than 0 and at most ${longestTimer}`
+  throw mustBe(expected, name, value, 'Pass milliseconds, for example 30_000 for half a minute.')
 }
 
 /** Checks an optional boolean. Defaults to false. */
 export function checkFlag(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
-  throw new InvalidArgumentError(name, `\`${name}\` must be a boolean.`, 'Pass true or false, or leave it out.')
+  throw mustBe('a boolean', name, value, 'Pass true or false, or leave it out.')
 }
 
-/** Checks a required function. */
-export function checkFunction(name: string, value: unknown): void {
-  if (typeof value === 'function') return
-  throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, `Pass \`${name}\` as a function.`)
+/** Checks a function. */
+export function checkFunction<Value>(name: string, value: unknown): Value {
+  if (typeof value === 'function') return value as Value
+  throw mustBe('a function', name, value, `Pass \`${name}\` as a function.`)
 }
 
 /** Checks an optional function. */
 export function checkOptionalFunction<Value>(name: string, value: Value): Value {
   if (value === undefined || typeof value === 'function') return value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a function.`, 'Pass a function, or leave it out.')
+  throw mustBe('a function', name, value, 'Pass a function, or leave it out.')
 }

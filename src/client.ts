@@ -1,8 +1,9 @@
 import type { Actor } from './actor.ts'
 import type { Call } from './call.ts'
+import { rememberCaller } from './caller.ts'
 import { UnexpectedResponseError } from './errors/index.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
-import { readClientSettings } from './http/settings.ts'
+import { type ChangeableOptions, readClientSettings } from './http/settings.ts'
 import { Transport } from './http/transport.ts'
 import type { Me } from './models/me.ts'
 import { checkOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
@@ -68,9 +69,10 @@ export class SupportWorkspace<out A extends Actor = Actor> {
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: ClientOptions<A> & NamedActor<A>) {
-    const transport = new Transport(readClientSettings(options))
+    // `withOptions` passes a transport.
+    const transport = options instanceof Transport ? options : new Transport(readClientSettings(options))
     this.#transport = transport
-    this.actor = options.actor
+    this.actor = transport.settings.actor as A | undefined
     this.identity = undefined
     this.conversations = new Conversations(transport)
     this.messages = new Messages(transport)
@@ -95,8 +97,28 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
-    return new this<Actor>(options).#identify(callOptions)
+    const locate = rememberCaller(this.connect, 0)
+    try {
+      // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
+      return await new this<Actor>(options).#identify(callOptions)
+    } catch (thrown) {
+      throw locate(thrown)
+    }
+  }
+
+  /**
+   * Returns a client with other options for the same token, for example a longer `timeout` for an export. It shares the rate
+   * limiter, unless you pass another one. Options that are not given stay as they are.
+   *
+   * @example
+   * const patient = workspace.withOptions({ timeout: 60_000, maxRetries: 5 })
+   * await patient.me()
+   *
+   * @throws InvalidArgumentError if an option is invalid, or is `baseUrl`, `accessToken` or `actor`.
+   */
+  withOptions(options: ChangeableOptions): this {
+    const Client = this.constructor as new (transport: Transport) => this
+    return Object.assign(new Client(this.#transport.with(options)), { actor: this.actor, identity: this.identity })
   }
 
   /**
@@ -104,7 +126,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * ([specification](docs/service.md#identity)).
    */
   me(options?: CallOptions): Call<Me> {
-    return callOperation(this.#transport, meOperation, {}, options)
+    return callOperation(this.#transport, meOperation, {}, options, { locate: rememberCaller(this.me, 0) })
   }
 
   /**
@@ -123,7 +145,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     operation: Definition,
     ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    return callOperation(this.#transport, operation, input ?? {}, options, checkOperation)
+    const locate = rememberCaller(this.call, 0)
+    return callOperation(this.#transport, operation, input ?? {}, options, { locate, check: checkOperation })
   }
 
   /**
@@ -138,13 +161,10 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
     // JavaScript may pass anything.
     const id = [method, path].filter((part) => typeof part === 'string').join(' ')
-    return callOperation<Operation>(
-      this.#transport,
-      { id, method, path, envelope: 'any' },
-      input,
-      options,
-      checkOperation,
-    )
+    return callOperation<Operation>(this.#transport, { id, method, path, envelope: 'any' }, input, options, {
+      locate: rememberCaller(this.request, 0),
+      check: checkOperation,
+    })
   }
 
   async #identify(options: CallOptions | undefined): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from './errors/index.ts'
 import { placeholder } from './errors/redact.ts'
+import { kindOf } from './json.ts'
 
 const loopbackHosts = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.+\.localhost)$/
 
@@ -15,10 +16,17 @@ export function isLoopback(url: URL): boolean {
 export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL {
   const url = typeof baseUrl === 'string' || baseUrl instanceof URL ? toUrl(String(baseUrl)) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    const problem = baseUrl === undefined ? 'is missing' : 'is not an absolute http(s) address'
+    const hint = 'Pass the address of the service, for example "https://api.supportwire.app".'
+    throw new InvalidArgumentError('baseUrl', `\`baseUrl\` ${problem}.`, hint)
+  }
+  const apiPath = /\/api\/oauth(\/v\d+)?\/*$/.exec(url.pathname)
+  if (apiPath !== null) {
+    const { origin, pathname } = url
     throw new InvalidArgumentError(
       'baseUrl',
-      '`baseUrl` is not an absolute http(s) address.',
-      'Pass the address of the service, for example "https://api.supportwire.app".',
+      `\`baseUrl\` contains the path "${apiPath[0]}", which is added to it.`,
+      `Pass "${origin}${pathname.slice(0, apiPath.index)}".`,
     )
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
@@ -61,8 +69,8 @@ export function checkAccessToken(accessToken: unknown): string {
 }
 
 function describe(accessToken: unknown): string {
-  if (typeof accessToken !== 'string')
-    return `must be a string, not ${accessToken === null ? 'null' : typeof accessToken}`
+  if (accessToken === undefined) return 'is missing'
+  if (typeof accessToken !== 'string') return `must be a string, not ${kindOf(accessToken)}`
   if (accessToken === placeholder) return 'is the text that a token prints as, not the token'
   return accessToken === '' ? 'is empty' : 'is not a token: it contains whitespace, line breaks or non-ASCII characters'
 }

@@ -6,7 +6,7 @@
 
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export type { Actor } from './actor.ts'
-export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './adaptive/adaptive-rate-limiter.ts'
+export { AdaptiveRateLimiter } from './adaptive/adaptive-rate-limiter.ts'
 export type { Call, WithResponse } from './call.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
@@ -38,23 +38,30 @@ export {
 } from './errors/index.ts'
 export type { RequestErrorDetails } from './errors/request-error.ts'
 export type {
-  AccessTokenOption,
-  AccessTokenSource,
-  AppInfo,
   AttemptEndEvent,
   AttemptStartEvent,
-  CallOptions,
-  ClientOptions,
-  Drift,
   Hooks,
   OperationEndEvent,
   OperationEvent,
   RetryEvent,
-  ValidationMode,
   WaitEvent,
+} from './http/hooks.ts'
+export type {
+  AccessTokenOption,
+  AccessTokenSource,
+  AppInfo,
+  CallOptions,
+  ClientOptions,
+  Drift,
+  HeadersOption,
+  Logger,
+  LogLevel,
+  RequestHeaders,
+  ValidationMode,
 } from './http/options.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
 export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './http/retry-after-limiter.ts'
+export type { ChangeableOptions } from './http/settings.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'
 export type { Checkpoint, ListOptions } from './list-options.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './models/contact.ts'

@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from './errors/index.ts'
+
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -27,6 +29,16 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return isObject(value) && classNameOf(value) === undefined
 }
 
+/** Describes a value by its kind, without quoting text: "a string", "null", "a Date". Numbers and booleans are printed. */
+export function kindOf(value: unknown): string {
+  if (value === '') return 'an empty string'
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? 'an array' : (classNameOf(value) ?? 'an object')
+  }
+  const isPrinted = value === null || ['undefined', 'number', 'boolean'].includes(typeof value)
+  return isPrinted ? String(value) : `a ${typeof value}`
+}
+
 /** Returns the name of the class of an object, with an article. Undefined for plain objects. */
 export function classNameOf(value: object): string | undefined {
   for (let prototype = Object.getPrototypeOf(value); prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
@@ -36,4 +48,72 @@ export function classNameOf(value: object): string | undefined {
     return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
   }
   return undefined
+}
+
+/**
+ * Returns a value as JSON text, or undefined for undefined. The text is a snapshot that the caller cannot change.
+ *
+ * @param name the name of the argument
+ * @throws InvalidArgumentError if the value contains something that JSON cannot represent. It never quotes the value.
+ */
+export function toJson(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  const paths = new Map<object, string>()
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value, function (this: object, key: string, found: unknown) {
+      // The object that a `toJSON` returned may have a `toJSON` too.
+      if (key === 'toJSON' && typeof found === 'function') return undefined
+      const kind = isInvalidDate(found, key, this) ? 'an invalid Date' : unfitKind(found)
+      const isContainer = typeof found === 'object' && found !== null
+      if (kind === undefined && !isContainer) return found
+      const holder = paths.get(this)
+      const path = holder === undefined ? name : `${holder}.${key}`
+      if (kind !== undefined) throw noJson(path, `is ${kind}, which cannot be sent as JSON`)
+      paths.set(found as object, path)
+      return found
+    })
+  } catch (thrown) {
+    throw thrown instanceof InvalidArgumentError ? thrown : noJson(name, problemOf(thrown))
+  }
+  if (text === undefined)
+    throw noJson(name, 'is a value whose `toJSON` returns undefined, which cannot be sent as JSON')
+  return text
+}
+
+/** Returns the kind of a value that JSON cannot represent. */
+function unfitKind(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? undefined : 'not a finite number'
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+      return `a ${typeof value}`
+    case 'object':
+      return value === null || Array.isArray(value) ? undefined : classNameOf(value)
+  }
+  return undefined
+}
+
+/** The `toJSON` of an invalid Date returns null. */
+function isInvalidDate(found: unknown, key: string, holder: object): boolean {
+  return found === null && Reflect.get(holder, key) instanceof Date
+}
+
+/** Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` may quote a value. */
+function problemOf(thrown: unknown): string {
+  if (thrown instanceof RangeError) return 'is nested too deeply'
+  return thrown instanceof TypeError && /circular|cyclic/i.test(thrown.message)
+    ? 'contains a reference to itself'
+    : 'cannot be read'
+}
+
+/** @param problem what is wrong with the argument */
+export function noJson(name: string, problem: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    name,
+    `\`${name}\` ${problem}.`,
+    'Convert it to plain objects and arrays of strings, finite numbers, booleans and null.',
+  )
 }

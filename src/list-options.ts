@@ -1,7 +1,17 @@
-import { checkNames, checkObject } from './check-options.ts'
+import {
+  type Check,
+  checkFlag,
+  checkNames,
+  checkObject,
+  integerFrom,
+  oneOf,
+  optional,
+  orElse,
+  readOptions,
+} from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
+import { callChecks } from './http/input.ts'
 import type { CallOptions } from './http/options.ts'
-import { callOptionNames } from './http/settings.ts'
 import { isPlainObject } from './json.ts'
 
 /** A place in a list from which `resumeFrom` continues. Plain JSON. */
@@ -55,49 +65,28 @@ export interface ListOptions extends CallOptions {
   readonly prefetch?: boolean | undefined
 }
 
-/** The names of all list options. Does not compile when one is missing. */
-export const listOptionNames = {
-  ...callOptionNames,
-  direction: true,
-  maxItems: true,
-  prefetch: true,
-  resumeFrom: true,
-  onRejectedCursor: true,
-} satisfies Record<keyof ListOptions, true>
-
 /** The options that only lists have, and those of each call. */
 export interface TakenListOptions extends Omit<ListOptions, keyof CallOptions> {
   readonly callOptions: CallOptions
 }
 
+const ownChecks = {
+  direction: optional(oneOf('forward', 'backward')),
+  maxItems: optional(integerFrom(0)),
+  prefetch: orElse(true, checkFlag),
+  resumeFrom: copyCheckpoint,
+  onRejectedCursor: optional(oneOf('throw', 'restart')),
+} satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
+
+export const listChecks = { ...callChecks, ...ownChecks }
+
 /** Copies the options of a list, and checks the ones that only lists have. */
 export function takeListOptions(options: ListOptions = {}): TakenListOptions {
   if (!isPlainObject(options)) checkObject('options', undefined, 'Pass an object literal, or leave it out.')
-  checkNames(options, listOptionNames, 'a list')
+  checkNames(options, listChecks, 'a list')
   const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = options
-  checkChoice('direction', direction, ['forward', 'backward'])
-  checkChoice('onRejectedCursor', onRejectedCursor, ['throw', 'restart'])
-  if (prefetch !== undefined && typeof prefetch !== 'boolean') {
-    throw new InvalidArgumentError('prefetch', '`prefetch` must be a boolean.', 'Pass true or false, or leave it out.')
-  }
-  checkInteger('maxItems', maxItems, 0)
-  return { direction, maxItems, prefetch, resumeFrom: copyCheckpoint(resumeFrom), onRejectedCursor, callOptions }
-}
-
-function checkChoice(name: string, value: unknown, choices: readonly [string, string]): void {
-  if (value === undefined || choices.includes(value as string)) return
-  const listed = choices.map((choice) => `"${choice}"`).join(' or ')
-  throw new InvalidArgumentError(name, `\`${name}\` is not supported.`, `Pass ${listed}, or leave it out.`)
-}
-
-/** @throws InvalidArgumentError unless the value is undefined or an integer of at least `least`. */
-export function checkInteger(name: string, value: unknown, least: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= least)) return
-  throw new InvalidArgumentError(
-    name,
-    `\`${name}\` must be an integer of at least ${least}.`,
-    name === 'limit' ? "Leave it out for the service's default." : 'Leave it out for no limit.',
-  )
+  const own = { direction, maxItems, prefetch, resumeFrom, onRejectedCursor }
+  return { ...readOptions(own, ownChecks, 'a list'), callOptions }
 }
 
 const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Checkpoint, true>
@@ -109,7 +98,7 @@ const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it o
  *
  * @throws InvalidArgumentError if it is not one that a page had.
  */
-function copyCheckpoint(given: unknown): Checkpoint | null | undefined {
+function copyCheckpoint(_: string, given: unknown): Checkpoint | null | undefined {
   if (given === undefined || given === null) return given
   if (typeof given === 'string') {
     throw new InvalidArgumentError(

@@ -70,10 +70,23 @@ export interface Operation {
 export function defineOperation<const Definition extends Omit<Operation, 'evidence'>>(
   definition: Definition & NothingElse<Definition>,
 ): Definition {
-  checkOperation(definition)
-  const { evidence, ...names } = operationNames
-  checkNames(definition, names, 'an operation')
+  try {
+    checkOperation(definition)
+    const { evidence, ...names } = operationNames
+    checkNames(definition, names, 'an operation')
+  } catch (thrown) {
+    throw nameOperation((definition as Partial<Operation> | undefined)?.id, thrown)
+  }
   return Object.freeze({ ...definition })
+}
+
+/** Puts the operation before the message of an invalid argument. Returns what was thrown. */
+export function nameOperation(id: unknown, thrown: unknown): unknown {
+  const title = typeof id === 'string' && id !== '' ? `${withoutSecrets(id)}: ` : ''
+  if (thrown instanceof InvalidArgumentError && !thrown.message.startsWith(title)) {
+    thrown.message = `${title}${thrown.message}`
+  }
+  return thrown
 }
 
 /** Rejects misspelled properties, which a type parameter would accept. */
@@ -110,11 +123,11 @@ export function checkOperation(operation: unknown): asserts operation is Operati
   if (!methods.includes(method)) {
     throw new InvalidArgumentError(
       'method',
-      `The method of operation "${id}" is not supported.`,
+      'The method of the operation is not supported.',
       `Use one of: ${methods.join(', ')}.`,
     )
   }
-  checkPath({ id, path })
+  checkPath(path)
   if (/\p{Cc}/u.test(id)) {
     throw new InvalidArgumentError('id', 'The `id` of the operation has control characters.', 'Remove them.')
   }
@@ -122,21 +135,21 @@ export function checkOperation(operation: unknown): asserts operation is Operati
   if (scope !== undefined && typeof scope !== 'string') {
     throw new InvalidArgumentError(
       'scope',
-      `The \`scope\` of operation "${id}" must be a string.`,
+      'The `scope` of the operation must be a string.',
       'Pass, for example, "contacts:read", or leave it out.',
     )
   }
   if (actor !== undefined && actor !== 'self') {
     throw new InvalidArgumentError(
       'actor',
-      `The \`actor\` of operation "${id}" is not supported.`,
+      'The `actor` of the operation is not supported.',
       'Pass "self", or leave it out.',
     )
   }
   if (envelope !== undefined && !envelopes.includes(envelope)) {
     throw new InvalidArgumentError(
       'envelope',
-      `The \`envelope\` of operation "${id}" is not supported.`,
+      'The `envelope` of the operation is not supported.',
       `Use one of: ${envelopes.join(', ')}.`,
     )
   }
@@ -145,7 +158,7 @@ export function checkOperation(operation: unknown): asserts operation is Operati
     if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') continue
     throw new InvalidArgumentError(
       name,
-      `The \`${name}\` schema of operation "${id}" is not a Standard Schema.`,
+      `The \`${name}\` schema of the operation is not a Standard Schema.`,
       'Pass a schema of zod, valibot, arktype or another library of https://standardschema.dev.',
     )
   }
@@ -154,13 +167,13 @@ export function checkOperation(operation: unknown): asserts operation is Operati
 const envelopes: readonly Envelope[] = ['item', 'list', 'bare', 'none', 'any']
 
 /** Throws if a path could leave the base URL or its prefix. */
-export function checkPath({ id, path }: Pick<Operation, 'id' | 'path'>): void {
+export function checkPath(path: Operation['path']): void {
   if (typeof path === 'string' && /^\/(?!\/)[^?#\\\s\p{Cc}]*$/u.test(path)) {
     if (path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))) return
   }
   throw new InvalidArgumentError(
     'path',
-    `The path of operation "${withoutSecrets(id)}" is not a plain path below the base URL.`,
+    'The path is not a plain path below the base URL.',
     'Begin it with one "/", without "..", query, fragment or backslash; parameters go in braces.',
   )
 }

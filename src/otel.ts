@@ -16,9 +16,8 @@ import {
 } from '@opentelemetry/api'
 import { checkOptions } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
-import { type EventOf, emit } from './http/call-record.ts'
-import type { AttemptStartEvent, Hooks, OperationEvent } from './http/options.ts'
-import { readHooks } from './http/settings.ts'
+import { type AttemptStartEvent, type EventOf, emit, type Hooks, type OperationEvent } from './http/hooks.ts'
+import { checkHooks } from './http/settings.ts'
 import { notify } from './notify.ts'
 import { version } from './version.ts'
 
@@ -60,7 +59,7 @@ export function otelHooks(options: OtelHooksOptions = {}): Hooks {
       'Pass `provider.getTracer(name)`, or leave it out for the global one.',
     )
   }
-  const hooks = readHooks(options.hooks)
+  const hooks = options.hooks === undefined ? {} : checkHooks('hooks', options.hooks)
   const calls = new Map<number, CallSpans>()
 
   const callOf = (event: OperationEvent): CallSpans => {

@@ -1,17 +1,12 @@
 import { forwardAbort, throwIfAborted } from './abort.ts'
 import { Call, type Received } from './call.ts'
-import { checkOptions } from './check-options.ts'
+import type { Locate } from './caller.ts'
+import { checkOptions, integerFrom, optional } from './check-options.ts'
 import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
 import { abandoned } from './http/call-record.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { JsonObject } from './json.ts'
-import {
-  type Checkpoint,
-  checkInteger,
-  type ListOptions,
-  type TakenListOptions,
-  takeListOptions,
-} from './list-options.ts'
+import { type Checkpoint, type ListOptions, type TakenListOptions, takeListOptions } from './list-options.ts'
 import type { Operation } from './operation.ts'
 import type { WebAbortSignal } from './web-types.ts'
 
@@ -63,20 +58,27 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   /** Returns the plan, or throws the error for invalid arguments. */
   readonly #plan: () => ListPlan<Item>
 
-  /** Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated. */
-  constructor(operation: string, readPlan: () => ListPlan<Item>) {
+  readonly #locate: Locate
+
+  /**
+   * Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated.
+   *
+   * @param locate puts the place of the call into the stack of an error
+   */
+  constructor(operation: string, readPlan: () => ListPlan<Item>, locate: Locate) {
     const plan = takeNow(() => {
       const read = readPlan()
       checkStart(read)
       return read
-    })
+    }, locate)
     super(operation, async () => {
       const known = plan()
-      if (known.options.resumeFrom?.done) throw finished()
+      if (known.options.resumeFrom?.done) throw locate(finished())
       const received = await fetchFirst(known)
       return { data: toPage(known, received), response: received.response }
     })
     this.#plan = plan
+    this.#locate = locate
   }
 
   /** Iterates over all items. */
@@ -127,7 +129,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         }
         yield page
         if (!goesOn) return
-        if (isRepeated) throw repeatedCursor(plan, number)
+        if (isRepeated) throw this.#locate(repeatedCursor(plan, number))
         const fetchNow = () => fetchPage(query, signal, number + 1)
         received = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
         ahead = undefined
@@ -148,7 +150,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
     const plan = this.#plan()
     const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
     const items: Item[] = []
-    for await (const item of new Paginated(this.operation, () => capped)) items.push(item)
+    for await (const item of new Paginated(this.operation, () => capped, this.#locate)) items.push(item)
     return items
   }
 
@@ -159,19 +161,22 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
 }
 
 /** Runs a function now. Returns a function that returns its result, or throws its error, each time. */
-function takeNow<Value>(run: () => Value): () => Value {
+function takeNow<Value>(run: () => Value, locate: Locate): () => Value {
   try {
     const value = run()
     return () => value
   } catch (error) {
+    const located = locate(error)
     return () => {
-      throw error
+      throw located
     }
   }
 }
 
+const checkLimit = optional(integerFrom(1, "Leave it out for the service's default."))
+
 function checkStart({ query, options: { resumeFrom } }: ListPlan<unknown>): void {
-  checkInteger('limit', query.limit ?? undefined, 1)
+  checkLimit('limit', query.limit ?? undefined)
   const cursors = ['after', 'before'].filter((name) => (query[name] ?? undefined) !== undefined)
   if (cursors.length > 1) {
     throw new InvalidArgumentError(

@@ -1,9 +1,6 @@
-import { anyOperation } from '../http/rate-queue.ts'
-import { checkArgument, RetryAfterLimiter, type RetryAfterLimiterOptions } from '../http/retry-after-limiter.ts'
+import { mustBe } from '../check-options.ts'
+import { RetryAfterLimiter } from '../http/retry-after-limiter.ts'
 import { PacedGate } from './paced-gate.ts'
-
-/** The options of an `AdaptiveRateLimiter`. */
-export interface AdaptiveRateLimiterOptions extends RetryAfterLimiterOptions {}
 
 /**
  * A rate limiter for backlogs, in the memory of the process. Like a `RetryAfterLimiter` it obeys `Retry-After`, and it also
@@ -18,19 +15,14 @@ export interface AdaptiveRateLimiterOptions extends RetryAfterLimiterOptions {}
  * await paced.me()
  */
 export class AdaptiveRateLimiter extends RetryAfterLimiter {
-  /** @throws InvalidArgumentError if an option is invalid. */
-  constructor(options: AdaptiveRateLimiterOptions = {}) {
-    super(options)
-  }
-
   /**
    * Returns the rate at which requests are sent, per second. Undefined if it is not limited.
    *
    * @param operation by default the rate that all operations of the key share
    */
-  getRate(key: string, operation: string = anyOperation): number | undefined {
-    const gate = this.findQueue(key)?.gateOf(operation)
-    return gate instanceof PacedGate && gate.rate !== undefined ? gate.rate * 1_000 : undefined
+  getRate(key: string, operation?: string): number | undefined {
+    const interval = this.queueOf(key).findGate(operation)?.interval
+    return interval ? 1_000 / interval : undefined
   }
 
   /**
@@ -41,9 +33,11 @@ export class AdaptiveRateLimiter extends RetryAfterLimiter {
    */
   setRate(key: string, rate: number | undefined): void {
     const isRate = rate === undefined || (typeof rate === 'number' && rate > 0)
-    checkArgument('rate', isRate, 'a positive number', 'the requests per second, or undefined for no limit')
+    if (!isRate) throw mustBe('a positive number', 'rate', rate, 'Pass requests per second, or undefined for no limit.')
     const queue = this.queueOf(key)
-    queue.replaceGate(rate === undefined ? new PacedGate() : new PacedGate(rate / 1_000, queue.now))
+    const gate = queue.openGate()
+    if (gate instanceof PacedGate) gate.setRate((rate ?? Number.POSITIVE_INFINITY) / 1_000, queue.now)
+    queue.sendHeld()
   }
 
   protected override createGate(): PacedGate {

@@ -61,7 +61,7 @@ export class AllConnections {
     checkOptions('options', options, resealOptionNames, '`reseal`')
     const { onProgress, signal } = options
     checkOptionalFunction('onProgress', onProgress)
-    checkSignal(signal)
+    checkSignal('signal', signal)
     let [checked, resealed] = [0, 0]
     const unreadable: ConnectionStoreError[] = []
     const results = mapParallel(this.#keys({}, signal), parallelReads, (key) => tryRead(() => this.#live.reseal(key)))

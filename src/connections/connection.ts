@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors/index.ts'
-import { toJson } from '../http/input.ts'
-import { isObject } from '../json.ts'
+
+import { isObject, toJson } from '../json.ts'
 
 /** An application, organization or user of a connection. */
 export interface ConnectionParty {

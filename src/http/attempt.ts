@@ -4,7 +4,7 @@ import type { FetchInit, FetchResponse, WebAbortSignal } from '../web-types.ts'
 import type { Refusal } from './call-errors.ts'
 import type { CallRecord } from './call-record.ts'
 import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
-import { isPlatformFetch } from './platform-fetch.ts'
+import { isPlatformFetch } from './fetch-error.ts'
 import type { PreparedRequest } from './request.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, ResponseHead, UnusableResponse } from './response.ts'
 import { delayBefore, retryAfterOf } from './retry.ts'
@@ -25,6 +25,7 @@ export class Refused {}
 export class Attempt {
   readonly #request: PreparedRequest
   readonly #accessToken: string
+  readonly #headers: Readonly<Record<string, string>>
   readonly #record: CallRecord
   #body: ResponseBody | undefined
   #delay: number | undefined
@@ -41,8 +42,14 @@ export class Attempt {
   /** The error of `onInvalidToken`, if it failed. */
   reportError: unknown
 
-  constructor(request: PreparedRequest, accessToken: string, record: CallRecord) {
+  constructor(
+    request: PreparedRequest,
+    accessToken: string,
+    headers: Readonly<Record<string, string>>,
+    record: CallRecord,
+  ) {
     this.#request = request
+    this.#headers = headers
     this.#accessToken = accessToken
     this.#record = record
   }
@@ -100,7 +107,7 @@ export class Attempt {
   }
 
   async #fetch(signal: AbortSignal): Promise<FetchResponse> {
-    const { url, headers, body } = this.#request
+    const { url, body } = this.#request
     // A local variable, because a platform's fetch throws when called as a method of another object.
     const fetch = (this.#record.settings.fetch ?? globalThis.fetch) as (
       url: string,
@@ -114,7 +121,7 @@ export class Attempt {
     signal.throwIfAborted()
     const response: FetchResponse | undefined = await fetch(url, {
       method: this.#request.operation.method,
-      headers: { ...headers, authorization: `Bearer ${this.#accessToken}` },
+      headers: { ...this.#headers, authorization: `Bearer ${this.#accessToken}` },
       ...(body !== undefined && { body }),
       redirect: 'manual',
       signal: signal as WebAbortSignal,
@@ -124,15 +131,15 @@ export class Attempt {
   }
 
   #readRefusal(response: ResponseHead, text: string): Refusal {
-    const { code, description } = readErrorBody(text, response.get('www-authenticate'))
+    const { code, description, isHtml } = readErrorBody(text, response.get('www-authenticate'))
     return {
       response,
       body: {
         code: code && redact(code, this.#record.secrets),
         description: description && redact(description, this.#record.secrets),
+        isHtml,
       },
       hasCursor: this.#request.cursor !== undefined,
-      grantedScopes: this.#record.settings.scopes,
       retryAfter: retryAfterOf(response, response.status),
     }
   }
@@ -162,7 +169,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-const htmlHint = 'Check that `baseUrl` is the API, and that no proxy or login page responds instead.'
+const htmlHint = 'Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.'
 
 /** Whether an error of a custom fetch is a bug, so that a retry would not help. Network errors are TypeErrors too. */
 export function isMistake({ thrown, isPlatform, head }: Attempt): boolean {

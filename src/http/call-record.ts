@@ -1,9 +1,8 @@
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
-import { notify } from '../notify.ts'
 import { CallClock } from './call-clock.ts'
+import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { CapturedCall } from './input.ts'
-import type { Hooks, OperationEvent } from './options.ts'
 import type { ResponseHead } from './response.ts'
 import type { ClientSettings } from './settings.ts'
 
@@ -136,15 +135,4 @@ function nameOf({ error, aborted }: Failed): string | undefined {
   if (error === abandoned) return undefined
   if (isError(error)) return error.name
   return aborted ? 'AbortError' : 'Error'
-}
-
-/** The event of a hook. */
-export type EventOf<Name extends keyof Hooks> = Parameters<NonNullable<Hooks[Name]>>[0]
-
-/** Calls a hook if it is defined. */
-export function emit<Name extends keyof Hooks>(hooks: Hooks, name: Name, createEvent: () => EventOf<Name>): void {
-  notify(() => {
-    const hook = hooks[name] as ((event: unknown) => unknown) | undefined
-    return hook?.call(hooks, createEvent())
-  })
 }

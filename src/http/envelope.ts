@@ -23,15 +23,15 @@ export function unwrap(body: unknown, envelope: Envelope): Unwrapped {
   if (envelope === 'any') return { data: body, cursors: noCursors }
   if (isErrorBody(body)) throw unusable('the body is not what was asked for')
   if (envelope === 'none') return { data: undefined, cursors: noCursors }
-  if (!isObject(body)) throw unusable(`expected a JSON object as the body, received ${kindOf(body)}`)
+  if (!isObject(body)) throw unusable(`expected a JSON object as the body, received ${jsonTypeOf(body)}`)
   if (envelope === 'bare') return { data: body, cursors: noCursors }
   if (!Object.hasOwn(body, 'data')) throw unusable('the body has no `data`')
   const { data } = body
   if (envelope === 'item') {
     if (isObject(data)) return { data, cursors: noCursors }
-    throw unusable(`expected an object in \`data\`, received ${kindOf(data)}`)
+    throw unusable(`expected an object in \`data\`, received ${jsonTypeOf(data)}`)
   }
-  if (!Array.isArray(data)) throw unusable(`expected an array in \`data\`, received ${kindOf(data)}`)
+  if (!Array.isArray(data)) throw unusable(`expected an array in \`data\`, received ${jsonTypeOf(data)}`)
   return { data, cursors: readCursors(body.page_metadata) }
 }
 
@@ -41,12 +41,12 @@ const longestCursor = 16_384
 /** Absent, null and empty mean there is no further page. Three lists in the reference have no `page_metadata`. */
 function readCursors(metadata: unknown): PageCursors {
   if (metadata === undefined || metadata === null) return noCursors
-  if (!isObject(metadata)) throw unusable(`expected an object in \`page_metadata\`, received ${kindOf(metadata)}`)
+  if (!isObject(metadata)) throw unusable(`expected an object in \`page_metadata\`, received ${jsonTypeOf(metadata)}`)
   for (const name of ['after', 'before']) {
     const cursor = metadata[name]
     if (cursor === undefined || cursor === null) continue
     if (typeof cursor !== 'string') {
-      throw unusable(`expected a string or null in \`page_metadata.${name}\`, received ${kindOf(cursor)}`)
+      throw unusable(`expected a string or null in \`page_metadata.${name}\`, received ${jsonTypeOf(cursor)}`)
     }
     if (cursor.length > longestCursor || !cursor.isWellFormed()) {
       throw unusable(`the cursor in \`page_metadata.${name}\` cannot be part of a URL`)
@@ -66,7 +66,7 @@ function isErrorBody(body: unknown): boolean {
 }
 
 /** Returns the JSON type of a value. Never the value itself. */
-export function kindOf(value: unknown): string {
+export function jsonTypeOf(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
@@ -76,6 +76,8 @@ export function kindOf(value: unknown): string {
 export interface ErrorBody {
   readonly code: string | undefined
   readonly description: string | undefined
+  /** Whether it is HTML, which the service never sends. */
+  readonly isHtml: boolean
 }
 
 /**
@@ -88,9 +90,10 @@ export interface ErrorBody {
 export function readErrorBody(text: string, challenge: string | null = null): ErrorBody {
   const challenged = challenge?.match(/\berror\s*=\s*"?([^",\s]+)/i)?.[1]
   const body = parseObject(text)
-  if (body === undefined) return { code: challenged, description: undefined }
+  if (body === undefined) return { code: challenged, description: undefined, isHtml: text.trimStart().startsWith('<') }
   const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body
   return {
+    isHtml: false,
     // The challenge decides about the token, because a gateway may have replaced the body.
     code:
       challenged === 'invalid_token'

@@ -1,10 +1,11 @@
-import { checkNames, checkObject } from '../check-options.ts'
+import { type Check, checkNames, checkObject, mustBe, optional, orElse, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { classNameOf, isObject, isPlainObject, type JsonObject } from '../json.ts'
+import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
 import type { WebAbortSignal } from '../web-types.ts'
+import { checkHeaders } from './headers.ts'
 import type { CallOptions } from './options.ts'
-import { type CallSettings, readCallSettings } from './settings.ts'
+import { type CallSettings, checkPositive, checkRetries } from './settings.ts'
 
 /** A call with copies of its arguments, which the caller cannot change. */
 export interface CapturedCall {
@@ -17,13 +18,23 @@ export interface CapturedCall {
   /** JSON text, or a copy of the value if the caller has a schema for it. */
   readonly body: unknown
   readonly extraQuery: JsonObject
-  /** JSON text. */
-  readonly extraBody: string | undefined
+  /** A JSON object. */
+  readonly extraBody: JsonObject | undefined
   readonly signal: WebAbortSignal | undefined
   readonly settings: CallSettings
 }
 
 const inputNames = { path: true, query: true, body: true } satisfies Record<keyof OperationInput, true>
+
+export const callChecks = {
+  signal: checkSignal,
+  timeout: optional(checkPositive),
+  totalTimeout: optional(checkPositive),
+  maxRetries: optional(checkRetries),
+  headers: optional(checkHeaders),
+  extraQuery: orElse({}, copyParameters),
+  extraBody: optional((name, value) => JSON.parse(toJson(name, checkPlain(name, value)) as string) as JsonObject),
+} satisfies Record<keyof CallOptions, Check<unknown>>
 
 const plain = 'Pass an object literal, or leave it out.'
 
@@ -41,15 +52,13 @@ export function captureCall(
   checkObject('input', input, plain)
   checkNames(input, inputNames, 'the input of a call')
   checkPlain('options', options)
-  checkSignal(options.signal)
+  const { signal, extraQuery, extraBody, headers, ...settings } = readOptions(options, callChecks, 'a call')
   const { body, path = {}, query = {} } = input
-  const { signal, extraBody, extraQuery = {} } = options
-  if (extraBody !== undefined) checkPlain('extraBody', extraBody)
   const given = body === undefined ? extraBody && 'extraBody' : 'body'
   if (operation.method === 'GET' && given !== undefined) {
     throw new InvalidArgumentError(
       given,
-      `\`${given}\` cannot be sent with ${operation.id}, which is a GET.`,
+      `\`${given}\` cannot be sent with a GET.`,
       'Pass the parameters in the query.',
     )
   }
@@ -59,10 +68,15 @@ export function captureCall(
     path: fillPath(operation, checkPlain('path', path)),
     query: isOwn && operation.query ? copyQuery('query', query) : copyParameters('query', query),
     body: isOwn && operation.body ? copyValue('body', body) : toJson('body', body),
-    extraQuery: copyParameters('extraQuery', extraQuery),
-    extraBody: toJson('extraBody', extraBody),
-    signal: signal ?? undefined,
-    settings: readCallSettings(options, defaults),
+    extraQuery,
+    extraBody,
+    signal,
+    settings: {
+      timeout: settings.timeout ?? defaults.timeout,
+      totalTimeout: settings.totalTimeout ?? defaults.totalTimeout,
+      maxRetries: settings.maxRetries ?? defaults.maxRetries,
+      headers: headers === undefined ? defaults.headers : [...defaults.headers, headers],
+    },
   }
 }
 
@@ -72,7 +86,7 @@ export function copyQuery(name: string, query: object): JsonObject {
 }
 
 /** Copies query parameters. Values that a URL cannot represent are rejected when the URL is built. */
-function copyParameters(name: string, query: object): JsonObject {
+function copyParameters(name: string, query: unknown): JsonObject {
   const copies = Object.entries(checkPlain(name, query)).map(([parameter, value]) => [
     parameter,
     Array.isArray(value) ? [...value] : value,
@@ -80,18 +94,18 @@ function copyParameters(name: string, query: object): JsonObject {
   return Object.fromEntries(copies)
 }
 
-function fillPath({ id, path }: Operation, parameters: JsonObject): string {
+function fillPath({ path }: Operation, parameters: JsonObject): string {
   const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
   const unknown = Object.keys(parameters).find((name) => !path.includes(`{${name}}`))
   if (unknown !== undefined) {
     throw new InvalidArgumentError(
       unknown,
-      `The path of ${id} has no parameter \`${unknown}\`.`,
+      `The path has no parameter \`${unknown}\`.`,
       'Put it into the path in braces, or leave it out.',
     )
   }
   // A parameter can complete an encoded "..".
-  if (filled !== path) checkPath({ id, path: filled as Operation['path'] })
+  if (filled !== path) checkPath(filled as Operation['path'])
   return filled
 }
 
@@ -100,100 +114,30 @@ function encodeSegment(name: string, value: unknown): string {
   if (typeof value === 'string' && value !== '' && value !== '.' && value !== '..' && value.isWellFormed()) {
     return encodeURIComponent(value)
   }
-  throw new InvalidArgumentError(
+  throw mustBe(
+    'an id',
     name,
-    `The path parameter \`${name}\` is not a valid id.`,
+    value,
     'Pass the id as the service returned it: a non-empty string other than "." or "..".',
   )
 }
 
 /** Checks an optional AbortSignal, possibly of another realm or package. */
-export function checkSignal(signal: unknown): void {
-  if (signal === undefined || signal === null) return
+export function checkSignal(_: string, signal: unknown): WebAbortSignal | undefined {
+  if (signal === undefined || signal === null) return undefined
   if (
     isObject(signal) &&
     typeof signal.aborted === 'boolean' &&
     typeof signal.addEventListener === 'function' &&
     typeof signal.removeEventListener === 'function'
   )
-    return
-  throw new InvalidArgumentError(
-    'signal',
-    '`signal` must be an AbortSignal.',
-    'Pass the `signal` of an AbortController, not the controller.',
-  )
+    return signal as unknown as WebAbortSignal
+  throw mustBe('an AbortSignal', 'signal', signal, 'Pass the `signal` of an AbortController, not the controller.')
 }
 
 function checkPlain(name: string, value: unknown): JsonObject {
   if (isPlainObject(value)) return value
-  throw new InvalidArgumentError(name, `\`${name}\` must be a plain object.`, plain)
-}
-
-/** Where a container of the value stands. */
-interface Place {
-  readonly key: string
-  readonly holder: object
-}
-
-/**
- * Returns a value as JSON text, or undefined for undefined. The text is a snapshot that the caller cannot change.
- *
- * @param name the name of the argument
- * @throws InvalidArgumentError if the value contains something that JSON cannot represent. It never quotes the value.
- */
-export function toJson(name: string, value: unknown): string | undefined {
-  if (value === undefined) return undefined
-  const places = new Map<object, Place>()
-  const pathTo = (key: string, holder: object): string => {
-    const path = [key]
-    for (let place = places.get(holder); place !== undefined; place = places.get(place.holder)) path.unshift(place.key)
-    // The outermost holder is not the caller's, and the value is its property "".
-    return [name, ...path.slice(1)].join('.')
-  }
-  let text: string | undefined
-  try {
-    text = JSON.stringify(value, function (this: object, key: string, found: unknown) {
-      // The object that a `toJSON` returned may have a `toJSON` too.
-      if (key === 'toJSON' && typeof found === 'function') return undefined
-      const kind = isInvalidDate(found, key, this) ? 'an invalid Date' : unfitKind(found)
-      if (kind !== undefined) throw refused(pathTo(key, this), `is ${kind}, which cannot be sent as JSON`)
-      if (typeof found === 'object' && found !== null) places.set(found, { key, holder: this })
-      return found
-    })
-  } catch (thrown) {
-    throw thrown instanceof InvalidArgumentError ? thrown : refused(name, problemOf(thrown))
-  }
-  if (text === undefined)
-    throw refused(name, 'is a value whose `toJSON` returns undefined, which cannot be sent as JSON')
-  return text
-}
-
-/** Returns the kind of a value that JSON cannot represent. */
-function unfitKind(value: unknown): string | undefined {
-  switch (typeof value) {
-    case 'number':
-      return Number.isFinite(value) ? undefined : 'not a finite number'
-    case 'bigint':
-    case 'function':
-    case 'symbol':
-      return `a ${typeof value}`
-    case 'object':
-      return value === null || Array.isArray(value) ? undefined : classNameOf(value)
-  }
-  return undefined
-}
-
-/** The `toJSON` of an invalid Date returns null. */
-function isInvalidDate(found: unknown, key: string, holder: object): boolean {
-  return found === null && Reflect.get(holder, key) instanceof Date
-}
-
-/** Returns what is wrong with a value that `JSON.stringify` cannot read, whose getters or `toJSON` may quote a value. */
-function problemOf(thrown: unknown): string {
-  if (thrown instanceof RangeError) return 'is nested too deeply'
-  return thrown instanceof TypeError && /circular|cyclic/i.test(thrown.message)
-    ? 'contains a reference to itself'
-    : 'cannot be read'
+  throw mustBe('a plain object', name, value, plain)
 }
 
 /**
@@ -206,17 +150,6 @@ export function copyValue(name: string, value: unknown): unknown {
   try {
     return structuredClone(value)
   } catch (thrown) {
-    throw refused(
-      name,
-      thrown instanceof RangeError ? 'is nested too deeply' : 'contains a value that cannot be copied',
-    )
+    throw noJson(name, thrown instanceof RangeError ? 'is nested too deeply' : 'contains a value that cannot be copied')
   }
-}
-
-function refused(name: string, problem: string): InvalidArgumentError {
-  return new InvalidArgumentError(
-    name,
-    `\`${name}\` ${problem}.`,
-    'Convert it to plain objects and arrays of strings, finite numbers, booleans and null.',
-  )
 }

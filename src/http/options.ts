@@ -1,7 +1,7 @@
 import type { Actor } from '../actor.ts'
-import type { Outcome } from '../errors/index.ts'
-import type { Method, QueryValue } from '../operation.ts'
+import type { QueryValue } from '../operation.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
+import type { Hooks } from './hooks.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 
 /** Provides the access token of a client, and is notified when the service rejects it. */
@@ -20,6 +20,12 @@ export type AccessTokenOption = string | (() => string | Promise<string>) | Acce
 
 /** Request headers by name. `undefined` values are omitted. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
+
+/**
+ * Request headers, or a function that returns them. It is called before each attempt, within its `timeout`. If it throws,
+ * nothing is sent.
+ */
+export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>)
 
 /** The options of a single call. Read when the call is made. */
 export interface CallOptions {
@@ -44,8 +50,8 @@ export interface CallOptions {
    * @default the client's `maxRetries`
    */
   readonly maxRetries?: number | undefined
-  /** Additional request headers. `authorization` is set by the client; passing it throws. */
-  readonly headers?: RequestHeaders | undefined
+  /** Additional request headers, or a function that returns them. `authorization` is set by the client; passing it throws. */
+  readonly headers?: HeadersOption | undefined
   /** Undocumented query parameters to add to the request. */
   readonly extraQuery?: Readonly<Record<string, QueryValue>> | undefined
   /** Undocumented fields to add to the JSON body. */
@@ -126,10 +132,26 @@ export interface ClientOptions<A extends Actor = Actor> {
   readonly validation?: ValidationMode | undefined
   /** Called for each mismatch between a response and its schema, in `observe` mode. Receives types, never values. */
   readonly onDrift?: ((drift: Drift) => void) | undefined
-  /** Additional headers for every request. `authorization` is set by the client; passing it throws. */
-  readonly headers?: RequestHeaders | undefined
+  /**
+   * Additional headers for every request, or a function that returns them, for example for tracing. `authorization` is set
+   * by the client; passing it throws.
+   */
+  readonly headers?: HeadersOption | undefined
   /** Functions called as calls start, wait, retry and end, for logs, metrics and traces. */
   readonly hooks?: Hooks | undefined
+  /**
+   * Where to log, for example `console`, or a logger of pino or winston. Messages contain no token, id, query or body.
+   *
+   * @default nothing is logged, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
+   */
+  readonly logger?: Logger | undefined
+  /**
+   * The lowest level to log: `debug` for each request, `info` for retries and waits, `warn` for rejected tokens and for what
+   * `onDrift` receives, `error` for writes that may have been applied, or `off`.
+   *
+   * @default the environment variable `SUPPORT_WORKSPACE_LOG` in Node and Bun, otherwise 'warn'
+   */
+  readonly logLevel?: LogLevel | undefined
   /**
    * Decides when requests are sent. Share one between the clients of a connection, so that a 429 of one holds the others
    * back.
@@ -153,6 +175,17 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly allowInsecureHttp?: boolean | undefined
 }
+
+/** A logger, such as `console`, or one of pino or winston. */
+export interface Logger {
+  debug(message: string): unknown
+  info(message: string): unknown
+  warn(message: string): unknown
+  error(message: string): unknown
+}
+
+/** The lowest level of messages to log. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off'
 
 /**
  * What to do with a response that does not match its schema:
@@ -181,97 +214,4 @@ export interface Drift {
   readonly received: string
   /** Number of mismatches of the field in this response, usually one per item of a list. At most 1,000 items count. */
   readonly count: number
-}
-
-/** The properties of every event. Events never contain a header, body, id, query, cursor or token. */
-export interface OperationEvent {
-  /** A number that only the events of this call have. Later calls have higher numbers. */
-  readonly callId: number
-  /** The operation's id, for example `conversations.list`. */
-  readonly operation: string
-  readonly method: Method
-  /**
-   * The URL without query and ids, for example `https://api.supportwire.app/api/oauth/v1/contacts/{id}`. A path passed to
-   * `request()` is part of it, and of `operation`.
-   */
-  readonly urlTemplate: string
-  /** The client's actor, if known. */
-  readonly actor: Actor | undefined
-  /** The page number, starting at 1, if the call belongs to a list. */
-  readonly page: number | undefined
-}
-
-/** Emitted when a call settles. */
-export interface OperationEndEvent extends OperationEvent {
-  /** Duration of the call including waits, in milliseconds. */
-  readonly duration: number
-  /** Number of requests sent. */
-  readonly attempts: number
-  /** The HTTP status of the last response, if any. */
-  readonly status: number | undefined
-  /** The request id of the last response, if the service sent one. */
-  readonly requestId: string | undefined
-  /** The name of the error that the call rejects with. Undefined if it succeeded. */
-  readonly error: string | undefined
-  /** Whether a failed call may have had an effect. Undefined if it succeeded or the caller aborted it. */
-  readonly outcome: Outcome | undefined
-}
-
-/** Emitted before a request is sent. */
-export interface AttemptStartEvent extends OperationEvent {
-  /** The attempt number, starting at 1. */
-  readonly attempt: number
-}
-
-/** Emitted when a response, including its body, was received, or the request failed. */
-export interface AttemptEndEvent extends AttemptStartEvent {
-  /** In milliseconds. */
-  readonly duration: number
-  /** The HTTP status of the response, if any. */
-  readonly status: number | undefined
-  /** The request id of the response, if the service sent one. */
-  readonly requestId: string | undefined
-  /** The name of the error. Undefined if the attempt succeeded. */
-  readonly error: string | undefined
-}
-
-/** Emitted before a failed request is retried. */
-export interface RetryEvent extends AttemptStartEvent {
-  /** Delay before the retry, in milliseconds. */
-  readonly wait: number
-  /** The HTTP status if it is an error, otherwise the name of the error: a response can be cut off after status 200. */
-  readonly reason: number | string
-}
-
-/** Emitted when a call waits because of a 429, and again if another 429 prolongs the wait. */
-export interface WaitEvent extends OperationEvent {
-  /** Expected time until the call is sent, in milliseconds. 0 if it only waits for earlier calls of an unknown duration. */
-  readonly wait: number
-  readonly reason: 'rate_limit'
-}
-
-/**
- * Functions for logs, metrics and traces. Errors they throw are ignored.
- *
- * @example
- * const logged = new SupportWorkspace({
- *   baseUrl,
- *   accessToken,
- *   hooks: { onOperationEnd: ({ operation, status, duration }) => console.log(operation, status, duration) },
- * })
- * await logged.me()
- */
-export interface Hooks {
-  /** Called when a call starts. A list starts one per page. */
-  onOperationStart?(event: OperationEvent): void
-  /** Called when a call settles. */
-  onOperationEnd?(event: OperationEndEvent): void
-  /** Called before a request is sent. */
-  onAttemptStart?(event: AttemptStartEvent): void
-  /** Called when a response was received, or the request failed. */
-  onAttemptEnd?(event: AttemptEndEvent): void
-  /** Called before a failed request is retried. */
-  onRetry?(event: RetryEvent): void
-  /** Called when a call waits for a rate limit. */
-  onWait?(event: WaitEvent): void
 }

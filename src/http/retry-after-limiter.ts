@@ -1,9 +1,7 @@
-import { checkOptions } from '../check-options.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
+import { type Check, integerFrom, mustBe, orElse, readOptions } from '../check-options.ts'
 import type { WebAbortSignal } from '../web-types.ts'
-import { RateGate } from './rate-gate.ts'
 import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
-import { anyOperation, RateQueue } from './rate-queue.ts'
+import { RateGate, RateQueue } from './rate-queue.ts'
 
 /** The options of a `RetryAfterLimiter`. */
 export interface RetryAfterLimiterOptions {
@@ -15,9 +13,16 @@ export interface RetryAfterLimiterOptions {
   readonly maxConcurrency?: number | undefined
 }
 
-const optionNames = { maxConcurrency: true } satisfies Record<keyof RetryAfterLimiterOptions, true>
+const checkCount = integerFrom(1)
 
-const sendAtOnce = () => {}
+const optionChecks = {
+  maxConcurrency: orElse(Number.POSITIVE_INFINITY, (name, value) =>
+    value === Number.POSITIVE_INFINITY ? value : checkCount(name, value),
+  ),
+} satisfies Record<keyof RetryAfterLimiterOptions, Check<unknown>>
+
+/** Queues that hold back nothing are removed each time that so many were added. */
+const cleaning = 100
 
 /**
  * The default rate limiter of clients and connection stores, in the memory of the process. After a 429 it sends no request
@@ -32,22 +37,16 @@ const sendAtOnce = () => {}
 export class RetryAfterLimiter implements RateLimiter {
   readonly #maxConcurrency: number
   readonly #queues = new Map<string, RateQueue>()
-  /** Unneeded queues are removed when there are this many. */
-  #most = 100
+  #created = 0
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: RetryAfterLimiterOptions = {}) {
-    checkOptions('options', options, optionNames, 'a rate limiter')
-    const { maxConcurrency = Number.POSITIVE_INFINITY } = options
-    const isCount = Number.isInteger(maxConcurrency) || maxConcurrency === Number.POSITIVE_INFINITY
-    checkArgument('maxConcurrency', isCount && maxConcurrency >= 1, 'an integer of at least 1', 'for example 8')
-    this.#maxConcurrency = maxConcurrency
+    this.#maxConcurrency = readOptions(options, optionChecks, 'a rate limiter').maxConcurrency
   }
 
   /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
-    const queue = this.#maxConcurrency < Number.POSITIVE_INFINITY ? this.queueOf(key) : this.findQueue(key)
-    return queue?.acquire(signal, call) ?? sendAtOnce
+    return this.queueOf(key).acquire(signal, call)
   }
 
   /**
@@ -56,9 +55,9 @@ export class RetryAfterLimiter implements RateLimiter {
    * @param duration in milliseconds
    * @throws InvalidArgumentError if `duration` is negative or not a number.
    */
-  penalize(key: string, duration: number, operation: string = anyOperation): void {
+  penalize(key: string, duration: number, operation?: string): void {
     const isDuration = typeof duration === 'number' && duration >= 0
-    checkArgument('duration', isDuration, 'a number of milliseconds', 'for example 1_000')
+    if (!isDuration) throw mustBe('a number of milliseconds', 'duration', duration, 'Pass, for example, 1_000.')
     this.queueOf(key).penalize(duration, operation)
   }
 
@@ -67,29 +66,16 @@ export class RetryAfterLimiter implements RateLimiter {
     return new RateGate()
   }
 
-  /** @hidden Returns the queue of a key. Undefined if nothing holds it back. */
-  protected findQueue(key: string): RateQueue | undefined {
-    const queue = this.#queues.get(key)
-    if (!queue?.forget()) return queue
-    this.#queues.delete(key)
-    return undefined
-  }
-
-  /** @hidden Returns the queue of a key. Creates it if there is none. */
+  /** @hidden Returns the queue of a key. */
   protected queueOf(key: string): RateQueue {
-    const known = this.findQueue(key)
+    const known = this.#queues.get(key)
     if (known !== undefined) return known
-    if (this.#queues.size >= this.#most) {
-      for (const other of this.#queues.keys()) this.findQueue(other)
-      this.#most = Math.max(100, 2 * this.#queues.size)
+    this.#created += 1
+    if (this.#created % cleaning === 0) {
+      for (const [other, queue] of this.#queues) if (queue.forget()) this.#queues.delete(other)
     }
     const queue = new RateQueue(this.#maxConcurrency, () => this.createGate())
     this.#queues.set(key, queue)
     return queue
   }
-}
-
-export function checkArgument(name: string, isValid: boolean, what: string, example: string): void {
-  if (isValid) return
-  throw new InvalidArgumentError(name, `\`${name}\` must be ${what}.`, `Pass ${example}.`)
 }

@@ -11,6 +11,7 @@ import { Attempt, isMistake, type Reply } from './attempt.ts'
 import { StepTimeout } from './call-clock.ts'
 import {
   actorSelfRequired,
+  type CallerPart,
   couldNotRetryError,
   networkError,
   refusedError,
@@ -18,11 +19,12 @@ import {
   unusableError,
 } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
-import { classifyFetchError } from './connect-error.ts'
+import { classifyFetchError, unproven } from './fetch-error.ts'
+import { readHeaders } from './headers.ts'
 import type { CapturedCall } from './input.ts'
 import { type PreparedRequest, prepareRequest } from './request.ts'
 import { UnusableResponse } from './response.ts'
-import type { ClientSettings } from './settings.ts'
+import { type ChangeableOptions, type ClientSettings, changeSettings } from './settings.ts'
 import { Turn } from './turn.ts'
 
 /** Sends the calls of a client. */
@@ -36,6 +38,11 @@ export class Transport {
 
   get settings(): ClientSettings {
     return this.#settings
+  }
+
+  /** Returns a transport with other options, for the same token and rate limit. */
+  with(changes: ChangeableOptions): Transport {
+    return new Transport(changeSettings(this.#settings, changes))
   }
 
   /** Sets what the service says about the token. */
@@ -54,8 +61,7 @@ export class Transport {
     try {
       throwIfAborted(call.signal)
       if (call.operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(record)
-      const prepared = prepareRequest(call, this.settings.baseUrl)
-      const request = prepared instanceof Promise ? await clock.run(prepared) : prepared
+      const request = await clock.run(prepareRequest(call, this.settings.baseUrl))
       const reply = await new Exchange(request, record).run(this.#ky)
       record.end()
       return reply
@@ -120,13 +126,14 @@ class Exchange {
     }
   }
 
-  /** Gets the token and then the turn of an attempt, so that a provider that makes a call does not wait for itself. */
+  /** Gets token, headers and then the turn of an attempt, so that a provider that makes a call does not wait for itself. */
   async #prepare(): Promise<void> {
     this.#record.clock.throwIfOver()
     const accessToken = await this.#takeToken().catch((thrown) => this.#abandon(thrown, 'token provider'))
     if (!this.#record.secrets.includes(accessToken)) this.#record.secrets.push(accessToken)
+    const headers = await this.#takeHeaders().catch((thrown) => this.#abandon(thrown, 'headers function'))
     await this.#turn.take().catch((thrown) => this.#abandon(thrown, 'rate limiter'))
-    this.#attempt = new Attempt(this.#request, accessToken, this.#record)
+    this.#attempt = new Attempt(this.#request, accessToken, headers, this.#record)
   }
 
   async #takeToken(): Promise<string> {
@@ -136,8 +143,18 @@ class Exchange {
     return checkAccessToken(await clock.run(Promise.resolve(given), call.settings.timeout))
   }
 
-  /** Rejects a call whose token provider or rate limiter failed. If nothing was sent before, the error is theirs. */
-  #abandon(thrown: unknown, part: 'token provider' | 'rate limiter'): never {
+  async #takeHeaders(): Promise<Readonly<Record<string, string>>> {
+    const { call, clock } = this.#record
+    const headers: Record<string, string> = {}
+    for (const source of this.#request.headers) {
+      if (typeof source !== 'function') Object.assign(headers, source)
+      else Object.assign(headers, readHeaders(await clock.run(Promise.resolve(source()), call.settings.timeout)))
+    }
+    return headers
+  }
+
+  /** Rejects a call whose token provider, headers function or rate limiter failed. If nothing was sent before, the error is theirs. */
+  #abandon(thrown: unknown, part: CallerPart): never {
     const { clock, attempts } = this.#record
     if (thrown instanceof StepTimeout) throw timeoutError(this.#record, { limit: 'attempt', isSent: false })
     const { refusal } = this.#turn
@@ -197,7 +214,7 @@ class Exchange {
     const isBug = !isNetworkError(kyError) && isMistake(attempt)
     const hasResponse = head !== undefined
     // An error of the body proves nothing about the request.
-    const fault = classifyFetchError(thrown, this.#request.url, attempt.isPlatform && !hasResponse)
+    const fault = hasResponse ? unproven : classifyFetchError(thrown, attempt.isPlatform)
     return networkError(record, thrown, { ...fault, ...(isBug && { remedy: 'fix' }), isBug, hasResponse })
   }
 }

@@ -1,8 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError, NotLoadedError } from '../errors/index.ts'
 import { notify } from '../notify.ts'
-import type { Operation } from '../operation.ts'
-import { kindOf } from './envelope.ts'
+import { jsonTypeOf } from './envelope.ts'
 import type { CapturedCall } from './input.ts'
 import type { ClientOptions, Drift } from './options.ts'
 import { UnusableResponse } from './response.ts'
@@ -47,27 +46,23 @@ function validate(schema: StandardSchemaV1, value: unknown): Checked | Promise<C
   }
 }
 
-/**
- * Returns the output of the schema, as a promise if the schema is asynchronous. Throws an `InvalidArgumentError` that names
- * the first invalid field.
- */
-export function validateInput(
+/** Returns the output of the schema. Rejects with an `InvalidArgumentError` that names the first invalid field. */
+export async function validateInput(
   schema: StandardSchemaV1,
   input: unknown,
-  operation: Operation,
   argument: 'body' | 'query',
-): unknown {
-  const conclude = ({ value, mismatches: [first] }: Checked): unknown => {
-    if (first === undefined) return value
-    const field = [argument, ...first.path].join('.')
-    throw new InvalidArgumentError(
-      field,
-      `\`${field}\` of ${operation.id} is invalid: expected ${first.expected}, received ${first.received}.`,
-      `Pass the ${argument} as the operation documents it.`,
-    )
-  }
-  const result = validate(schema, input)
-  return result instanceof Promise ? result.then(conclude) : conclude(result)
+): Promise<unknown> {
+  const {
+    value,
+    mismatches: [first],
+  } = await validate(schema, input)
+  if (first === undefined) return value
+  const field = [argument, ...first.path].join('.')
+  throw new InvalidArgumentError(
+    field,
+    `\`${field}\` is invalid: expected ${first.expected}, received ${first.received}.`,
+    `Pass the ${argument} as the operation documents it.`,
+  )
 }
 
 function toMismatch(issue: Issue, root: unknown): Mismatch {
@@ -77,7 +72,7 @@ function toMismatch(issue: Issue, root: unknown): Mismatch {
   })
   let value: unknown = root
   for (const key of path) value = (value as Record<string | number, unknown> | null | undefined)?.[key]
-  return { path, expected: expectedKind(issue), received: kindOf(value) }
+  return { path, expected: expectedKind(issue), received: jsonTypeOf(value) }
 }
 
 /** Returns the expected type, which schema libraries add to the issue. Anything unknown could quote the payload. */

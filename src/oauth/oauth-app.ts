@@ -160,7 +160,7 @@ export class OAuthApp {
 
 function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
   checkOptions('options', options, exchangeOptionNames, 'a code exchange')
-  checkSignal(options.signal)
+  checkSignal('signal', options.signal)
   // Null is accepted, as by `fetch`.
   return options.signal ?? undefined
 }

@@ -9,8 +9,7 @@ import { throwIfAborted, untilAborted } from '../abort.ts'
 import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
 import { innermost, safeCause } from '../errors/redact.ts'
 import { CallClock } from '../http/call-clock.ts'
-import { classifyFetchError, type FetchFault } from '../http/connect-error.ts'
-import { isPlatformFetch } from '../http/platform-fetch.ts'
+import { classifyFetchError, type FetchFault, isPlatformFetch, unproven } from '../http/fetch-error.ts'
 import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
@@ -107,7 +106,7 @@ export async function requestToken(
     const { kind } = clock.hasExpired ? TimeoutError : NetworkError
     const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
     if (!clock.signal.aborted) {
-      const fault = classifyFetchError(error, settings.server.token_endpoint, canProve && body === undefined)
+      const fault = body === undefined ? classifyFetchError(error, canProve) : unproven
       throw networkError(error, fault, grant.secrets, attempts)
     }
     if (!clock.hasExpired) throw reason
@@ -165,13 +164,14 @@ function networkError(
 ): NetworkError {
   const cause = safeCause(error, secrets)
   const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
-  const notSent = 'Nothing was sent: check `baseUrl` and the network, then start the login again.'
+  const checkNetwork = 'Check the network, any proxy and `baseUrl`, then start the login again.'
+  const hint = fault.hint === undefined ? startAgain : `${startAgain} ${fault.hint}`
   return new NetworkError(`${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
     operation,
     outcome: fault.outcome,
     remedy: fault.remedy === 'fix' ? 'fix' : 'reconnect',
     attempts,
     cause,
-    hint: fault.outcome === 'not-sent' ? (fault.hint ?? notSent) : startAgain,
+    hint: fault.outcome === 'not-sent' ? `Nothing was sent. ${fault.hint ?? checkNetwork}` : hint,
   })
 }

@@ -3,14 +3,22 @@
 
 import type { Actor } from '../actor.ts'
 import { Call } from '../call.ts'
+import { type Locate, rememberCaller } from '../caller.ts'
 import { findSimilar } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { Reply } from '../http/attempt.ts'
 import { type CapturedCall, captureCall } from '../http/input.ts'
 import type { CallOptions } from '../http/options.ts'
 import type { CallSettings } from '../http/settings.ts'
-import { type ListOptions, listOptionNames, takeListOptions } from '../list-options.ts'
-import type { InputOf, ListQuery, Operation, OperationInput, OutputOf } from '../operation.ts'
+import { type ListOptions, listChecks, takeListOptions } from '../list-options.ts'
+import {
+  type InputOf,
+  type ListQuery,
+  nameOperation,
+  type Operation,
+  type OperationInput,
+  type OutputOf,
+} from '../operation.ts'
 import { type ListPlan, Paginated } from '../pagination.ts'
 
 /** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
@@ -56,21 +64,22 @@ export abstract class Resource<out A extends Actor> {
     input: InputOf<Definition>,
     options: OptionsOf<Definition> | undefined,
   ): ResultOf<Definition> {
-    return callOperation(this.#transport, operation, input, options)
+    return callOperation(this.#transport, operation, input, options, { locate: rememberCaller(this.call, 1) })
   }
 }
 
 /**
  * Calls an operation. Never throws synchronously.
  *
- * @param check checks an operation that the caller defined. Absent for those of this package.
+ * @param source `locate` knows the caller; `check` checks an operation that the caller defined, and is absent for those of
+ *   this package
  */
 export function callOperation<Definition extends Operation>(
   transport: Sender,
   operation: Definition,
   input: OperationInput,
   options: OptionsOf<Definition> | undefined,
-  check?: (operation: Operation) => void,
+  { locate, check }: { readonly locate: Locate; readonly check?: (operation: Operation) => void },
 ): ResultOf<Definition> {
   const isOwn = check !== undefined
   // JavaScript may pass anything, `undefined` included, and change it later.
@@ -79,10 +88,17 @@ export function callOperation<Definition extends Operation>(
     check?.(taken)
     return captureCall(taken, input, callOptions, { isOwn, defaults: transport.settings })
   }
+  const fail: Locate = (thrown) => locate(nameOperation(taken.id, thrown))
   const result =
     taken.envelope === 'list'
-      ? new Paginated(taken.id, () => planList(transport, capture, options))
-      : Call.started(taken.id, async () => transport.send(capture(options)))
+      ? new Paginated(taken.id, () => planList(transport, capture, options, fail), fail)
+      : Call.started(taken.id, async () => {
+          try {
+            return await transport.send(capture(options))
+          } catch (thrown) {
+            throw fail(thrown)
+          }
+        })
   return result as ResultOf<Definition>
 }
 
@@ -99,6 +115,7 @@ function planList(
   transport: Sender,
   capture: (options: CallOptions) => CapturedCall,
   options: ListOptions | undefined,
+  locate: Locate,
 ): ListPlan<unknown> {
   const taken = takeListOptions(options)
   const call = capture(taken.callOptions)
@@ -109,7 +126,9 @@ function planList(
     options: taken,
     signal: call.signal,
     fetchPage: async (query, signal, page) => {
-      const { data, ...rest } = await transport.send({ ...call, query, signal }, page)
+      const { data, ...rest } = await transport.send({ ...call, query, signal }, page).catch((thrown) => {
+        throw locate(thrown)
+      })
       return { data: data as unknown[], ...rest }
     },
   }
@@ -117,13 +136,12 @@ function planList(
 
 const listQueryNames = { limit: true, after: true, before: true } satisfies Record<keyof ListQuery, true>
 /** Callers also misspell options in the query. */
-const knownNames = { ...listOptionNames, ...listQueryNames } as const
+const knownNames = { ...listChecks, ...listQueryNames } as const
 
 /** Rejects list options in the query, where they would have no effect, and cursors in `extraQuery`. */
 function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): void {
   // With a query schema, the schema decides which parameters exist.
-  const misplaced =
-    operation.query === undefined && Object.keys(listOptionNames).find((name) => query[name] !== undefined)
+  const misplaced = operation.query === undefined && Object.keys(listChecks).find((name) => query[name] !== undefined)
   if (misplaced) {
     throw new InvalidArgumentError(
       misplaced,
@@ -136,7 +154,7 @@ function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): 
     if (meant === undefined) continue
     throw new InvalidArgumentError(
       name,
-      `\`${name}\` is not a parameter of ${operation.id}.`,
+      `\`${name}\` is not a query parameter.`,
       `Did you mean \`${meant}\`? If the service has it, pass it in \`extraQuery\`.`,
     )
   }

@@ -88,7 +88,7 @@ describe('an error', () => {
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: 'RateLimitError',
       message: 'me failed with 429 slow_down: Slow.',
-      hint: 'Try again after `retryAfter` seconds.',
+      hint: 'Try again after 90 seconds.',
       operation: 'me',
       outcome: 'refused',
       remedy: 'retry',
@@ -117,7 +117,7 @@ describe('an error', () => {
     const error = (await errorOf(refusal(401, 'invalid_token'))) as sdk.AuthenticationError
     expect(error.name).toBe('AuthenticationError')
     expect(error.message.endsWith(error.hint)).toBe(true)
-    expect(String(error)).toMatch(/^AuthenticationError: me failed with 401 invalid_token: .+ log in again/)
+    expect(String(error)).toMatch(/^AuthenticationError: me failed with 401 invalid_token: .+ Log in again/)
     expect(Object.keys(error)).not.toContain('name')
   })
 

@@ -1,6 +1,6 @@
 import { type Actor, type ClientOptions, SupportWorkspace, schemas, type WebFetch } from 'support-workspace-sdk'
 import { onTestFinished, vi } from 'vitest'
-import { provenFetches } from '../../src/http/platform-fetch.ts'
+import { provenFetches } from '../../src/http/fetch-error.ts'
 
 // The first write loads the schemas, which fake timers do not wait for.
 await schemas.user['~standard'].validate({})

@@ -155,7 +155,7 @@ describe('keys', () => {
     const client = makeClient({ fetch: fromRequest(async () => json({})), rateLimiter, rateLimitKey: 'org' })
     rateLimiter.penalize('org', 1_200_000)
     await vi.advanceTimersByTimeAsync(900_000)
-    rateLimiter.penalize('another', 1)
+    for (let count = 0; count < 200; count += 1) rateLimiter.penalize(`org-${count}`, 1)
     expect(await settled(rejection(client.me({ maxRetries: 0 })))).toMatchObject({ retryAfter: 300 })
   })
 

@@ -40,9 +40,10 @@ describe('accessToken', () => {
   test.each([
     ['is empty', ''],
     ['is not a token: it contains whitespace, line breaks or non-ASCII characters', 'a b'],
+    ['is missing', undefined],
     ['must be a string, not null', null],
-    ['must be a string, not number', 7],
-    ['must be a string, not object', { getAccessToken: token }],
+    ['must be a string, not 7', 7],
+    ['must be a string, not an object', { getAccessToken: token }],
   ])('throws an error that says: %s', (words, accessToken) => {
     expect(() => makeClient({ accessToken: accessToken as never })).toThrow(`\`accessToken\` ${words}.`)
   })

@@ -363,7 +363,7 @@ describe('the hint', () => {
   })
 
   test.each([
-    [401, 'invalid_token', 'log in again'],
+    [401, 'invalid_token', 'Log in again'],
     [403, 'forbidden', 'lacks the permission'],
     [405, 'x', 'Check the documentation of the service for this status.'],
     [422, 'validation_failed', 'Check the fields of the body.'],
@@ -373,6 +373,20 @@ describe('the hint', () => {
     [500, 'x', 'Try again later.'],
   ])('of a %i %s on a documented operation says: %s', async (status, code, words) => {
     expect(await failure(refusal(status, code))).toMatchObject({ hint: expect.stringContaining(words) })
+  })
+
+  test.each([
+    ['a Retry-After of 0', json({}, 429, { 'retry-after': '0' }), 'Call less often, or raise `maxRetries`.'],
+    ['a Retry-After of 1', json({}, 429, { 'retry-after': '1' }), 'Try again after 1 second.'],
+    ['a Retry-After of 90', json({}, 429, { 'retry-after': '90' }), 'Try again after 90 seconds.'],
+    [
+      'HTML',
+      new Response(' <html>', { status: 502 }),
+      'The response is HTML, so a proxy or another server sent it. Try again later.',
+    ],
+    ['text', new Response('Bad gateway', { status: 502 }), 'Try again later.'],
+  ])('of %s says: %s', async (_, response, hint) => {
+    expect(await failure(response)).toMatchObject({ hint })
   })
 
   test.each([
@@ -395,7 +409,7 @@ describe('the hint', () => {
   test.each<[string, string, Step]>([
     [
       'a page instead of JSON',
-      'me received an unusable response (200): the body is not JSON but HTML. Check that `baseUrl` is the API, and that no proxy or login page responds instead.',
+      'me received an unusable response (200): the body is not JSON but HTML. Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.',
       new Response('<html>'),
     ],
     [
@@ -427,7 +441,7 @@ describe('the hint', () => {
     scriptedPlatform(refusedConnection())
     const error = await rejection(makeClient({ maxRetries: 0 }).messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({
-      hint: 'Nothing was sent. Check the network and `baseUrl`, then try again.',
+      hint: 'Nothing was sent. Check the network, any proxy and `baseUrl`, then try again.',
     })
   })
 
@@ -445,7 +459,7 @@ describe('the hint', () => {
 
   test('of a response that does not fit a built-in operation says to check the base URL', async () => {
     const error = await rejection(makeClient({ fetch: scripted(json(page([]))) }).members.get('1'))
-    expect(error).toMatchObject({ hint: expect.stringContaining('Check that `baseUrl` is the API.') })
+    expect(error).toMatchObject({ hint: expect.stringContaining('Make sure that `baseUrl` is the API.') })
   })
 
   test('of a response that is not JSON is about the base URL, even for a custom operation', async () => {
@@ -453,7 +467,7 @@ describe('the hint', () => {
     const error = await rejection(
       makeClient({ fetch: scripted(new Response('<html>')), maxRetries: 0 }).call(operation),
     )
-    expect(error).toMatchObject({ hint: expect.stringContaining('Check that `baseUrl` is the API') })
+    expect(error).toMatchObject({ hint: expect.stringContaining('Make sure that `baseUrl` is the API') })
   })
 
   test.each([

@@ -1,4 +1,9 @@
-import { defineOperation, type FetchInit, type InvalidArgumentError } from 'support-workspace-sdk'
+import {
+  defineOperation,
+  type FetchInit,
+  type InvalidArgumentError,
+  type SupportWorkspace,
+} from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
@@ -104,6 +109,43 @@ test('a token provider that quotes an earlier token before a retry does not leak
   for (const printed of printedForms(error)) expect(printed).not.toContain(secret)
 })
 
+test.each<[string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>]>([
+  [
+    'conversations.get: `conversation_id` must be an id, not undefined.',
+    ({ conversations }) => conversations.get(undefined as never),
+  ],
+  [
+    'messages.create: `conversation_id` must be an id, not an empty string.',
+    ({ messages }) => messages.create('', { body_html: '' }),
+  ],
+  [
+    'messages.create: `options` must be a plain object, not a string.',
+    ({ messages }) => messages.create('c', { body_html: '' }, 'x' as never),
+  ],
+  ['me: `timeout` must be a positive number, not -1.', (client) => client.me({ timeout: -1 })],
+  [
+    'me: `maxRetries` must be an integer of at least 0, not a string.',
+    (client) => client.me({ maxRetries: '2' as never }),
+  ],
+  [
+    'me: `signal` must be an AbortSignal, not an AbortController.',
+    (client) => client.me({ signal: new AbortController() as never }),
+  ],
+  ['contacts.list: `limit` must be an integer of at least 1, not 0.', ({ contacts }) => contacts.list({ limit: 0 })],
+  [
+    'contacts.create: `body.tags` is a Map, which cannot be sent as JSON.',
+    ({ contacts }) => contacts.create({ tags: new Map() } as never),
+  ],
+  [
+    'contacts.create: `body.email` is invalid: expected string, received missing.',
+    ({ contacts }) => contacts.create({} as never),
+  ],
+])('an invalid argument names operation, argument and what it got: %s', async (words, call) => {
+  expect(String(await rejection(call(makeClient({ fetch: scripted(json({})) }))))).toContain(
+    `InvalidArgumentError: ${words}`,
+  )
+})
+
 test('the text that a token prints as is not a token', () => {
   expect(() => makeClient({ accessToken: '[redacted]' })).toThrow('the text that a token prints as')
 })
@@ -194,5 +236,5 @@ test.each(['abc', ['a'], null])('a query schema that returns %j is rejected', as
 test('a hint for a custom operation is about its definition', async () => {
   const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
   const error = await rejection(makeClient({ fetch: scripted(json(page([]))) }).call(operation))
-  expect(String(error)).toContain('expected an object in `data`, received array. Check that the `envelope`')
+  expect(String(error)).toContain('expected an object in `data`, received array. Make sure that the `envelope`')
 })

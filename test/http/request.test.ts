@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
+import {
+  json,
+  makeClient,
+  page,
+  refusedConnection,
+  rejection,
+  scripted,
+  scriptedPlatform,
+  token,
+} from '../helpers/client.ts'
 
 const item = { data: { id: '1' } }
 
@@ -46,6 +55,22 @@ describe('baseUrl', () => {
     expect(() => makeClient({ baseUrl: baseUrl as string })).toThrow(
       expect.objectContaining({ name: 'InvalidArgumentError', argument: 'baseUrl' }),
     )
+  })
+
+  test.each([
+    ['https://api.test/api/oauth/v1', 'https://api.test'],
+    ['https://api.test/api/oauth/v1/', 'https://api.test'],
+    ['https://api.test/api/oauth', 'https://api.test'],
+    ['https://api.test/support/api/oauth/v2', 'https://api.test/support'],
+  ])('%s is refused, and the message has the right one: %s', (baseUrl, right) => {
+    expect(() => makeClient({ baseUrl })).toThrow(`which is added to it. Pass "${right}".`)
+  })
+
+  test.each([
+    [{ baseUrl: undefined }, '`baseUrl` is missing.'],
+    [{ accessToken: undefined }, '`accessToken` is missing.'],
+  ])('%j reads as missing', (options, words) => {
+    expect(() => makeClient(options as never)).toThrow(words)
   })
 
   test('with a password throws an error that does not quote it', () => {
@@ -242,6 +267,72 @@ describe('headers', () => {
     })
   })
 
+  describe('as a function', () => {
+    test('are asked for before each attempt, after those of the client, and checked', async () => {
+      const fetch = scripted(json({}, 503), json({}))
+      let asked = 0
+      const headers = async () => ({ 'x-span': `span-${++asked}`, 'x-none': undefined })
+      vi.useFakeTimers()
+      const call = makeClient({ fetch, headers: () => ({ 'x-span': 'client', 'x-tenant': 'a' }) }).me({ headers })
+      await vi.runAllTimersAsync()
+      await call
+      vi.useRealTimers()
+      const sent = fetch.requests.map(({ headers }) => [
+        headers.get('x-span'),
+        headers.get('x-tenant'),
+        headers.has('x-none'),
+      ])
+      expect(sent).toEqual([
+        ['span-1', 'a', false],
+        ['span-2', 'a', false],
+      ])
+    })
+
+    test.each<[string, () => unknown, object]>([
+      [
+        'throws',
+        () => {
+          throw new RangeError('no span')
+        },
+        { name: 'RangeError' },
+      ],
+      ['rejects', () => Promise.reject(new RangeError('no span')), { name: 'RangeError' }],
+      [
+        'returns authorization',
+        () => ({ authorization: 'Bearer other' }),
+        { argument: 'headers', outcome: 'not-sent' },
+      ],
+      ['returns nothing', () => undefined, { argument: 'headers', outcome: 'not-sent' }],
+      ['returns a function', () => () => ({}), { argument: 'headers', outcome: 'not-sent' }],
+      ['stalls', () => new Promise(() => {}), { name: 'TimeoutError', outcome: 'not-sent', remedy: 'retry' }],
+    ])('that %s reject the call before anything is sent', async (_, headers, expected) => {
+      const fetch = scripted(json({}))
+      const call = makeClient({ fetch, headers: headers as never, timeout: 20 }).me()
+      expect(await rejection(call)).toMatchObject(expected)
+      expect(fetch.requests).toEqual([])
+    })
+
+    test('that throws before a retry does not hide that the call was sent', async () => {
+      const fetch = scripted(json({}, 503))
+      const headers = vi.fn().mockReturnValueOnce({}).mockRejectedValue(new RangeError('no span'))
+      vi.useFakeTimers()
+      const call = rejection(makeClient({ fetch, headers }).organization.get())
+      await vi.runAllTimersAsync()
+      vi.useRealTimers()
+      expect(await call).toMatchObject({
+        outcome: 'no-effect',
+        remedy: 'retry',
+        message: expect.stringContaining('there were no headers: no span'),
+      })
+    })
+
+    test('leave the proof that nothing was sent alone', async () => {
+      scriptedPlatform(refusedConnection())
+      const call = makeClient({ headers: () => ({}), maxRetries: 0 }).contacts.create({ email: 'ada@example.com' })
+      expect(await rejection(call)).toMatchObject({ outcome: 'not-sent' })
+    })
+  })
+
   test("omit undefined values and keep the caller's accept and user-agent", async () => {
     const fetch = scripted(json({}))
     const headers = { accept: 'application/vnd.test+json', 'user-agent': 'mine', 'x-none': undefined }
@@ -411,7 +502,7 @@ describe('the body', () => {
   test('is checked by the schema of the operation, and the error names the field but not its value', async () => {
     const fetch = scripted(json(item))
     const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
-    expect(String(error)).toContain('`body.body_html` of messages.create is invalid: expected string, received number.')
+    expect(String(error)).toContain('messages.create: `body.body_html` is invalid: expected string, received number.')
     expect(String(error)).not.toContain('12345')
     expect(fetch.requests).toHaveLength(0)
   })

@@ -318,8 +318,15 @@ describe('a failed code exchange', () => {
     expect(await rejection(app.finishLogin(callbackOf(login), login.transaction))).toMatchObject({
       outcome: 'not-sent',
       remedy: 'fix',
-      hint: 'Nothing was sent, because `fetch` blocks this port. Use another port in `baseUrl`.',
+      hint: 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.',
     })
+  })
+
+  test('says what to fix if a custom fetch does not trust the certificate, although the code may have been sent', async () => {
+    const untrusted = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    const error = await rejection(finish({ fetch: () => Promise.reject(untrusted) }))
+    expect(error).toMatchObject({ outcome: 'unknown', remedy: 'fix' })
+    expect((error as NetworkError).hint).toMatch(/^The authorization code may have been used: .*`NODE_EXTRA_CA_CERTS`/)
   })
 
   test('has an unknown outcome if the body cannot be read, even after a connection error', async () => {

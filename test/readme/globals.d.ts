@@ -11,6 +11,10 @@ declare const redirectUri: string
 declare const secret: string
 declare const newSecret: string
 declare const proxyUrl: string
+/** The paths of PEM files. */
+declare const caFile: string
+declare const certFile: string
+declare const keyFile: string
 /** The connection of BullMQ to a Redis server. */
 declare const connection: import('bullmq').ConnectionOptions
 /** An empty folder. */

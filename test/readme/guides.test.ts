@@ -20,6 +20,7 @@ import {
 } from 'support-workspace-sdk'
 import { type ConnectionStorage, ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
+import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { createStorage } from 'unstorage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readClientSettings } from '../../src/http/settings.ts'
@@ -27,6 +28,7 @@ import { commandLineOptions } from '../../src/sandbox/command-line.ts'
 import { optionShape, readSandboxOptions } from '../../src/sandbox/settings.ts'
 import { describeOnRedis, startRedis } from '../connections/helpers/redis-server.ts'
 import { startProxy } from '../helpers/proxy.ts'
+import { certificatePath, startTlsServer } from '../helpers/tls-server.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
 import { examplesFolder, examplesOf, guides, root, writeExamples } from './examples.ts'
 
@@ -170,8 +172,8 @@ test('first-call.md lists the conversations of a sandbox, and sends and edits a 
 
 test('client-options.md lists every option of a client, with its default', async () => {
   const source = await readFile(`${root}src/http/settings.ts`, 'utf8')
-  const [, record = ''] = /const clientOptionNames.* = \{([^}]+)\}/.exec(source) ?? []
-  const names = [...record.matchAll(/(\w+): true/g)].map(([, name]) => name)
+  const [, table = ''] = /const clientChecks = \{(.+?)\n\} satisfies/s.exec(source) ?? []
+  const names = [...table.matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
   expect(names.length).toBeGreaterThan(10)
   expect((await firstColumn('client-options.md', 'Option')).sort()).toEqual(names.sort())
   const guide = await readFile(`${root}docs/client-options.md`, 'utf8')
@@ -189,6 +191,12 @@ test('client-options.md lists every option of a client, with its default', async
     const written = typeof value === 'number' ? value.toLocaleString('en') : `\`${value}\``
     expect(guide).toMatch(new RegExp(`^\\| \`${name}\` \\| .+ \\| ${written} \\|$`, 'm'))
   }
+})
+
+test('client-options.md changes the options of a client, and sends a header for each request', async () => {
+  await run('client-options.md')
+  expect(printed).toEqual(sandbox.state.contacts.map(({ id }) => id))
+  expect(sandbox.requests.at(-1)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
 })
 
 describe('paging.md', () => {
@@ -342,6 +350,7 @@ describe('rate-limits.md', () => {
 describe('errors.md', () => {
   interface Guide {
     addContact(email: string): Promise<string>
+    readContact(id: string): Promise<string>
     runJob(job: () => Promise<unknown>): Promise<string>
     reply(conversationId: string, body_html: string): Promise<Message>
   }
@@ -359,6 +368,13 @@ describe('errors.md', () => {
     expect(await addContact('a@example.com')).toMatch(/^contacts.create failed: /)
     sandbox.failNext({ status: 429, retryAfter: 90 })
     expect(await addContact('a@example.com')).toBe('Try again in 90 seconds.')
+  })
+
+  test('tells the errors of this package from the reason of a signal', async () => {
+    const { readContact } = await run<Guide>('errors.md')
+    expect(await readContact('none')).toBe('NotFoundError, fix')
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('late', 'TimeoutError')))
+    expect(await readContact('none')).toBe('Given up after a minute.')
   })
 
   test('plans the next run of a job', async () => {
@@ -781,11 +797,18 @@ test('browser-apps.md logs in from a page without a secret', async () => {
   expect((await exchange(foreign)).status).toBe(403)
 })
 
-test('observability.md prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
+test('observability.md logs a request, prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
   const exporter = new InMemorySpanExporter()
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
   cleanUps.push(() => trace.disable())
+  const lines: string[] = []
+  vi.spyOn(console, 'debug').mockImplementation((line) => void lines.push(line))
   await run('observability.md')
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^support-workspace-sdk: GET \/api\/oauth\/v1\/organization 200 in \d+ ms \(attempt 1, request id [\w-]+\)$/,
+    ),
+  ])
   expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual([
     'GET /api/oauth/v1/organization',
     'organization.get',
@@ -812,13 +835,25 @@ test('observability.md has a program that prints its spans, in the trace of the 
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
 })
 
-test('proxies.md sends its call through the proxy', async () => {
+test.each(['main.ts', 'global-proxy.ts'])('proxies.md sends the call of %s through the proxy', async (file) => {
   const proxy = await startProxy()
   cleanUps.push(() => proxy.close())
   vi.stubGlobal('proxyUrl', proxy.url)
-  await run('proxies.md')
+  const { restore } = await run<{ restore?: () => void }>('proxies.md', file)
+  if (restore !== undefined) cleanUps.push(restore)
   expect(printed).toEqual(['self'])
   expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
+})
+
+test('proxies.md presents a client certificate that the service requires', async () => {
+  const { url, close } = await startTlsServer(sandbox.url, { requestCert: true })
+  const before = getGlobalDispatcher()
+  cleanUps.push(close, () => setGlobalDispatcher(before))
+  vi.stubGlobal('baseUrl', url)
+  const files = { caFile: 'ca', certFile: 'client', keyFile: 'key' } as const
+  for (const [name, file] of Object.entries(files)) vi.stubGlobal(name, certificatePath(file))
+  await run('proxies.md', 'mutual-tls.ts')
+  expect(printed).toEqual(['self'])
 })
 
 test('service-differs.md reports a response that does not match its schema, and returns it unchanged', async () => {

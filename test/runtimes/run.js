@@ -5,6 +5,7 @@
  *   npm install && npm start
  */
 import { execFile } from 'node:child_process'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -41,7 +42,7 @@ const given = {
   redirectUri: 'http://127.0.0.1:3000/callback',
 }
 
-// workerd does not say why a connection failed, and Next wraps fetch.
+// workerd does not say why a connection failed, Next wraps fetch, and Deno may have sent the request before.
 const givenUnproven = { ...given, refusedOutcome: 'unknown' }
 
 const runtimes = [
@@ -51,7 +52,10 @@ const runtimes = [
   ['Node 24, require', () => command(node24, 'main.cjs')],
   ['Node 26, import', () => command(`${here}node_modules/node26/bin/node`, 'main.js')],
   ['Bun', () => command(`${bin}/bun`, 'main.js')],
-  ['Deno', () => command(`${bin}/deno`, 'run', '--allow-env', '--allow-net', '--allow-read', 'main.js')],
+  [
+    'Deno',
+    () => commandWith(givenUnproven, `${bin}/deno`, 'run', '--allow-env', '--allow-net', '--allow-read', 'main.js'),
+  ],
   ['Workers', worker],
   ['Vite, bundled for Node', () => withViteBundle((bundle) => command(node24, bundle))],
   ['webpack, bundled for Node', () => withWebpackBundle((bundle) => command(node24, bundle))],
@@ -72,10 +76,27 @@ await sandbox.close()
 console.log(`\n${runtimes.length - failed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-async function command(file, ...parameters) {
-  const env = { ...process.env, GIVEN: JSON.stringify(given) }
+function command(file, ...parameters) {
+  return commandWith(given, file, ...parameters)
+}
+
+async function commandWith(settings, file, ...parameters) {
+  const breakingUrl = await startBreakingServer()
+  const env = { ...process.env, GIVEN: JSON.stringify({ ...settings, breakingUrl }) }
   const { stdout } = await run(file, parameters, { cwd: here, env, timeout: 60_000 })
   return stdout
+}
+
+/** Starts a server that stops when it receives a POST: it breaks the connection, and refuses others. */
+async function startBreakingServer() {
+  const server = createHttpServer((request, response) => {
+    if (request.method === 'GET') return response.end('{"data":{}}')
+    server.close()
+    request.socket.destroy()
+  })
+  server.unref()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${server.address().port}`
 }
 
 /** Bundles the test into one file, as Workers are deployed, and runs it. */

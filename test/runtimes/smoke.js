@@ -1,11 +1,12 @@
 /**
  * Runs the main job in the current runtime.
  *
- * @param given the settings of the runner: `baseUrl`, `closedUrl`, `refusedOutcome`, `selfToken`, `appToken`, `redirectUri`
+ * @param given the settings of the runner: `baseUrl`, `closedUrl`, `refusedOutcome`, `selfToken`, `appToken`, `redirectUri`,
+ *   and `breakingUrl` of a server that stops when it receives a POST
  * @returns the names of the checks
  */
 export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
-  const { baseUrl, closedUrl, refusedOutcome, selfToken, appToken, redirectUri } = given
+  const { baseUrl, closedUrl, breakingUrl, refusedOutcome, selfToken, appToken, redirectUri } = given
   const done = []
   const check = (what, holds) => {
     if (!holds) throw new Error(`failed: ${what}`)
@@ -52,6 +53,7 @@ export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
     refused instanceof errors.NetworkError && refused.outcome === refusedOutcome,
   )
   await wrapped()
+  if (breakingUrl !== undefined) await broken()
 
   await login()
   await handlers()
@@ -67,6 +69,14 @@ export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
       globalThis.fetch = real
       check(`a ${name} proves nothing`, outcome === 'unknown')
     }
+  }
+
+  /** A runtime that sends a request again on its own reports that the second connection was refused. */
+  async function broken() {
+    const breaking = new SupportWorkspace({ baseUrl: breakingUrl, accessToken: selfToken })
+    await breaking.request('GET', '/x')
+    const { outcome } = await failure(breaking.request('POST', '/x', { body: {} }))
+    check('a write whose reused connection breaks is unknown', outcome === 'unknown')
   }
 
   async function login() {

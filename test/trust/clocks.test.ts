@@ -46,7 +46,7 @@ const stalls: [string, () => Parameters<typeof makeClient>[0], boolean][] = [
 const hintFor = (sent: boolean) =>
   sent
     ? 'Try again, or raise the timeout.'
-    : 'Nothing was sent. Check what the token provider or the rate limiter is waiting for, or raise the timeout.'
+    : 'Nothing was sent. Check what the token provider, the headers function or the rate limiter is waiting for, or raise the timeout.'
 
 describe('timeout', () => {
   test.each(stalls)('aborts an attempt waiting for %s', async (_, options, sent) => {

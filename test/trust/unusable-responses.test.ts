@@ -129,7 +129,7 @@ describe('a read whose response is unusable each time', () => {
     ],
     ['empty', {}, { reason: 'not-json' }, /the body is empty\. The response may have been cut off\. /],
     ['text', { body: 'Bad gateway' }, { reason: 'not-json' }, /the body is not JSON\. /],
-    ['HTML', { body: html }, { reason: 'not-json' }, /the body is not JSON but HTML\. Check that `baseUrl`/],
+    ['HTML', { body: html }, { reason: 'not-json' }, /the body is not JSON but HTML\. Make sure that `baseUrl`/],
     ['not UTF-8', { body: new Uint8Array([0x7b, 0xff, 0x7d]) }, { reason: 'not-json' }, /the body is not UTF-8\. /],
   ])('is retried up to maxRetries, and then says why: %s', async (_, response, expected, words) => {
     vi.spyOn(Math, 'random').mockReturnValue(0)

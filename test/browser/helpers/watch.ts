@@ -1,5 +1,6 @@
 import type { BrowserContext, ConsoleMessage } from 'playwright-core'
 import { expect, vi } from 'vitest'
+import { browserName } from './installed-browsers.ts'
 import { patience } from './patience.ts'
 
 /** Collects the errors of all pages of a browser profile: failed responses, console errors and uncaught exceptions. */
@@ -52,7 +53,8 @@ export async function watch(context: BrowserContext): Promise<Watch> {
     expectNothingMore: async () => {
       // Messages of a page or worker arrive in order, so after this result no earlier message is outstanding.
       for (const page of context.pages()) {
-        for (const worker of page.workers()) await worker.evaluate('0')
+        // Firefox runs no script in a worker.
+        for (const worker of browserName === 'firefox' ? [] : page.workers()) await worker.evaluate('0')
         await page.evaluate('0')
       }
       expect(complaints.splice(0)).toEqual([])

@@ -1,6 +1,6 @@
 import { isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, PublicOAuthApp, parseTransaction, serializeTransaction } from 'support-workspace-sdk/oauth'
-import { isPlatformFetch } from '../../../src/http/platform-fetch.ts'
+import { isPlatformFetch } from '../../../src/http/fetch-error.ts'
 
 /** The settings of a check. */
 export interface Facts {
@@ -33,6 +33,16 @@ const checks = {
   async platformFetch() {
     const wrapper = { fetch: () => fetch('') }.fetch
     return [fetch, wrapper, wrapper.bind(null), new Proxy(fetch, {})].map(isPlatformFetch)
+  },
+
+  /** Whether the stack of an error begins in the function that made the call. Its name is minified. */
+  async caller(facts: Facts) {
+    async function inMyApp() {
+      await client(facts).contacts.create({} as never)
+    }
+    const { stack = '' } = (await reasonOf(inMyApp())) as Error
+    const [first = ''] = stack.split('\n').filter((line) => /^ +at |@/.test(line))
+    return first.includes(` ${inMyApp.name} `) || first.startsWith(`${inMyApp.name}@`) ? 'inMyApp' : first
   },
 
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),

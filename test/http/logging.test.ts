@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type ClientOptions, type Logger, SupportWorkspace } from '../../src/index.ts'
+import { brokenConnection, json, makeClient, refusal, type Step, scripted, token } from '../helpers/client.ts'
+
+/** A logger that keeps its lines. */
+function recorder(): Logger & { readonly lines: string[] } {
+  const lines: string[] = []
+  const at = (level: string) => (message: string) => lines.push(`${level} ${message}`)
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** Returns what is logged while a contact is read or created. Durations are left out. */
+async function logged(
+  steps: Step[],
+  { write = false, ...options }: Partial<ClientOptions> & { write?: boolean } = {},
+): Promise<string[]> {
+  const logger = recorder()
+  const { contacts } = makeClient({ fetch: scripted(...steps), logger, ...options })
+  const call = write ? contacts.create({ email: 'ada@example.com' }) : contacts.get('cnt_secret')
+  const settled = call.catch(() => {})
+  await vi.advanceTimersByTimeAsync(60_000)
+  await settled
+  return logger.lines.map((line) => line.replace(/\d+ ms/g, 'N ms'))
+}
+
+const contact = json({ data: { id: 'cnt_secret', blocked: 'no' } }, 200, { 'x-request-id': 'req_1' })
+
+describe('logger', () => {
+  test.each<[string, Parameters<typeof logged>, string[]]>([
+    [
+      'debug: each request',
+      [[contact], { logLevel: 'debug' }],
+      ['debug support-workspace-sdk: GET /api/oauth/v1/contacts/{id} 200 in N ms (attempt 1, request id req_1)'],
+    ],
+    [
+      'debug and info: failed attempts, and the wait before a retry',
+      [[refusal(503, 'down'), contact], { logLevel: 'debug' }],
+      [
+        'debug support-workspace-sdk: GET /api/oauth/v1/contacts/{id} 503 ServerError in N ms (attempt 1)',
+        'info support-workspace-sdk: contacts.get is retried in N ms after attempt 1: 503',
+        'debug support-workspace-sdk: GET /api/oauth/v1/contacts/{id} 200 in N ms (attempt 2, after waiting N ms, request id req_1)',
+      ],
+    ],
+    [
+      'info: a network error that is retried',
+      [[brokenConnection(), contact], { logLevel: 'info' }],
+      ['info support-workspace-sdk: contacts.get is retried in N ms after attempt 1: NetworkError'],
+    ],
+    [
+      'warn: a rejected token',
+      [[refusal(401, 'invalid_token')]],
+      ['warn support-workspace-sdk: contacts.get: the service rejected the access token'],
+    ],
+    [
+      'warn: a mismatch, where onDrift is given',
+      [[contact], { onDrift: () => {} }],
+      ['warn support-workspace-sdk: contacts.get: expected boolean in `blocked`, received string (1 times)'],
+    ],
+    ['a mismatch is not looked for without onDrift', [[contact]], []],
+    [
+      'error: a write that may have been applied',
+      [[refusal(503, 'down')], { write: true, logLevel: 'error' }],
+      ['error support-workspace-sdk: contacts.create failed with ServerError, and may have been applied'],
+    ],
+    ['off: nothing', [[refusal(503, 'down')], { write: true, logLevel: 'off' }], []],
+  ])('%s', async (_, args, expected) => {
+    vi.useFakeTimers()
+    expect(await logged(...args)).toEqual(expected)
+    vi.useRealTimers()
+  })
+
+  test('hooks are called too, with their own `this`, and a logger that throws does no harm', async () => {
+    class Counting {
+      seen = 0
+      onAttemptEnd() {
+        this.seen += 1
+      }
+    }
+    const hooks = new Counting()
+    const logger = {
+      ...recorder(),
+      debug() {
+        throw new Error('full disk')
+      },
+    }
+    await makeClient({ fetch: scripted(contact), hooks, logger, logLevel: 'debug' }).contacts.get('c')
+    expect(hooks.seen).toBe(1)
+  })
+
+  test('lines hold neither token nor body, even where the service echoes the token', async () => {
+    vi.useFakeTimers()
+    const echo = json({ error: token, error_description: token }, 500, { 'x-request-id': token })
+    const lines = await logged([echo], { logLevel: 'debug', maxRetries: 1 })
+    vi.useRealTimers()
+    expect(lines).toHaveLength(3)
+    expect(lines.join()).not.toContain(token)
+  })
+
+  test.each([
+    [{ logger: {} }, 'logger.debug'],
+    [{ logger: 'console' }, 'logger'],
+    [{ logLevel: 'verbose' }, 'logLevel'],
+  ])('%j is rejected', (options, argument) => {
+    expect(() => makeClient(options as never)).toThrow(expect.objectContaining({ argument }))
+  })
+})
+
+describe('SUPPORT_WORKSPACE_LOG', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.unstubAllGlobals()
+    vi.restoreAllMocks()
+  })
+
+  /** Returns how often `console.debug` was called for one request. */
+  async function consoleLines(options: Partial<ClientOptions> = {}): Promise<number> {
+    const debug = vi.spyOn(console, 'debug').mockImplementation(() => {})
+    const workspace = new SupportWorkspace({
+      baseUrl: 'https://api.test',
+      accessToken: 't',
+      fetch: scripted(contact),
+      ...options,
+    })
+    await workspace.contacts.get('c')
+    return debug.mock.calls.length
+  }
+
+  test.each<[string, Partial<ClientOptions>, number]>([
+    ['debug', {}, 1],
+    ['info', {}, 0],
+    ['verbose', {}, 0],
+    ['debug', { logLevel: 'warn' }, 0],
+    ['debug', { logger: recorder() }, 0],
+  ])('%s with %j logs %i requests to the console', async (level, options, count) => {
+    vi.stubEnv('SUPPORT_WORKSPACE_LOG', level)
+    expect(await consoleLines(options)).toBe(count)
+  })
+
+  test('is the default of logLevel', async () => {
+    vi.stubEnv('SUPPORT_WORKSPACE_LOG', 'debug')
+    const logger = recorder()
+    await consoleLines({ logger })
+    expect(logger.lines).toHaveLength(1)
+  })
+
+  test('is not read in Deno, which would ask for permission, nor where there is no process', async () => {
+    vi.stubEnv('SUPPORT_WORKSPACE_LOG', 'debug')
+    vi.stubGlobal('Deno', {})
+    expect(await consoleLines()).toBe(0)
+    vi.stubGlobal('Deno', undefined)
+    vi.stubGlobal('process', undefined)
+    expect(await consoleLines()).toBe(0)
+  })
+})

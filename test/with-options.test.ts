@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import { RetryAfterLimiter, SupportWorkspace } from '../src/index.ts'
+import { json, makeClient, page, scripted } from './helpers/client.ts'
+
+describe('withOptions', () => {
+  test('changes the given options and keeps the others', async () => {
+    const fetch = scripted(json(page([])))
+    const first = makeClient({ fetch, headers: { 'x-tenant': 'a' }, appInfo: { name: 'sync' } })
+    await first.withOptions({ headers: { 'x-tenant': 'b' }, timeout: undefined }).contacts.list()
+    await first.contacts.list()
+    const sent = fetch.requests.map(({ headers }) => [
+      headers.get('x-tenant'),
+      headers.get('user-agent')?.endsWith(' sync'),
+    ])
+    expect(sent).toEqual([
+      ['b', true],
+      ['a', true],
+    ])
+  })
+
+  test('asks the same token source', async () => {
+    const fetch = scripted(json(page([])))
+    let asked = 0
+    const source = { getAccessToken: () => `token-${++asked}` }
+    const workspace = makeClient({ fetch, accessToken: source })
+    await workspace.contacts.list()
+    await workspace.withOptions({ maxRetries: 0 }).contacts.list()
+    expect(fetch.requests.map(({ headers }) => headers.get('authorization'))).toEqual([
+      'Bearer token-1',
+      'Bearer token-2',
+    ])
+  })
+
+  test('keeps actor, scopes and identity of a connected client', async () => {
+    const me = { actor: 'app', scopes: ['contacts:read'] }
+    const connected = await SupportWorkspace.connect({
+      baseUrl: 'https://api.test',
+      accessToken: 't',
+      fetch: scripted(json(me), json({ error: 'insufficient_scope' }, 403)),
+    })
+    const derived = connected.withOptions({ maxRetries: 0 })
+    expect([derived.actor, derived.identity]).toEqual(['app', me])
+    await expect(derived.contacts.list()).rejects.toMatchObject({ granted: ['contacts:read'] })
+    if (derived.actor === 'app') {
+      const create: unknown = derived.messages.create
+      await expect(
+        (create as (...args: unknown[]) => Promise<unknown>).call(derived.messages, 'c', {}),
+      ).rejects.toMatchObject({ outcome: 'not-sent' })
+    }
+  })
+
+  test('shares the rate limiter under the same key, unless another limiter or key is given', async () => {
+    const keys: string[] = []
+    class Recording extends RetryAfterLimiter {
+      override acquire(...args: Parameters<RetryAfterLimiter['acquire']>) {
+        keys.push(args[0])
+        return super.acquire(...args)
+      }
+    }
+    const [fetch, rateLimiter] = [scripted(json(page([]))), new Recording()]
+    const workspace = makeClient({ fetch, rateLimiter, accessToken: () => 'token' })
+    const derived = [{}, { rateLimitKey: 'other' }, { rateLimiter: new Recording() }].map((changes) =>
+      workspace.withOptions(changes),
+    )
+    for (const client of [workspace, ...derived]) await client.contacts.list()
+    expect(keys[1]).toBe(keys[0])
+    expect(keys[2]).toBe('other')
+    expect(keys[3]).not.toBe(keys[0])
+  })
+
+  test('a 429 of one client holds back the other', async () => {
+    const fetch = scripted(json({}, 429, { 'retry-after': '5' }), json(page([])))
+    const workspace = makeClient({ fetch, maxRetries: 0 })
+    await expect(workspace.contacts.list()).rejects.toThrow()
+    await expect(workspace.withOptions({ timeout: 5 }).contacts.list()).rejects.toMatchObject({ outcome: 'not-sent' })
+  })
+
+  test('later changes of the first options object have no effect', async () => {
+    const fetch = scripted(json(page([])))
+    const options = { baseUrl: 'https://api.test', accessToken: 't', fetch, headers: { 'x-tenant': 'a' } }
+    const workspace = new SupportWorkspace(options)
+    options.headers = { 'x-tenant': 'b' }
+    await workspace.withOptions({ maxRetries: 0 }).contacts.list()
+    expect(fetch.requests[0]?.headers.get('x-tenant')).toBe('a')
+  })
+
+  test.each([
+    [{ baseUrl: 'https://other.test' }, 'baseUrl'],
+    [{ accessToken: 'other' }, 'accessToken'],
+    [{ actor: 'app' }, 'actor'],
+    [{ timeOut: 1 }, 'timeOut'],
+    [{ timeout: -1 }, 'timeout'],
+    [null, 'options'],
+  ])('%j is rejected', (options, argument) => {
+    expect(() => makeClient().withOptions(options as never)).toThrow(expect.objectContaining({ argument }))
+  })
+})
