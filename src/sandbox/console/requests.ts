@@ -18,7 +18,7 @@ ${
 <tbody>${entries.map((entry) => requestRow(view, entry))}</tbody>
 </table>`
 }
-<p class="bar pager">
+<p class="bar">
 ${!isNewest && html`<a href="${link(view, { before: undefined }, 'requests')}">Newest</a>`}
 ${older !== undefined && html`<a href="${link(view, { before: older }, 'requests')}">Older</a>`}
 </p>
