@@ -12,7 +12,7 @@ type Plugin = NonNullable<Options['plugins']>[number]
 const carried = {
   esm: ['zod'],
   cjs: ['zod', 'ky', 'oauth4webapi', 'jose'],
-  sandbox: ['hono', '@hono/node-server', 'idiomorph'],
+  sandbox: ['hono', '@hono/node-server', 'idiomorph', 'zod'],
 }
 
 /** Writes the licenses of the carried packages beside the code, as they require. */

