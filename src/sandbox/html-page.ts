@@ -149,6 +149,7 @@ footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center;
 .fields :is(input, select) { color: var(--text); font-size: 14px; }
 .wide { grid-column: 1 / -1; }
 .checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(160px, 1fr)); gap: 2px 8px; padding: 4px 0; }
+.checks.one { grid-template-columns: 1fr; }
 .checks label { display: flex; gap: 8px; align-items: center; cursor: pointer; }
 .console form .primary { margin: 6px 0; }
 .console h3 { margin-top: 8px; }

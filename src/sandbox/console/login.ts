@@ -21,7 +21,7 @@ export function loginSection({ service, url }: View): Markup {
 <h2 id="login-title">Try a login</h2>
 <p class="soft">Runs the OAuth flow with PKCE and shows what the token can do.</p>
 <form method="post" action="/_sandbox/login/start">
-<fieldset class="checks"><legend class="hidden">Actor</legend>
+<fieldset class="checks one"><legend class="hidden">Actor</legend>
 ${actor('self', 'acts as a person')}
 ${actor('app', 'acts as the app')}
 </fieldset>
