@@ -149,6 +149,7 @@ footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center;
 .fields :is(input, select) { color: var(--text); font-size: 14px; }
 .wide { grid-column: 1 / -1; }
 .checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(160px, 1fr)); gap: 2px 8px; padding: 4px 0; }
+.checks.one { grid-template-columns: 1fr; }
 .checks label { display: flex; gap: 8px; align-items: center; cursor: pointer; }
 .console form .primary { margin: 6px 0; }
 .console h3 { margin-top: 8px; }
@@ -190,11 +191,6 @@ body:has(> .dialog) { display: grid; align-content: center; justify-items: cente
 .dialog:has(> .refused) { border-color: var(--bad); border-top-width: 4px; }
 .refused .mark { background: var(--bad-tint); color: var(--bad); }
 .refused h1 { color: var(--bad); }
-.choices { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; }
-.choices legend { padding: 0 0 6px; }
-.choice { display: flex; gap: 10px; align-items: center; padding: 7px 12px; border: 1px solid var(--line); border-radius: 9px; cursor: pointer; }
-.choice:has(:checked) { border-color: var(--accent); background: var(--tint); }
-.choice span span { display: block; }
 .field { display: grid; gap: 6px; }
 .field > label { font-weight: 650; }
 .dialog select { min-height: 40px; }
@@ -234,8 +230,6 @@ body:has(> .dialog) { display: grid; align-content: center; justify-items: cente
   body:has(> .dialog) { align-content: start; padding: 10px; }
   .dialog { padding: 16px; }
   .dialog h1 { font-size: 17px; }
-  .choices { grid-template-columns: 1fr; }
-  .choice span span { display: inline; }
   .scopes ul { columns: 1; }
   .decision { margin: 14px -16px -16px; padding: 12px 16px; }
 }

@@ -21,7 +21,7 @@ export function loginSection({ service, url }: View): Markup {
 <h2 id="login-title">Try a login</h2>
 <p class="soft">Runs the OAuth flow with PKCE and shows what the token can do.</p>
 <form method="post" action="/_sandbox/login/start">
-<fieldset class="checks"><legend class="hidden">Actor</legend>
+<fieldset class="checks one"><legend class="hidden">Actor</legend>
 ${actor('self', 'acts as a person')}
 ${actor('app', 'acts as the app')}
 </fieldset>
@@ -35,7 +35,7 @@ ${scopes.map((scope) => {
 </fieldset>
 </details>
 ${isWrong && html`<p class="error" role="alert">Select at least one scope.</p>`}
-<p class="bar actions"><button class="primary">Start login</button></p>
+<p class="bar"><button class="primary">Start login</button></p>
 </form>
 </section>`
 }
@@ -202,7 +202,7 @@ function textPage(title: string, text: Markup): Markup {
 }
 
 function actions(again: string): Markup {
-  return html`<p class="bar actions"><a class="button primary" href="/">Open the console</a> <a class="button" href="/#login">${again}</a></p>`
+  return html`<p class="bar"><a class="button primary" href="/">Open the console</a> <a class="button" href="/#login">${again}</a></p>`
 }
 
 function tags(scopes: readonly string[]): Markup {

@@ -18,7 +18,7 @@ ${
 <tbody>${entries.map((entry) => requestRow(view, entry))}</tbody>
 </table>`
 }
-<p class="bar pager">
+<p class="bar">
 ${!isNewest && html`<a href="${link(view, { before: undefined }, 'requests')}">Newest</a>`}
 ${older !== undefined && html`<a href="${link(view, { before: older }, 'requests')}">Older</a>`}
 </p>
@@ -91,5 +91,6 @@ function shortPath(path: string): string {
 
 /** Text that can break before a slash, and after a colon or a comma. */
 function breakable(text: string): Markup {
-  return html`${text.split(/(?=\/)|(?<=[:,])/).map((part) => html`${part}<wbr>`)}`
+  const parts = text.split(/(?=\/)|(?<=[:,])/)
+  return html`${parts.map((part, index) => html`${index > 0 && html`<wbr>`}${part}`)}`
 }

@@ -83,7 +83,7 @@ export function paginate<Item>(
   if (pages === 1) return { items: shown, pager: undefined }
   const to = (number: number, text: string): Markup =>
     html`<a href="${link(view, { [parameter]: number === 1 ? undefined : number }, section)}">${text}</a>`
-  const pager = html`<p class="bar pager"><span class="soft">${start + 1} to ${start + shown.length} of ${items.length}</span>
+  const pager = html`<p class="bar"><span class="soft">${start + 1} to ${start + shown.length} of ${items.length}</span>
 ${page > 1 && to(page - 1, 'Previous')} ${page < pages && to(page + 1, 'Next')}</p>`
   return { items: shown, pager }
 }

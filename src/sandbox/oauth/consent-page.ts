@@ -24,7 +24,12 @@ export function consentPage({ app, request, organizations, roles }: ConsentPageC
 </header>
 <form method="post" action="/api/oauth/authorize/consent">
 ${hiddenFields(request)}
-${organizations.length > 4 ? organizationSelect(organizations) : organizationChoices(organizations)}
+<div class="field">
+<label for="organization">Organization</label>
+<select id="organization" name="target_organization_id">
+${organizations.map(({ id, name, domain }) => html`<option value="${id}">${name} (${domain})</option>`)}
+</select>
+</div>
 <div class="field">
 <label for="role">Signed in as</label>
 <select id="role" name="role" aria-describedby="role-hint">
@@ -85,26 +90,6 @@ function hiddenFields(request: AuthorizationRequest): Markup[] {
     code_challenge_method: 'S256',
   }
   return Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
-}
-
-function organizationChoices(organizations: ConsentPageContent['organizations']): Markup {
-  return html`<fieldset class="choices"><legend>Organization</legend>
-${organizations.map(({ id, name, domain }, index) => {
-  return html`<label class="choice">
-<input type="radio" name="target_organization_id" value="${id}" required${index === 0 && html` checked`}>
-<span>${name} <span class="soft">${domain}</span></span>
-</label>`
-})}
-</fieldset>`
-}
-
-function organizationSelect(organizations: ConsentPageContent['organizations']): Markup {
-  return html`<div class="field">
-<label for="organization">Organization</label>
-<select id="organization" name="target_organization_id">
-${organizations.map(({ id, name, domain }) => html`<option value="${id}">${name}, ${domain}</option>`)}
-</select>
-</div>`
 }
 
 const roleLabels = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
