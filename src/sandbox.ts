@@ -6,14 +6,15 @@
 
 // src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
 // table with the client, so that each checks the other. It is one Hono app, whose types of variables are in app-env.ts.
-// Imports of values point one way, from the top of this list down:
+// Its imports point one way, from the top of this list down:
 //
 // 1. cli.ts, command-line.ts, start-sandbox.ts and state.ts
 // 2. server/ and console/, neither of which imports the other
-// 3. oauth/
-// 4. operations/, which the console does not import either
-// 5. addresses.ts, html-page.ts, service.ts, settings.ts, request-log.ts and faults/
-// 6. data/, schema.ts and http-error.ts
+// 3. oauth/ and operations/, neither of which imports the other; the console imports neither
+// 4. addresses.ts, app-env.ts, html-page.ts, http-error.ts, http-request.ts, parts.ts, request-log.ts, sandbox-options.ts,
+//    service.ts and settings.ts
+// 5. faults/, which also has the types of the app
+// 6. data/ and schema.ts
 
 export type { ScopeName as SandboxScope } from './sandbox/data/scope-catalog.ts'
 export type {

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { html } from 'hono/html'
-import type { ConsoleContext } from '../app-env.ts'
 import type { Grant } from '../data/grants.ts'
 import { splitScope } from '../data/scope-catalog.ts'
 import type { Markup } from '../html-page.ts'
+import type { ConsoleContext } from '../parts.ts'
 import { isPlainObject } from '../schema.ts'
 import { copyButton, messagePage, personOf, type View } from './view.ts'
 

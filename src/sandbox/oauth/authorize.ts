@@ -3,11 +3,11 @@
 
 import type { Context } from 'hono'
 import { allowsOrigin, isLoopbackOrigin } from '../addresses.ts'
-import type { AppEnv } from '../app-env.ts'
+import type { AppEnv, Operation } from '../app-env.ts'
 import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
 import { badRequest, forbidden, HttpError } from '../http-error.ts'
-import { formType, type Operation, readJsonObject } from '../operations/operation.ts'
+import { formType, readJsonObject } from '../http-request.ts'
 import type { Service } from '../service.ts'
 import {
   AuthorizationError,

@@ -1,30 +1,20 @@
 // src/sandbox/operations holds the API that an access token gives access to. It must not import the sandbox's logins,
 // faults or server.
 
-import type { Context, Handler } from 'hono'
+import type { Context } from 'hono'
 import * as z from 'zod/mini'
-import type { AppEnv, RequestBody } from '../app-env.ts'
+import type { AppEnv, Method, Operation, Route } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
 import type { Grant } from '../data/grants.ts'
 import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member, User } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
 import { actorSelfRequired, badRequest, forbidden, HttpError, validationFailed } from '../http-error.ts'
+import { bearerToken, type RequestBody, readJsonObject } from '../http-request.ts'
 import type { RecordedRequest } from '../request-log.ts'
-import { expectationOf, isPlainObject, mustBe } from '../schema.ts'
+import { expectationOf, mustBe } from '../schema.ts'
 import type { Service } from '../service.ts'
 import type { SandboxSettings } from '../settings.ts'
-
-/** A method of a path, and what handles it. */
-export interface Operation {
-  /** Method and path, with `:name` for each parameter. */
-  readonly route: Route
-  readonly scope?: Scope | undefined
-  readonly handler: (service: Service) => Handler<AppEnv>
-}
-
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-type Route = `${Method} /${string}`
 
 /** An authorized request: whom the token acts as, and the parameters of the path. */
 export interface Caller {
@@ -113,27 +103,10 @@ function single(query: RecordedRequest['query'], name: string): string | undefin
   return value
 }
 
-/** Returns the token of `Authorization: Bearer` (RFC 6750, 2.1). */
-export function bearerToken(headers: Headers): string | undefined {
-  return /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1]
-}
-
 /** Returns the person that the token acts as. Throws a 422 for an app's token. */
 export function authorOf({ person }: Caller): User {
   if (person === undefined) throw actorSelfRequired()
   return person.user
-}
-
-/** The media type of a form. */
-export const formType = 'application/x-www-form-urlencoded'
-
-/** Returns the JSON object in a body. Throws a 400 if it is not one, and a 422 if it is nested too deep. */
-export function readJsonObject({ type, value, problem }: RequestBody): Record<string, unknown> {
-  if (type !== 'application/json') throw badRequest('The body must be sent as `content-type: application/json`.')
-  if (problem === 'too deep') throw validationFailed('The body must not be nested more than 100 levels deep.')
-  if (problem === 'malformed') throw badRequest('The body is not valid JSON.')
-  if (!isPlainObject(value)) throw badRequest('The body must be a JSON object.')
-  return value
 }
 
 export const requiredText = mustBe('a non-empty string', z.string().check(z.regex(/\S/)))

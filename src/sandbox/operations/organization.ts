@@ -1,10 +1,11 @@
 import * as z from 'zod/mini'
+import type { Operation } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
 import type { LooseRecord } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
 import { notFound } from '../http-error.ts'
 import { flag, mustBe } from '../schema.ts'
-import { type Caller, type Operation, operation, requiredText } from './operation.ts'
+import { type Caller, operation, requiredText } from './operation.ts'
 
 /** Operations on the token, on the organization and on its tasks and segments. */
 export const organizationOperations = {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { AppEnv, AppParts } from '../app-env.ts'
-import { bearerToken } from '../operations/operation.ts'
-import { type LogEntry, type OpenRecord, shortenTokens, sizeOf } from '../request-log.ts'
-import { parseParameters } from './read-body.ts'
+import { bodyLimit } from 'hono/body-limit'
+import type { AppEnv } from '../app-env.ts'
+import { HttpError } from '../http-error.ts'
+import { bearerToken, formType, parseBody, parseParameters } from '../http-request.ts'
+import type { AppParts } from '../parts.ts'
+import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens, sizeOf } from '../request-log.ts'
 
 type OperationOf = (c: Context<AppEnv>) => { name: string; scope: string | undefined } | undefined
 
@@ -72,4 +74,39 @@ function readError(text: string | undefined): LogEntry['error'] {
   } catch {
     return undefined
   }
+}
+
+/** Reads the body of each request once, up to a limit, so that no request fills the memory or blocks the event loop. */
+export function readBodies(log: RequestLog): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const type = mediaType(c.req.header('content-type'))
+    const limit = type === formType ? formLimit : otherLimit
+    try {
+      const refused = await limit(c, async () => {
+        const body = parseBody(type, await c.req.text())
+        const entry = c.get('entry')
+        c.set('body', body)
+        entry.request.body = body.value
+        log.grow(entry, sizeOf(body.value))
+      })
+      if (refused) return refused
+    } catch {
+      // The upload was aborted, so nobody reads a response.
+      c.env.drop = 'before-headers'
+      return c.body(null)
+    }
+    return next()
+  }
+}
+
+const otherLimit = bodyLimit({ maxSize: 1024 * 1024, onError: () => tooLarge('The body is larger than 1 MiB.') })
+const formLimit = bodyLimit({ maxSize: 64 * 1024, onError: () => tooLarge('The form is larger than 64 KiB.') })
+
+function tooLarge(description: string): Response {
+  // The rest of the body is not read, so no other request can follow on the connection.
+  return new HttpError(413, 'content_too_large', description, { connection: 'close' }).toResponse()
+}
+
+function mediaType(contentType: string | undefined): string {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
