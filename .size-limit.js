@@ -1,5 +1,5 @@
 // Bytes that a bundler makes of typical imports, minified and gzipped. What is loaded lazily, the schemas and
-// sealing, is counted by the last two. ky is 8.9 kB of each that has a client. `npm run size` fails above a limit: raise one only with a reason.
+// sealing, is counted by the last two. ky is 8.9 kB of each that has a client or exchanges codes. `npm run size` fails above a limit: raise one only with a reason.
 
 /** Leaves out what `import()` loads. */
 const initially = (config) => ({
@@ -26,9 +26,10 @@ const check = (name, path, imported, limit, modifyEsbuildConfig = initially) => 
 
 export default [
   check('SupportWorkspace', 'dist/index.js', 'SupportWorkspace', '31.5 kB'),
+  check('PublicOAuthApp in one file', 'dist/oauth.js', 'PublicOAuthApp', '8 kB', everything),
   check('PublicOAuthApp and scopesFor', 'dist/oauth.js', 'PublicOAuthApp, scopesFor', '9 kB'),
   check('scopesFor', 'dist/oauth.js', 'scopesFor', '2.5 kB'),
-  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '23 kB'),
+  check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '26 kB'),
   check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '38.5 kB'),
   check('SupportWorkspace with everything it loads', 'dist/index.js', 'SupportWorkspace', '37.5 kB', everything),
   check('ConnectionStore with everything it loads', 'dist/oauth.js', 'ConnectionStore', '54 kB', everything),

@@ -16,7 +16,8 @@ const baseUrl = sandbox.url
 try {
   step(1, `Started a local service at ${baseUrl}`)
 
-  const app = new OAuthApp({ baseUrl, redirectUri, ...sandbox.app })
+  const { clientId, clientSecret } = sandbox.app
+  const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
   const scope = scopesFor('conversations.list', 'messages.create')
   const self = await logIn('self')
   step(2, `Logged in with PKCE as actor "self"; granted: ${self.scope}`)

@@ -12,13 +12,16 @@ export type OptionNames = Readonly<Record<string, unknown>>
 /** Checks a value that may come from JavaScript. Returns it, or a copy that the caller cannot change. */
 export type Check<Value> = (name: string, value: unknown) => Value
 
-/** The options that a table of checks returns. */
-export type Checked<Checks> = { [Name in keyof Checks]: Checks[Name] extends Check<infer Value> ? Value : never }
+/** The options that a table of checks returns. An option that is undefined is not checked. */
+export type Checked<Checks> = {
+  [Name in keyof Checks]: (Checks[Name] extends Check<infer Value> ? Value : never) | undefined
+}
 
 /**
  * Reads and checks options, each with the check of its name.
  *
- * @param checks declare them with `satisfies`, so that a missing one does not compile
+ * @param checks declare them with `satisfies`, so that a missing one does not compile. Functions without a call, so that
+ *   bundlers can leave them out.
  * @param owner what the options belong to, for the message: "a call", "the login handlers"
  */
 export function readOptions<const Checks extends Readonly<Record<string, Check<unknown>>>>(
@@ -28,7 +31,10 @@ export function readOptions<const Checks extends Readonly<Record<string, Check<u
 ): Checked<Checks> {
   checkOptions('options', options, checks, owner)
   const values: Record<string, unknown> = {}
-  for (const name of Object.keys(checks)) values[name] = checks[name]?.(name, Reflect.get(options, name))
+  for (const name of Object.keys(checks)) {
+    const value: unknown = Reflect.get(options, name)
+    values[name] = value === undefined ? undefined : checks[name]?.(name, value)
+  }
   return values as Checked<Checks>
 }
 
@@ -37,35 +43,17 @@ export function mustBe(expected: string, name: string, value: unknown, hint: str
   return new InvalidArgumentError(name, `\`${name}\` must be ${expected}, not ${kindOf(value)}.`, hint)
 }
 
-/** Turns a check into one that also accepts undefined. */
-/* @__NO_SIDE_EFFECTS__ */
-export function optional<Value>(check: Check<Value>): Check<Value | undefined> {
-  return orElse<Value | undefined>(undefined, check)
+/** Checks that a value is one of a few texts. */
+export function checkOneOf<const Value extends string>(name: string, value: unknown, values: readonly Value[]): Value {
+  if (values.includes(value as Value)) return value as Value
+  const listed = values.map((each) => `"${each}"`).join(', ')
+  throw new InvalidArgumentError(name, `\`${name}\` is not supported.`, `Pass one of: ${listed}.`)
 }
 
-/** Turns a check into one that returns a default for undefined. */
-/* @__NO_SIDE_EFFECTS__ */
-export function orElse<Value>(fallback: NoInfer<Value>, check: Check<Value>): Check<Value> {
-  return (name, value) => (value === undefined ? fallback : check(name, value))
-}
-
-/** Returns a check for one of a few texts. */
-/* @__NO_SIDE_EFFECTS__ */
-export function oneOf<const Value extends string>(...values: readonly Value[]): Check<Value> {
-  return (name, value) => {
-    if (values.includes(value as Value)) return value as Value
-    const listed = values.map((each) => `"${each}"`).join(', ')
-    throw new InvalidArgumentError(name, `\`${name}\` is not supported.`, `Pass one of: ${listed}.`)
-  }
-}
-
-/** Returns a check for an integer. */
-/* @__NO_SIDE_EFFECTS__ */
-export function integerFrom(least: number, hint = 'Leave it out for no limit.'): Check<number> {
-  return (name, value) => {
-    if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
-    throw mustBe(`an integer of at least ${least}`, name, value, hint)
-  }
+/** Checks an integer. */
+export function checkInteger(name: string, value: unknown, least: number, hint = 'Leave it out for no limit.'): number {
+  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
+  throw mustBe(`an integer of at least ${least}`, name, value, hint)
 }
 
 /**

@@ -1,12 +1,10 @@
 import {
   type Check,
   checkFlag,
+  checkInteger,
   checkNames,
   checkObject,
-  integerFrom,
-  oneOf,
-  optional,
-  orElse,
+  checkOneOf,
   readOptions,
 } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
@@ -71,14 +69,15 @@ export interface TakenListOptions extends Omit<ListOptions, keyof CallOptions> {
 }
 
 const ownChecks = {
-  direction: optional(oneOf('forward', 'backward')),
-  maxItems: optional(integerFrom(0)),
-  prefetch: orElse(true, checkFlag),
+  direction: (name, value) => checkOneOf(name, value, ['forward', 'backward']),
+  maxItems: (name, value) => checkInteger(name, value, 0),
+  prefetch: checkFlag,
   resumeFrom: copyCheckpoint,
-  onRejectedCursor: optional(oneOf('throw', 'restart')),
+  onRejectedCursor: (name, value) => checkOneOf(name, value, ['throw', 'restart']),
 } satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
 
-export const listChecks = { ...callChecks, ...ownChecks }
+// Bundlers keep a spread.
+export const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.assign({}, callChecks, ownChecks)
 
 /** Copies the options of a list, and checks the ones that only lists have. */
 export function takeListOptions(options: ListOptions = {}): TakenListOptions {

@@ -43,6 +43,7 @@ export {
 export type { AccessToken } from './oauth/access-token.ts'
 export type { CommonAppOptions } from './oauth/app-options.ts'
 export type { LoginCallback } from './oauth/callback.ts'
+export type { ClientAuthentication } from './oauth/code-exchange.ts'
 export { createLoginHandlers, type LoginHandlers } from './oauth/login-handlers.ts'
 export type {
   HandlerResult,
@@ -57,14 +58,13 @@ export { type AuthorizationCodeGrant, PublicOAuthApp, type PublicOAuthAppOptions
 export type { SealSecret } from './oauth/seal.ts'
 export type { LoginRequest, StartedLogin } from './oauth/start-login.ts'
 export {
+  type LoginTransaction,
   openTransaction,
   parseTransaction,
   type SealOptions,
   sealTransaction,
   serializeTransaction,
-} from './oauth/stored-transaction.ts'
-export type { ClientAuthentication } from './oauth/token-request.ts'
-export type { LoginTransaction } from './oauth/transaction.ts'
+} from './oauth/transaction.ts'
 export { scopesFor } from './resources/scopes-for.ts'
 export { type KnownScope, knownScopes, type Scope } from './scopes.ts'
 export type { WebHeaders, WebRequest, WebResponse, WebURL } from './web-types.ts'

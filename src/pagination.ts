@@ -1,7 +1,7 @@
 import { forwardAbort, throwIfAborted } from './abort.ts'
 import { Call, type Received } from './call.ts'
 import type { Locate } from './caller.ts'
-import { checkOptions, integerFrom, optional } from './check-options.ts'
+import { checkInteger, checkOptions } from './check-options.ts'
 import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from './errors/index.ts'
 import { abandoned } from './http/call-record.ts'
 import type { PageCursors } from './http/envelope.ts'
@@ -173,10 +173,9 @@ function takeNow<Value>(run: () => Value, locate: Locate): () => Value {
   }
 }
 
-const checkLimit = optional(integerFrom(1, "Leave it out for the service's default."))
-
 function checkStart({ query, options: { resumeFrom } }: ListPlan<unknown>): void {
-  checkLimit('limit', query.limit ?? undefined)
+  const limit = query.limit ?? undefined
+  if (limit !== undefined) checkInteger('limit', limit, 1, "Leave it out for the service's default.")
   const cursors = ['after', 'before'].filter((name) => (query[name] ?? undefined) !== undefined)
   if (cursors.length > 1) {
     throw new InvalidArgumentError(

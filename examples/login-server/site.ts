@@ -16,6 +16,7 @@ import {
   ConnectionNotSavedError,
   ConnectionStore,
   createLoginHandlers,
+  LoginError,
   type OAuthApp,
   scopesFor,
 } from 'support-workspace-sdk/oauth'
@@ -72,8 +73,10 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     async onError(error, { request, status }) {
       const connection = await connectionOf(request)
       const title = connection === undefined ? 'You are not connected' : 'Your connection is unchanged'
-      // Messages of other errors are not meant for visitors.
-      const message = error instanceof SupportWorkspaceError ? error.message : 'Something went wrong. Try again.'
+      console.error(error)
+      // The message of the error is for you, not for visitors.
+      const isDenied = error instanceof LoginError && error.reason === 'access_denied'
+      const message = isDenied ? 'Access was not granted.' : 'The login failed. Try again, or tell the operator.'
       return toResponse(noticePage(title, message, connection), status)
     },
   })

@@ -63,7 +63,7 @@ export class LoginError extends SupportWorkspaceError {
   readonly status: number | undefined
 
   constructor(message: string, details: LoginErrorDetails) {
-    super(message, { ...details, remedy: misconfigured.has(details.reason) ? 'fix' : 'reconnect' })
+    super(message, { ...details, remedy: isMisconfiguration(details) ? 'fix' : 'reconnect' })
     this.reason = details.reason
     this.code = details.code
     this.description = details.description
@@ -71,9 +71,23 @@ export class LoginError extends SupportWorkspaceError {
   }
 }
 
-/** The reasons that another login would meet again. */
+/** Whether another login would fail in the same way. */
+function isMisconfiguration({ reason, code = '', status = 0 }: LoginErrorDetails): boolean {
+  if (reason === 'authorization_failed') return rejectedRequests.has(code)
+  if (reason === 'exchange_failed') return status >= 300 && status < 500 && status !== 408 && status !== 429
+  return misconfigured.has(reason)
+}
+
 const misconfigured: ReadonlySet<LoginErrorReason> = new Set([
   'invalid_client',
   'issuer_mismatch',
   'redirect_uri_mismatch',
+])
+
+/** The codes that reject the request itself (RFC 6749, section 4.1.2.1). */
+const rejectedRequests: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'invalid_scope',
+  'unauthorized_client',
+  'unsupported_response_type',
 ])

@@ -14,8 +14,12 @@ const basicCredentials = /(?<=[Bb]asic\s{1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*
 /** Matches what could forge a line of a log. */
 const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 
-/** Matches what may split a secret, as mail wraps text. A line break after a scheme is a space instead. */
-const splits = /(?<!(?:Bearer|Basic)\s{0,9})[\p{Cc}\p{Zl}\p{Zp}]+/giu
+/**
+ * Matches what may split a secret: a line break or an invisible character, also as HTML, in JSON or percent-encoded, with
+ * the spaces around it, as mail wraps and headers fold text. A line break after a scheme is a space instead.
+ */
+const splits =
+  /(?<!(?:Bearer|Basic)\s{0,9})[^\S\n]{0,8}(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|<w?br ?\/?>|\\[nr]|\\u(?:00(?:0[ad]|85)|202[89])|%0[ad]|%c2%85|%e2%80%a[89])[^\S\n]*/giu
 
 /**
  * Shorter secrets, such as `token` in a test, are not redacted: removing them would garble ordinary words.
@@ -35,7 +39,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const read = cutOff(text)
   // Only text with a secret is joined, so that other lines stay apart.
   const joined = read.replace(splits, '')
-  const found = withoutSecrets(joined, secrets)
+  const found = withoutSecrets(joined, [...secrets, ...secrets.map((secret) => secret.replace(/\s/g, ''))])
   const safe = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
 }

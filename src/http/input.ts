@@ -1,4 +1,4 @@
-import { type Check, checkNames, checkObject, mustBe, optional, orElse, readOptions } from '../check-options.ts'
+import { type Check, checkNames, checkObject, mustBe, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
@@ -28,12 +28,12 @@ const inputNames = { path: true, query: true, body: true } satisfies Record<keyo
 
 export const callChecks = {
   signal: checkSignal,
-  timeout: optional(checkPositive),
-  totalTimeout: optional(checkPositive),
-  maxRetries: optional(checkRetries),
-  headers: optional(checkHeaders),
-  extraQuery: orElse({}, copyParameters),
-  extraBody: optional((name, value) => JSON.parse(toJson(name, checkPlain(name, value)) as string) as JsonObject),
+  timeout: checkPositive,
+  totalTimeout: checkPositive,
+  maxRetries: checkRetries,
+  headers: checkHeaders,
+  extraQuery: copyParameters,
+  extraBody: (name, value) => JSON.parse(toJson(name, checkPlain(name, value)) as string) as JsonObject,
 } satisfies Record<keyof CallOptions, Check<unknown>>
 
 const plain = 'Pass an object literal, or leave it out.'
@@ -52,7 +52,7 @@ export function captureCall(
   checkObject('input', input, plain)
   checkNames(input, inputNames, 'the input of a call')
   checkPlain('options', options)
-  const { signal, extraQuery, extraBody, headers, ...settings } = readOptions(options, callChecks, 'a call')
+  const { signal, extraQuery = {}, extraBody, headers, ...settings } = readOptions(options, callChecks, 'a call')
   const { body, path = {}, query = {} } = input
   const given = body === undefined ? extraBody && 'extraBody' : 'body'
   if (operation.method === 'GET' && given !== undefined) {

@@ -1,4 +1,4 @@
-import { type Check, integerFrom, mustBe, orElse, readOptions } from '../check-options.ts'
+import { type Check, checkInteger, mustBe, readOptions } from '../check-options.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
 import { RateGate, RateQueue } from './rate-queue.ts'
@@ -13,13 +13,9 @@ export interface RetryAfterLimiterOptions {
   readonly maxConcurrency?: number | undefined
 }
 
-const checkCount = integerFrom(1)
-
 const optionChecks = {
-  maxConcurrency: orElse(Number.POSITIVE_INFINITY, (name, value) =>
-    value === Number.POSITIVE_INFINITY ? value : checkCount(name, value),
-  ),
-} satisfies Record<keyof RetryAfterLimiterOptions, Check<unknown>>
+  maxConcurrency: (name, value) => (value === Number.POSITIVE_INFINITY ? value : checkInteger(name, value, 1)),
+} satisfies Record<keyof RetryAfterLimiterOptions, Check<number>>
 
 /** Queues that hold back nothing are removed each time that so many were added. */
 const cleaning = 100
@@ -41,7 +37,8 @@ export class RetryAfterLimiter implements RateLimiter {
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: RetryAfterLimiterOptions = {}) {
-    this.#maxConcurrency = readOptions(options, optionChecks, 'a rate limiter').maxConcurrency
+    const { maxConcurrency } = readOptions(options, optionChecks, 'a rate limiter')
+    this.#maxConcurrency = maxConcurrency ?? Number.POSITIVE_INFINITY
   }
 
   /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */

@@ -4,16 +4,14 @@ import {
   type Check,
   checkFlag,
   checkFunction,
+  checkInteger,
   checkNames,
   checkObject,
+  checkOneOf,
   checkOptionalFunction,
   checkOptions,
   checkText,
-  integerFrom,
   mustBe,
-  oneOf,
-  optional,
-  orElse,
   readOptions,
 } from '../check-options.ts'
 import { checkAccessToken, parseBaseUrl } from '../credentials.ts'
@@ -23,7 +21,7 @@ import { isObject, isPlainObject } from '../json.ts'
 import type { WebFetch } from '../web-types.ts'
 import { checkHeaders, describeApp, type HeaderSource, userAgent } from './headers.ts'
 import type { Hooks } from './hooks.ts'
-import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
+import { createLog, loggingDrift, loggingHooks } from './logging.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
@@ -56,28 +54,26 @@ export interface ClientSettings extends CallSettings {
   readonly findRateLimitKey: () => string | Promise<string>
 }
 
-export const checkRetries = integerFrom(0, 'Pass 0 for no retries.')
-
 const clientChecks = {
   baseUrl: (_, value) => value,
-  accessToken: readTokenSource,
-  actor: optional(oneOf('app', 'self')),
-  scopes: optional(checkScopes),
-  fetch: optional(checkFunction<WebFetch>),
-  timeout: orElse(30_000, checkPositive),
-  totalTimeout: orElse(120_000, checkPositive),
-  maxRetries: orElse(2, checkRetries),
-  maxRetryAfter: orElse(60_000, checkPositive),
-  maxResponseBytes: orElse(32 * 1024 * 1024, checkPositive),
-  validation: orElse('observe', oneOf('observe', 'strict', 'off')),
-  onDrift: optional(checkFunction<(drift: Drift) => void>),
-  headers: optional(checkHeaders),
-  hooks: orElse({}, checkHooks),
-  logger: optional(checkLogger),
-  logLevel: optional(oneOf(...logLevels)),
-  rateLimiter: optional(checkRateLimiter),
-  rateLimitKey: optional(checkText),
-  appInfo: orElse('', describeApp),
+  accessToken: (_, value) => value,
+  actor: (name, value) => checkOneOf(name, value, ['app', 'self']),
+  scopes: checkScopes,
+  fetch: checkFunction<WebFetch>,
+  timeout: checkPositive,
+  totalTimeout: checkPositive,
+  maxRetries: checkRetries,
+  maxRetryAfter: checkPositive,
+  maxResponseBytes: checkPositive,
+  validation: (name, value) => checkOneOf(name, value, ['observe', 'strict', 'off']),
+  onDrift: checkFunction<(drift: Drift) => void>,
+  headers: checkHeaders,
+  hooks: checkHooks,
+  logger: checkLogger,
+  logLevel: (name, value) => checkOneOf(name, value, ['debug', 'info', 'warn', 'error', 'off']),
+  rateLimiter: checkRateLimiter,
+  rateLimitKey: checkText,
+  appInfo: describeApp,
   allowInsecureHttp: checkFlag,
 } satisfies Record<keyof ClientOptions, Check<unknown>>
 
@@ -85,24 +81,28 @@ const clientChecks = {
 export function readClientSettings(options: ClientOptions): ClientSettings {
   checkRuntime()
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
-  const { accessToken, allowInsecureHttp, rateLimitKey, appInfo, logger, logLevel, ...given } = readOptions(
-    options,
-    clientChecks,
-    'a client',
-  )
-  const { hooks, onDrift, headers } = given
-  const log = createLog(logger, logLevel)
+  const given = readOptions(options, clientChecks, 'a client')
+  const { hooks = {}, onDrift, headers } = given
+  const log = createLog(given.logger, given.logLevel)
   return {
-    ...given,
     options: { ...options },
-    hooks: log === undefined ? hooks : loggingHooks(hooks, log),
+    baseUrl: parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true),
+    tokenSource: readTokenSource(given.accessToken),
+    actor: given.actor,
+    scopes: given.scopes,
+    fetch: given.fetch,
+    timeout: given.timeout ?? 30_000,
+    totalTimeout: given.totalTimeout ?? 120_000,
+    maxRetries: given.maxRetries ?? 2,
+    maxRetryAfter: given.maxRetryAfter ?? 60_000,
+    maxResponseBytes: given.maxResponseBytes ?? 32 * 1024 * 1024,
+    validation: given.validation ?? 'observe',
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
-    baseUrl: parseBaseUrl(given.baseUrl, allowInsecureHttp),
-    tokenSource: accessToken,
-    headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers === undefined ? [] : [headers])],
+    hooks: log === undefined ? hooks : loggingHooks(hooks, log),
+    headers: [{ accept: 'application/json', ...userAgent(given.appInfo ?? '') }, ...(headers ? [headers] : [])],
     rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
     // Nobody else knows the keys of a limiter that belongs to the client.
-    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? rateLimitKey : '', options.accessToken),
+    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? given.rateLimitKey : '', given.accessToken),
   }
 }
 
@@ -146,7 +146,7 @@ function checkScopes(_: string, scopes: unknown): readonly string[] {
 }
 
 /** Converts the option to a source. A token that is a string is checked immediately. */
-function readTokenSource(_: string, option: unknown): AccessTokenSource {
+function readTokenSource(option: unknown): AccessTokenSource {
   if (typeof option === 'function') return { getAccessToken: option as AccessTokenSource['getAccessToken'] }
   if (isObject(option) && typeof option.getAccessToken === 'function') {
     if (isPlainObject(option)) checkNames(option, { getAccessToken: true, onInvalidToken: true }, '`accessToken`')
@@ -204,6 +204,10 @@ function checkLogger(_: string, logger: unknown): Logger {
   checkObject('logger', logger, 'Pass, for example, `console`.')
   for (const level of ['debug', 'info', 'warn', 'error']) checkFunction(`logger.${level}`, Reflect.get(logger, level))
   return logger as Logger
+}
+
+export function checkRetries(name: string, value: unknown): number {
+  return checkInteger(name, value, 0, 'Pass 0 for no retries.')
 }
 
 export function checkPositive(name: string, value: unknown): number {

@@ -1,4 +1,3 @@
-import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { checkCharacters, checkFlag, checkMilliseconds, checkText } from '../check-options.ts'
 import { isLoopback, parseBaseUrl } from '../credentials.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
@@ -31,13 +30,24 @@ export interface CommonAppOptions {
   readonly allowInsecureHttp?: boolean | undefined
 }
 
-/** The validated options, and the metadata that oauth4webapi needs. */
+export const commonOptionNames = {
+  baseUrl: true,
+  clientId: true,
+  redirectUri: true,
+  issuer: true,
+  transactionLifetime: true,
+  allowInsecureHttp: true,
+} as const satisfies Record<keyof CommonAppOptions, true>
+
+/** The validated options of an app. */
 export interface AppSettings {
   readonly baseUrl: string
+  readonly clientId: string
   readonly redirectUri: string
+  readonly issuer: string
   readonly transactionLifetime: number
-  readonly server: AuthorizationServer & { readonly authorization_endpoint: string; readonly token_endpoint: string }
-  readonly client: Client
+  /** The app's own secrets, which no error may quote. Empty without a client secret. */
+  readonly secrets: readonly string[]
 }
 
 export function readAppSettings(options: CommonAppOptions): AppSettings {
@@ -46,14 +56,11 @@ export function readAppSettings(options: CommonAppOptions): AppSettings {
   const baseUrl = parseBaseUrl(options.baseUrl, allowInsecureHttp).href.replace(/\/$/, '')
   return {
     baseUrl,
+    clientId: checkText('clientId', options.clientId),
     redirectUri: checkRedirectUri(options.redirectUri, allowInsecureHttp),
+    issuer: issuer === undefined ? baseUrl : checkText('issuer', issuer),
     transactionLifetime: checkMilliseconds('transactionLifetime', transactionLifetime),
-    server: {
-      issuer: issuer === undefined ? baseUrl : checkText('issuer', issuer),
-      authorization_endpoint: `${baseUrl}/api/oauth/authorize`,
-      token_endpoint: `${baseUrl}/api/oauth/token`,
-    },
-    client: { client_id: checkText('clientId', options.clientId) },
+    secrets: [],
   }
 }
 

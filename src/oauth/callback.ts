@@ -1,9 +1,8 @@
-import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
+import { redact } from '../errors/redact.ts'
 import type { WebRequest, WebURL } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
-import { quote, untrustedText } from './untrusted-text.ts'
 
 /**
  * The URL that the browser returned to: a string (absolute, or a path with its query, as in Node's `request.url`), a
@@ -14,13 +13,12 @@ import { quote, untrustedText } from './untrusted-text.ts'
  */
 export type LoginCallback = string | WebURL | WebRequest
 
-/** A callback that has passed every check. */
+/** A code with the verifier of its login, ready to be exchanged. */
 export interface CheckedCallback {
-  /** Branded by oauth4webapi, whose code exchange accepts nothing else. */
-  readonly parameters: URLSearchParams
   readonly code: string
-  readonly state: string
   readonly codeVerifier: string
+  /** No error may quote them. */
+  readonly secrets: readonly string[]
 }
 
 /**
@@ -32,30 +30,51 @@ export function checkCallback(
   callback: LoginCallback,
   transaction: LoginTransaction,
 ): CheckedCallback {
-  const held = openSecrets(transaction)
+  const { state, codeVerifier } = openSecrets(transaction)
   checkBinding(settings, transaction)
-  const { url, hasOrigin } = parseCallback(callback, settings.redirectUri)
-  if (!isCallbackOf(url, settings.redirectUri, hasOrigin)) throw redirectUriMismatch()
-  checkDuplicates(url.searchParams, settings.redirectUri)
-  checkState(url.searchParams.get('state'), held.state)
+  const parameters = parametersOf(callback, settings.redirectUri)
+  checkState(parameters.get('state'), state)
   // Only now: a forged callback must not end the login of the user who started it.
   markUsed(transaction)
-  const secrets = [held.state, held.codeVerifier, url.searchParams.get('code') ?? '']
-  const parameters = validateParameters(settings, url.searchParams, held.state, secrets)
-  const code = parameters.get('code')
-  if (code === null || code === '') throw missingParameter('code')
-  return { parameters, code, state: held.state, codeVerifier: held.codeVerifier }
+  checkIssuer(parameters.get('iss'), settings.issuer)
+  const code = parameters.get('code') ?? ''
+  const secrets = [...settings.secrets, state, codeVerifier, code]
+  if (parameters.has('error')) throw authorizationError(parameters, secrets)
+  if (code === '') throw missingParameter('code')
+  return { code, codeVerifier, secrets }
 }
 
-/** Rejects duplicate parameters (RFC 6749, section 3.1), because their meaning is ambiguous. */
-function checkDuplicates(parameters: URLSearchParams, redirectUri: string): void {
-  const own = new URL(redirectUri).searchParams
-  const names = [...parameters.keys()].filter((name) => !own.has(name))
-  if (new Set(names).size === names.length) return
+/** A code must only be sent to the service that the login was started with (mix-up: RFC 9700, section 4.4). */
+function checkBinding({ redirectUri, clientId, baseUrl }: AppSettings, transaction: LoginTransaction): void {
+  if (transaction.redirectUri !== redirectUri) throw redirectUriMismatch()
+  if (transaction.clientId === clientId && transaction.baseUrl === baseUrl) return
+  throw new LoginError('The login was started by another app or for another service.', {
+    reason: 'transaction_invalid',
+    hint: 'Finish it with the same `baseUrl` and `clientId` that started it.',
+  })
+}
+
+/** Returns the parameters of a callback that is at the redirect URI and repeats none (RFC 6749, section 3.1). */
+function parametersOf(callback: LoginCallback, redirectUri: string): URLSearchParams {
+  const { url, hasOrigin } = parseCallback(callback, redirectUri)
+  const expected = new URL(redirectUri)
+  const own = new Set(expected.searchParams.keys())
+  const isAtRedirectUri =
+    url.pathname === expected.pathname &&
+    (!hasOrigin || (url.protocol === expected.protocol && url.host === expected.host)) &&
+    // A repeated parameter is ambiguous: the app may read another value of it than was compared.
+    [...own].every((name) => valuesOf(url, name) === valuesOf(expected, name))
+  if (!isAtRedirectUri) throw redirectUriMismatch()
+  const added = [...url.searchParams.keys()].filter((name) => !own.has(name))
+  if (new Set(added).size === added.length) return url.searchParams
   throw new LoginError('The callback contains the same parameter twice.', {
     reason: 'duplicate_parameter',
     hint: 'Start the login again. The service does not send such a callback, so check who built the URL.',
   })
+}
+
+function valuesOf(url: URL, name: string): string {
+  return JSON.stringify(url.searchParams.getAll(name))
 }
 
 /** Returns the URL of the callback, and whether its origin is reliable. */
@@ -66,25 +85,16 @@ function parseCallback(callback: LoginCallback, redirectUri: string): { url: URL
     if (URL.canParse(callback, redirectUri)) return { url: new URL(callback, redirectUri), hasOrigin: true }
   } else if (typeof callback === 'object' && callback !== null) {
     const { href, url } = callback as { readonly href?: unknown; readonly url?: unknown }
-    if (typeof href === 'string' && URL.canParse(href)) return { url: new URL(href), hasOrigin: true }
-    if (href === undefined && typeof url === 'string' && URL.canParse(url))
-      return { url: new URL(url), hasOrigin: false }
+    const address = href ?? url
+    if (typeof address === 'string' && URL.canParse(address)) {
+      return { url: new URL(address), hasOrigin: href !== undefined }
+    }
   }
   throw new InvalidArgumentError(
     'callback',
     '`callback` must be a URL.',
-    'Pass the URL that the browser returned to, as a string, a `URL` or a web `Request`. For the request of node:http or Express, pass its `url`, or use `toNodeListener`.',
+    'Pass the URL that the browser returned to: a string, a `URL`, a web `Request`, or the `url` of a Node request.',
   )
-}
-
-/** A code must only be sent to the service that the login was started with (mix-up: RFC 9700, section 4.4). */
-function checkBinding(settings: AppSettings, transaction: LoginTransaction): void {
-  if (transaction.redirectUri !== settings.redirectUri) throw redirectUriMismatch()
-  if (transaction.clientId === settings.client.client_id && transaction.baseUrl === settings.baseUrl) return
-  throw new LoginError('The login was started by another app or for another service.', {
-    reason: 'transaction_invalid',
-    hint: 'Finish it with the same `baseUrl` and `clientId` that started it.',
-  })
 }
 
 function checkState(received: string | null, expected: string): void {
@@ -103,37 +113,19 @@ function isEqual(a: string, b: string): boolean {
   return difference === 0
 }
 
-function validateParameters(
-  settings: AppSettings,
-  parameters: URLSearchParams,
-  state: string,
-  secrets: readonly string[],
-): URLSearchParams {
-  const issuer = parameters.get('iss')
-  // oauth4webapi treats an empty `iss` as absent.
-  if (issuer !== null && issuer !== settings.server.issuer) {
-    throw new LoginError("The callback's `iss` does not match the issuer of this service.", {
-      reason: 'issuer_mismatch',
-      hint: 'If the issuer of the service differs from `baseUrl`, pass it as `issuer`.',
-    })
-  }
-  try {
-    return validateAuthResponse(settings.server, settings.client, parameters, state)
-  } catch (error) {
-    // oauth4webapi's errors contain the code, so none becomes a cause.
-    if (error instanceof AuthorizationResponseError) throw authorizationError(parameters, secrets)
-    throw new LoginError('The callback has parameters of an unsupported kind of login.', {
-      reason: 'authorization_failed',
-      hint: 'Use the authorization code flow: start the login with `startLogin`.',
-    })
-  }
+function checkIssuer(received: string | null, expected: string): void {
+  if (received === null || received === expected) return
+  throw new LoginError("The callback's `iss` does not match the issuer of this service.", {
+    reason: 'issuer_mismatch',
+    hint: 'If the issuer of the service differs from `baseUrl`, pass it as `issuer`.',
+  })
 }
 
 function authorizationError(parameters: URLSearchParams, secrets: readonly string[]): LoginError {
   const code = untrustedText(parameters.get('error'), secrets)
   const description = untrustedText(parameters.get('error_description'), secrets)
   if (code === 'access_denied') {
-    return new LoginError(`Access was denied${quote(undefined, description)}.`, {
+    return new LoginError(`Access was denied${quote(description)}.`, {
       reason: 'access_denied',
       code,
       description,
@@ -148,6 +140,20 @@ function authorizationError(parameters: URLSearchParams, secrets: readonly strin
   })
 }
 
+/** Returns text of the service, or of whoever wrote the callback, as one line without secrets. Undefined if it is empty. */
+export function untrustedText(text: string | null | undefined, secrets: readonly string[]): string | undefined {
+  return redact(text ?? '', secrets).trim() || undefined
+}
+
+/** Returns ": code: description", as far as they are known. */
+export function quote(...parts: readonly (string | undefined)[]): string {
+  return parts
+    .map((part) => part?.replace(/[.\s]+$/, ''))
+    .filter((part) => part !== undefined && part !== '')
+    .map((part) => `: ${part}`)
+    .join('')
+}
+
 function missingParameter(name: string): LoginError {
   return new LoginError(`The callback has no \`${name}\`.`, {
     reason: 'missing_parameter',
@@ -159,20 +165,5 @@ function redirectUriMismatch(): LoginError {
   return new LoginError('The callback URL does not match the redirect URI of this login.', {
     reason: 'redirect_uri_mismatch',
     hint: 'Use the same `redirectUri` to start and to finish. Behind a proxy that rewrites paths, pass the public URL.',
-  })
-}
-
-/**
- * Whether a callback has the path of the redirect URI, its query parameters with exactly the same values and, with `compareOrigin`, its origin.
- */
-function isCallbackOf(callback: URL, redirectUri: string, compareOrigin: boolean): boolean {
-  const expected = new URL(redirectUri)
-  if (callback.pathname !== expected.pathname) return false
-  if (compareOrigin && (callback.protocol !== expected.protocol || callback.host !== expected.host)) return false
-  // A repeated parameter is ambiguous: the app may read another value of it than was compared.
-  return [...new Set(expected.searchParams.keys())].every((name) => {
-    const values = callback.searchParams.getAll(name)
-    const expectedValues = expected.searchParams.getAll(name)
-    return values.length === expectedValues.length && values.every((value, index) => value === expectedValues[index])
   })
 }

@@ -25,7 +25,7 @@ export interface LoginCookies {
   read(header: string | null, name: string): string | undefined
   /** Whether a browser accepts a cookie with this value. */
   fits(name: string, value: string): boolean
-  /** Returns the `Set-Cookie` values that remove the oldest logins, to make room for another one. */
+  /** Returns the `Set-Cookie` values that remove the oldest logins, at most four, to make room for another one. */
   makeRoom(header: string | null, name: string, value: string): string[]
 }
 
@@ -70,7 +70,8 @@ export function loginCookies(redirectUri: string, cookieName: string): LoginCook
       const logins: Cookie[] = [...parse(header).filter(isLogin), [name, value]]
       let dropped = 0
       while (!fitTogether(logins.slice(dropped))) dropped += 1
-      return [...new Set(logins.slice(0, dropped).map(([name]) => clear(name)))]
+      // The next login removes the rest, so that no request costs many headers.
+      return [...new Set(logins.slice(0, dropped).map(([name]) => clear(name)))].slice(0, maxLogins - 1)
     },
   }
 }

@@ -11,35 +11,57 @@ export function statusOf(failure: LoginFailure): number {
 }
 
 /**
- * Returns the default page of a failed login: what happened, the reason, the service's description (escaped) and a link
- * to try again. Without a failure, the page reports that the app could not save the connection, with status 500.
+ * Returns the default page of a failed login, in words for the visitor: what happened, the description of a denial
+ * (escaped), the reason, and a link to try again.
  */
-export function loginErrorPage(failure: LoginFailure | undefined, tryAgain: string): Response {
+export function loginErrorPage(failure: LoginFailure, tryAgain: string): Response {
+  const denial = failure instanceof LoginError && failure.reason === 'access_denied' ? failure.description : undefined
+  const quotation = denial === undefined ? '' : `\n<blockquote>${escapeHtml(denial)}</blockquote>`
+  return page(statusOf(failure), 'Not connected', {
+    text: `<p>${sentenceFor(failure)}</p>${quotation}`,
+    link: `<a href="${escapeHtml(tryAgain)}">Try again</a>`,
+    footer: `\n<p class="reason">${reasonOf(failure)}</p>`,
+  })
+}
+
+/** Returns the page for the callback of a login that was completed before. */
+export function alreadyConnectedPage(status: number, returnTo: string): Response {
+  return page(status, 'You are already connected', {
+    text: '<p>This login has already been completed.</p>',
+    link: `<a href="${escapeHtml(returnTo)}">Continue</a>`,
+    footer: '',
+  })
+}
+
+interface Content {
+  readonly text: string
+  readonly link: string
+  readonly footer: string
+}
+
+function page(status: number, title: string, { text, link, footer }: Content): Response {
   const nonce = crypto.randomUUID()
-  const description = failure instanceof LoginError ? failure.description : undefined
-  const quotation = description === undefined ? '' : `\n<blockquote>${escapeHtml(description)}</blockquote>`
-  const reason = failure === undefined ? '' : `\n<p class="reason">${reasonOf(failure)}</p>`
   const html = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Not connected</title>
+<title>${title}</title>
 <style nonce="${nonce}">${style}</style>
 </head>
 <body>
 <main>
-<h1>Not connected</h1>
-<p>${sentenceFor(failure)}</p>${quotation}
-<p><a href="${escapeHtml(tryAgain)}">Try again</a></p>${reason}
+<h1>${title}</h1>
+${text}
+<p>${link}</p>${footer}
 </main>
 </body>
 </html>
 `
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
   return new Response(html, {
-    status: failure === undefined ? 500 : statusOf(failure),
+    status,
     headers: {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': policy,
@@ -52,14 +74,14 @@ function reasonOf(failure: LoginFailure): LoginErrorReason {
   return failure instanceof LoginError ? failure.reason : 'exchange_failed'
 }
 
-function sentenceFor(failure: LoginFailure | undefined): string {
-  if (failure === undefined) return 'Access was granted, but this app could not save the connection.'
+function sentenceFor(failure: LoginFailure): string {
+  if (failure.remedy === 'fix') return 'This app is not set up correctly. Please tell its operator.'
   const status = statusOf(failure)
   if (status === 403) return 'Access was not granted, so nothing was connected.'
   if (status === 502) return 'The service could not complete the login. Please try again later.'
   const reason = reasonOf(failure)
   if (reason === 'authorization_failed') return 'The service rejected the login.'
-  if (reason === 'transaction_used') return 'This login has already been completed. Try again if you are not connected.'
+  if (reason === 'transaction_used') return 'This login was already used. Try again if you are not connected.'
   return 'This login is no longer valid. It took too long, was already used, or was started in another browser.'
 }
 

@@ -2,7 +2,6 @@ import { checkFunction, checkOptionalFunction, checkOptions } from '../check-opt
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
-import { safeReturnTo } from './return-to.ts'
 import type { SealSecret } from './seal.ts'
 import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start-login.ts'
 
@@ -23,8 +22,8 @@ export interface LoginContext<Data = unknown> {
 /** What `onError` receives in addition to the error. */
 export interface LoginErrorContext<Data = unknown> extends LoginContext<Data> {
   /**
-   * The status of the default page: 403 if access was denied, 502 if the service failed or rejected the app, 500 if
-   * `onConnected` failed, otherwise 400.
+   * The status of the default page: 403 if access was denied, 502 if the service failed or rejected the app, otherwise
+   * 400. If `onConnected` failed, there is no page, and it is 500.
    */
   readonly status: number
 }
@@ -38,14 +37,15 @@ export interface LoginHandlersOptions<Data = unknown> extends LoginRequest {
   readonly secret: SealSecret
   /**
    * Called with the token of a completed login, to store it. Returns your own response, or nothing to redirect the
-   * browser to `returnTo`. An error that it throws is passed to `onError`, or thrown by the handler if there is no
-   * `onError`; the login cannot be finished again.
+   * browser to `returnTo`. An error that it throws is passed to `onError`, and thrown by the handler unless `onError`
+   * returns a response; the login cannot be finished again.
    */
   readonly onConnected: (token: AccessToken, context: LoginContext<Data>) => HandlerResult
   /**
    * Called when a login fails, to log the error: a `LoginError`, `NetworkError` or `TimeoutError`, or the error that
-   * `onConnected` threw. Returns your own response, or nothing for a page that explains the failure and links to the start
-   * of the login. An error that it throws is thrown by the handler.
+   * `onConnected` threw. Returns your own response, or nothing to only observe: the visitor then gets a page that links to
+   * the start of the login, and an error of `onConnected` is thrown by the handler. An error that it throws is thrown, too.
+   * @default `console.error` for errors whose remedy is `fix`, such as a wrong client secret
    */
   readonly onError?: ((error: Error, context: LoginErrorContext<Data>) => HandlerResult) | undefined
   /**
@@ -168,4 +168,40 @@ function survivesJson(value: unknown): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return false
   return Object.values(value).every((item) => item === undefined || survivesJson(item))
+}
+
+/** The maximum length of an encoded path, in bytes. It has to fit in the login's cookie. */
+const maxPathLength = 1_024
+
+/** A base for parsing paths. The real origin does not matter. */
+const anyOrigin = 'http://origin.invalid'
+
+/**
+ * Returns the path to return to after a login if it stays on its origin when a browser resolves it; otherwise undefined.
+ *
+ * The text comes from a URL that anyone can write. Backslashes, spaces and control characters are rejected because
+ * browsers rewrite them (WHATWG URL, section 4.4). The resolved path is checked again because dot segments can expose a
+ * second slash: `/.//evil.example` becomes `//evil.example`.
+ */
+export function safeReturnTo(text: unknown): string | undefined {
+  if (typeof text !== 'string' || text.length > maxPathLength) return undefined
+  if (!text.startsWith('/') || /[\\\s\p{Cc}]/u.test(text) || !URL.canParse(text, anyOrigin)) return undefined
+  const { origin, pathname, search, hash } = new URL(text, anyOrigin)
+  const path = pathname + search + hash
+  // Encoding can make the text nine times as long.
+  return origin === anyOrigin && !pathname.startsWith('//') && path.length <= maxPathLength ? path : undefined
+}
+
+/** Returns the path and query of the login's start without `return_to`; undefined if it cannot be a link. */
+export function startPathOf(url: string): string | undefined {
+  const { pathname, searchParams } = new URL(url)
+  searchParams.delete('return_to')
+  return safeReturnTo(`${pathname}?${searchParams}`)
+}
+
+/** Adds `return_to` to the path of a login's start. */
+export function withReturnTo(startPath: string, returnTo: string): string {
+  const { pathname, searchParams } = new URL(startPath, anyOrigin)
+  searchParams.set('return_to', returnTo)
+  return `${pathname}?${searchParams}`
 }

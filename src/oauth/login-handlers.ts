@@ -3,7 +3,7 @@ import { isError } from '../errors/redact.ts'
 import type { WebRequest, WebResponse } from '../web-types.ts'
 import type { AccessToken } from './access-token.ts'
 import { loginCookies } from './login-cookies.ts'
-import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
+import { alreadyConnectedPage, type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
   checkReturnTo,
   checkStartOptions,
@@ -12,12 +12,21 @@ import {
   type LoginHandlersOptions,
   type LoginStartOptions,
   readHandlersOptions,
+  safeReturnTo,
+  startPathOf,
+  withReturnTo,
 } from './login-handlers-options.ts'
 import type { OAuthApp } from './oauth-app.ts'
-import { safeReturnTo, startPathOf, withReturnTo } from './return-to.ts'
 import { createSealer } from './seal.ts'
-import { fromTransactionRecord, missingTransaction, openedValue } from './stored-transaction.ts'
-import { type TransactionRecord, toTransactionRecord } from './transaction.ts'
+import {
+  fromTransactionRecord,
+  isComplete,
+  markComplete,
+  missingTransaction,
+  openedValue,
+  type TransactionRecord,
+  toTransactionRecord,
+} from './transaction.ts'
 
 /** Two request handlers. They need neither `this` nor a session store, so any number of servers can share a login. */
 export interface LoginHandlers<Data = unknown> {
@@ -125,11 +134,12 @@ export function createLoginHandlers<Data = unknown>(
   async function callback(request: Request): Promise<Response> {
     checkRequest(request)
     if (request.method !== 'GET') return notAllowed('GET')
+    const state = new URL(request.url).searchParams.get('state') ?? ''
     const cleared: string[] = []
     let login: SealedLogin | undefined
     let token: AccessToken
     try {
-      const name = await cookies.nameFor(new URL(request.url).searchParams.get('state') ?? '')
+      const name = await cookies.nameFor(state)
       const sealed = cookies.read(request.headers.get('cookie'), name)
       if (sealed === undefined) throw missingTransaction()
       cleared.push(cookies.clear(name))
@@ -138,29 +148,36 @@ export function createLoginHandlers<Data = unknown>(
       token = await app.finishLogin(request, fromTransactionRecord(login.transaction))
     } catch (error) {
       if (!isLoginFailure(error)) throw error
-      return fail(error, error)
+      // biome-ignore lint/suspicious/noConsole: somebody must hear that the app is not set up correctly
+      if (onError === undefined && error.remedy === 'fix') console.error(error)
+      const response = (await report(error, statusOf(error))) ?? failurePage(error)
+      return withSecurityHeaders(response, cleared)
     }
     try {
-      const result = await onConnected(token, contextOf(login))
-      return withSecurityHeaders(checkResult('onConnected', result) ?? seeOther(login.returnTo), cleared)
+      const result = checkResult('onConnected', await onConnected(token, context()))
+      markComplete(state)
+      return withSecurityHeaders(result ?? seeOther(login.returnTo), cleared)
     } catch (error) {
-      if (onError === undefined) throw error
-      return fail(toError(error), undefined)
+      const response = await report(toError(error), 500)
+      if (response === undefined) throw error
+      return withSecurityHeaders(response, cleared)
     }
 
-    function contextOf(known: SealedLogin | undefined): LoginContext<Data> {
+    function context(): LoginContext<Data> {
       // The compiler checked this type when `start` was called.
-      const data = known?.data as Data | undefined
-      return { request, returnTo: known?.returnTo ?? defaultReturnTo, data }
+      const data = login?.data as Data | undefined
+      return { request, returnTo: login?.returnTo ?? defaultReturnTo, data }
     }
 
-    async function fail(error: Error, failure: LoginFailure | undefined): Promise<Response> {
-      const context = contextOf(login)
-      const status = failure === undefined ? 500 : statusOf(failure)
-      const result = checkResult('onError', await onError?.(error, { ...context, status }))
+    async function report(error: Error, status: number): Promise<Response | undefined> {
+      return checkResult('onError', await onError?.(error, { ...context(), status }))
+    }
+
+    function failurePage(failure: LoginFailure): Response {
+      const { returnTo } = context()
+      if (isComplete(state)) return alreadyConnectedPage(statusOf(failure), returnTo)
       const startPath = login?.startPath
-      const tryAgain = startPath === undefined ? defaultReturnTo : withReturnTo(startPath, context.returnTo)
-      return withSecurityHeaders(result ?? loginErrorPage(failure, tryAgain), cleared)
+      return loginErrorPage(failure, startPath === undefined ? defaultReturnTo : withReturnTo(startPath, returnTo))
     }
   }
 

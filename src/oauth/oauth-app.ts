@@ -1,27 +1,18 @@
 // src/oauth is the login: app options, start, callback, code exchange, transaction, request handlers, Node adapter. It imports
 // src/http and src/errors; it must not import src/connections, src/resources, src/client.ts or src/sandbox.
 
-import { expectNoState, validateAuthResponse } from 'oauth4webapi'
 import { throwIfAborted } from '../abort.ts'
-import {
-  checkFlag,
-  checkMilliseconds,
-  checkObject,
-  checkOptionalFunction,
-  checkOptions,
-  checkText,
-} from '../check-options.ts'
+import { checkFlag, checkMilliseconds, checkOptionalFunction, checkOptions, checkText } from '../check-options.ts'
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
 import { placeholder } from '../errors/redact.ts'
 import { checkSignal } from '../http/input.ts'
 import type { WebAbortSignal, WebFetch } from '../web-types.ts'
 import { type AccessToken, printAsJson } from './access-token.ts'
-import { type CommonAppOptions, readAppSettings } from './app-options.ts'
+import { type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
+import { type ClientAuthentication, clientCredentials, type ExchangeSettings, exchangeCode } from './code-exchange.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
 import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
-import { type ClientAuthentication, clientCredentials, type ExchangeSettings, requestToken } from './token-request.ts'
-import { readTokenResponse } from './token-response.ts'
 import type { LoginTransaction } from './transaction.ts'
 
 /** The options of an `OAuthApp`. */
@@ -59,6 +50,17 @@ export interface ExchangeOptions {
 
 const exchangeOptionNames = { signal: true } satisfies Record<keyof ExchangeOptions, true>
 
+function optionNames() {
+  return {
+    ...commonOptionNames,
+    clientSecret: true,
+    clientAuthentication: true,
+    fetch: true,
+    timeout: true,
+    dangerouslyAllowSecretInBrowser: true,
+  } as const satisfies Record<keyof OAuthAppOptions, true>
+}
+
 /**
  * An OAuth app with its client secret, for use on a server. Starts and finishes logins (authorization code grant with
  * PKCE: RFC 6749, RFC 7636; [specification](docs/service.md#login)).
@@ -82,19 +84,20 @@ export class OAuthApp {
   readonly redirectUri: string
 
   constructor(options: OAuthAppOptions) {
-    // Unknown options are allowed, so that a record of the registered app can be passed.
-    checkObject('options', options, 'Pass at least `baseUrl`, `clientId`, `clientSecret` and `redirectUri`.')
+    checkOptions('options', options, optionNames(), 'an `OAuthApp`')
     const clientSecret = checkSecret(options)
     const settings = readAppSettings(options)
     const { clientAuthentication = 'client_secret_post', fetch: customFetch, timeout = 30_000 } = options
+    const credentials = clientCredentials(clientAuthentication, settings.clientId, clientSecret)
     this.#settings = {
       ...settings,
-      credentials: clientCredentials(clientAuthentication, settings.client.client_id, clientSecret),
+      credentials,
+      secrets: credentials.secrets,
       fetch: checkOptionalFunction('fetch', customFetch),
       timeout: checkMilliseconds('timeout', timeout),
     }
     this.baseUrl = settings.baseUrl
-    this.clientId = settings.client.client_id
+    this.clientId = settings.clientId
     this.redirectUri = settings.redirectUri
     printAsJson('OAuthApp', this)
   }
@@ -123,11 +126,9 @@ export class OAuthApp {
   ): Promise<AccessToken> {
     const signal = signalOf(options)
     throwIfAborted(signal)
-    const requestedScope = transaction?.scope
-    const { parameters, code, state, codeVerifier } = checkCallback(this.#settings, callback, transaction)
-    const secrets = [...this.#settings.credentials.secrets, code, state, codeVerifier]
-    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
-    return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: requestedScope, secrets })
+    const grant = checkCallback(this.#settings, callback, transaction)
+    const { scope } = transaction
+    return exchangeCode(this.#settings, grant, { requestedScope: scope, defaultScope: scope }, signal)
   }
 
   /**
@@ -142,13 +143,10 @@ export class OAuthApp {
   async exchangeCode(grant: AuthorizationCodeGrant, options: ExchangeOptions = {}): Promise<AccessToken> {
     const signal = signalOf(options)
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
-    // `PublicOAuthApp` has already compared the state.
-    const { server, client } = this.#settings
-    const parameters = validateAuthResponse(server, client, new URLSearchParams({ code }), expectNoState)
-    const secrets = [...this.#settings.credentials.secrets, code, codeVerifier]
-    const response = await requestToken(this.#settings, { parameters, codeVerifier, secrets }, signal)
-    const requestedScope = typeof scope === 'string' ? scope : undefined
-    return readTokenResponse(this.#settings, response, { requestedScope, defaultScope: '', secrets })
+    const secrets = [...this.#settings.secrets, code, codeVerifier]
+    // The scopes come from the browser, so they are no proof of what was granted.
+    const scopes = { requestedScope: typeof scope === 'string' ? scope : undefined, defaultScope: '' }
+    return exchangeCode(this.#settings, { code, codeVerifier, secrets }, scopes, signal)
   }
 
   /** Returns the app's options without the secret. */
@@ -160,9 +158,7 @@ export class OAuthApp {
 
 function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
   checkOptions('options', options, exchangeOptionNames, 'a code exchange')
-  checkSignal('signal', options.signal)
-  // Null is accepted, as by `fetch`.
-  return options.signal ?? undefined
+  return checkSignal('signal', options.signal)
 }
 
 function checkSecret(options: OAuthAppOptions): string {

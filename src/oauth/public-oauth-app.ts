@@ -1,6 +1,6 @@
-import { checkObject } from '../check-options.ts'
+import { checkOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { type AppSettings, type CommonAppOptions, readAppSettings } from './app-options.ts'
+import { type AppSettings, type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
@@ -41,7 +41,8 @@ export class PublicOAuthApp {
   readonly redirectUri: string
 
   constructor(options: PublicOAuthAppOptions) {
-    checkObject('options', options, 'Pass at least `baseUrl`, `clientId` and `redirectUri`.')
+    const names = { ...commonOptionNames, clientSecret: true } satisfies Record<keyof PublicOAuthAppOptions, true>
+    checkOptions('options', options, names, 'a `PublicOAuthApp`')
     if (options.clientSecret !== undefined) {
       throw new InvalidArgumentError(
         'clientSecret',
@@ -51,7 +52,7 @@ export class PublicOAuthApp {
     }
     this.#settings = readAppSettings(options)
     this.baseUrl = this.#settings.baseUrl
-    this.clientId = this.#settings.client.client_id
+    this.clientId = this.#settings.clientId
     this.redirectUri = this.#settings.redirectUri
   }
 

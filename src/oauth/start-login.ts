@@ -47,7 +47,7 @@ export async function startLogin(settings: AppSettings, request: LoginRequest): 
   const codeVerifier = generateRandomCodeVerifier()
   const query = new URLSearchParams([
     ['response_type', 'code'],
-    ['client_id', settings.client.client_id],
+    ['client_id', settings.clientId],
     ['redirect_uri', settings.redirectUri],
     ['scope', scope],
     ['state', state],
@@ -61,14 +61,14 @@ export async function startLogin(settings: AppSettings, request: LoginRequest): 
     state,
     codeVerifier,
     baseUrl: settings.baseUrl,
-    clientId: settings.client.client_id,
+    clientId: settings.clientId,
     redirectUri: settings.redirectUri,
     scope,
     actor,
     createdAt,
     expiresAt: createdAt + settings.transactionLifetime,
   })
-  return { url: `${settings.server.authorization_endpoint}?${query}`, transaction }
+  return { url: `${settings.baseUrl}/api/oauth/authorize?${query}`, transaction }
 }
 
 /** A validated login request. */

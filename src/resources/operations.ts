@@ -36,6 +36,9 @@ export type OperationId = Values<{ [Name in keyof typeof groups]: IdOf<Values<(t
 export type BuiltInOperation = Operation & { readonly id: OperationId; readonly evidence: Evidence }
 
 /** Every built-in operation, in the order of the documentation. */
-export const operations: readonly BuiltInOperation[] = Object.values(groups).flatMap((group) =>
-  Object.values<BuiltInOperation>(group),
-)
+export const operations: readonly BuiltInOperation[] = /* @__PURE__ */ listOperations()
+
+/** A function, so that bundlers leave the list out of programs that do not use it, such as a login in a page. */
+function listOperations(): BuiltInOperation[] {
+  return Object.values(groups).flatMap((group) => Object.values<BuiltInOperation>(group))
+}

@@ -135,9 +135,6 @@ function planList(
 }
 
 const listQueryNames = { limit: true, after: true, before: true } satisfies Record<keyof ListQuery, true>
-/** Callers also misspell options in the query. */
-const knownNames = { ...listChecks, ...listQueryNames } as const
-
 /** Rejects list options in the query, where they would have no effect, and cursors in `extraQuery`. */
 function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): void {
   // With a query schema, the schema decides which parameters exist.
@@ -149,8 +146,11 @@ function checkListQuery({ operation, isOwn, query, extraQuery }: CapturedCall): 
       'Pass it in the options, after the query. A query parameter of this name goes into `extraQuery`.',
     )
   }
+  // Callers also misspell options in the query.
   for (const name of isOwn ? [] : Object.keys(query)) {
-    const meant = Object.hasOwn(listQueryNames, name) ? undefined : findSimilar(name, knownNames)
+    const meant = Object.hasOwn(listQueryNames, name)
+      ? undefined
+      : findSimilar(name, { ...listChecks, ...listQueryNames })
     if (meant === undefined) continue
     throw new InvalidArgumentError(
       name,

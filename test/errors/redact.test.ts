@@ -117,3 +117,17 @@ test.each(['A', ' \n', '%', '%2b', '%25', '\\', '\\/', 'x%41', 'Bearer ', 'Basic
     expect(performance.now() - start).toBeLessThan(2_000)
   },
 )
+
+test.each([
+  ...['\n', '\r\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029', '\u200b', '\u00ad', '\ufeff'],
+  ...['\r\n ', '\n\t', '\n        ', ' \n', '\n\u00a0'],
+  ...['<br>', '<br />\n', '<WBR>', '\\n', '\\r\\n', '\\u2028', '%0A', '%0d%0a', '%E2%80%A8'],
+])('redact() removes a secret that is wrapped with %j', (lineBreak) => {
+  const secret = 'sécret_x+y/z=& 0123456789'
+  for (const written of [secret, encodeURIComponent(secret)]) {
+    for (const width of [1, 7, 12]) {
+      const wrapped = written.match(new RegExp(`.{1,${width}}`, 'gu'))?.join(lineBreak)
+      expect(redact(`It was ${wrapped}, sent by you.`, [secret])).toBe('It was [redacted], sent by you.')
+    }
+  }
+})

@@ -194,6 +194,54 @@ describe('reveals no secret in the error', () => {
     }
   })
 
+  const wrap = (secret: string, lineBreak: string) => secret.match(/.{1,7}/gu)?.join(lineBreak) ?? ''
+  /** Removes what does not show where a text is printed without line breaks. */
+  const unwrapped = (error: unknown) => withoutGetters(error).replace(/<br>|\\[nr]|%0A|\s|\p{Cf}/giu, '')
+  const lineBreaks = ['\n', '\r\n ', '\u2028', '\u200b', '<br>', '\\n', '%0A']
+  /** The secrets as `unwrapped` shows them. */
+  const wholeSecrets = (secrets: readonly string[]) => secrets.map((secret) => secret.replaceAll(/\s/g, ''))
+
+  test.each<[string, (quoted: string) => Responder]>([
+    ['a code', (quoted) => jsonResponse({ error: quoted }, 400)],
+    ['a description', (quoted) => jsonResponse({ error: 'invalid_grant', error_description: quoted }, 400)],
+    ['an error under status 200', (quoted) => jsonResponse({ error: { code: quoted, message: quoted } })],
+    ['a problem', (quoted) => jsonResponse({ type: quoted, title: quoted, detail: quoted }, 403)],
+  ])('of a service that wraps them in %s', async (_title, respondWith) => {
+    for (const lineBreak of lineBreaks) {
+      endpoint.respond = (response, request) => {
+        const { authorization = '' } = request.headers
+        const sent = [...request.form.values(), clientSecret, authorization.slice(6)].filter((text) => text.length > 18)
+        respondWith(sent.map((text) => wrap(text, lineBreak)).join(', '))(response, request)
+      }
+      for await (const { error, secrets } of failures()) {
+        const text = unwrapped(error)
+        expect(wholeSecrets(secrets).filter((secret) => text.includes(secret))).toEqual([])
+      }
+    }
+  })
+
+  test.each(lineBreaks)('of a callback or a fetch that wraps them with %j', async (lineBreak) => {
+    const quoting = (login: StartedLogin) => {
+      const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
+      return [clientSecret, code, stateOf(login), codeVerifier].map((text) => wrap(text, lineBreak)).join(', ')
+    }
+    for (const clientAuthentication of ['client_secret_post', 'client_secret_basic'] as const) {
+      let quoted = ''
+      const fetch = () => Promise.reject(Object.assign(new Error(quoted), { code: quoted, name: quoted }))
+      const app = makeApp(endpoint.url, { clientAuthentication, fetch })
+      for (const names of [['error'], ['error', 'error_description'], []]) {
+        const login = await app.startLogin({ scope })
+        quoted = quoting(login)
+        const secrets = wholeSecrets(secretsOf(login))
+        const change = Object.fromEntries(names.map((name) => [name, quoted]))
+        const error = await rejection(app.finishLogin(callbackOf(login, change), login.transaction))
+        expect(error).toMatchObject({ name: names.length === 0 ? 'NetworkError' : 'LoginError' })
+        const text = unwrapped(error)
+        expect(secrets.filter((secret) => text.includes(secret))).toEqual([])
+      }
+    }
+  })
+
   const callbacks: [string, Record<string, string | undefined>][] = [
     ['with another state', { state: `${code}x` }],
     ['without a code', { code: undefined }],
@@ -201,18 +249,22 @@ describe('reveals no secret in the error', () => {
     ['with another issuer', { iss: `https://evil.example/?${code}` }],
     [
       'with an error that quotes it',
-      { error: `denied ${code}`, error_description: `because of ${code} and ${accessToken}` },
+      { error: `denied ${code}`, error_description: `because of ${code}, ${clientSecret} and ${accessToken}` },
     ],
-    ['of another flow', { id_token: accessToken }],
   ]
 
   test.each(callbacks)('of a callback %s', async (_title, change) => {
-    const app = makeApp(endpoint.url)
+    const app = makeApp(endpoint.url, { clientAuthentication: 'client_secret_basic' })
     const login = await app.startLogin({ scope })
     const secrets = secretsOf(login)
-    const change_ = { ...change }
-    if (change.error !== undefined) change_.error_description += ` and ${stateOf(login)}`
-    expectNoLeak(await rejection(app.finishLogin(callbackOf(login, change_), login.transaction)), secrets)
+    // What the app has not sent is not known to it.
+    const unknown = [accessToken, sealSecret].flatMap(encodedForms)
+    const known = secrets.filter((secret) => !unknown.includes(secret)).join(' ')
+    const quoted = change.error === undefined ? {} : { error_description: `${change.error_description} ${known}` }
+    expectNoLeak(
+      await rejection(app.finishLogin(callbackOf(login, { ...change, ...quoted }), login.transaction)),
+      secrets,
+    )
   })
 
   const faults: [string, Partial<OAuthAppOptions>][] = [

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { safeReturnTo } from '../../src/oauth/return-to.ts'
+import { safeReturnTo } from '../../src/oauth/login-handlers-options.ts'
 
 describe('a return path', () => {
   test.each([

@@ -62,8 +62,10 @@ test('the licenses of all packages that the build carries are in the tarball', a
   const names = code.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm)])
   const carried = [...new Set(names.map(([, name]) => name))].sort()
   const licenses = await read('dist/third-party-licenses.txt')
-  expect(carried).toEqual(['@hono/node-server', 'hono', 'jose', 'ky', 'oauth4webapi', 'zod'])
-  for (const name of carried) expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}License`, 'm'))
+  expect(carried).toEqual(['@hono/node-server', 'hono', 'jose', 'ky', 'zod'])
+  // It drops the first statement of oauth4webapi, and the name with it.
+  for (const name of [...carried, 'oauth4webapi'])
+    expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}License`, 'm'))
 })
 
 test('the source maps contain each source file once, and of dependencies only what the build carries', async () => {

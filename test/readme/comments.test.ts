@@ -20,9 +20,10 @@ beforeAll(async () => {
   await writeExamples(folder, examples)
   const redirectUri = 'http://localhost:3000/callback'
   const secret = 'thirty-two characters, or some more'
-  const { url: baseUrl, app: credentials } = sandbox
+  const { clientId, clientSecret } = sandbox.app
+  const baseUrl = sandbox.url
   const accessToken = sandbox.issueToken({ actor: 'self' })
-  const app = new OAuthApp({ baseUrl, redirectUri, ...credentials })
+  const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
   const token = await logIn(app)
   const store = new ConnectionStore({ baseUrl })
   const id = sandbox.state.conversations[0]?.id
@@ -30,7 +31,8 @@ beforeAll(async () => {
     baseUrl,
     accessToken,
     redirectUri,
-    ...credentials,
+    clientId,
+    clientSecret,
     openInBrowser: visit,
     secret,
     storage: createStorage(),

@@ -18,7 +18,7 @@ import {
   SupportWorkspace,
   textToHtml,
 } from 'support-workspace-sdk'
-import { type ConnectionStorage, ConnectionStore, OAuthApp } from 'support-workspace-sdk/oauth'
+import { type ConnectionStorage, ConnectionStore, type LoginHandlers, OAuthApp } from 'support-workspace-sdk/oauth'
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { createStorage } from 'unstorage'
@@ -460,6 +460,20 @@ test('login.md logs in, prints the scopes, and stores the token', async () => {
   expect(saved.tokens).toEqual([expect.stringMatching(/^swot_/)])
 })
 
+test('login.md logs a failed login, and has its own page for a denial', async () => {
+  const { login } = await run<{ login: LoginHandlers }>('login.md', 'failed-login.ts')
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const unknown = await login.callback(new Request(`${siteUrl}/callback?code=1&state=2`))
+  expect(await unknown.text()).toContain('<h1>Not connected</h1>')
+  const browser = browserAt((request) =>
+    request.url.includes('/login') ? login.start(request) : login.callback(request),
+  )
+  const { at } = await browser.go(`${siteUrl}/login`, (next) => next.startsWith(`${siteUrl}/callback`))
+  const denied = await browser.go(`${at}&error=access_denied`)
+  expect(await denied.response.text()).toBe('Ask an admin of your workspace to connect this app.')
+  expect(logged.mock.calls).toMatchObject([[{ reason: 'transaction_missing' }], [{ reason: 'access_denied' }]])
+})
+
 /** Serves on a free port until the test ends. Returns a `fetch` for the paths of the server. */
 async function listen(server: Server) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -485,11 +499,10 @@ test('login-express.md has a node:http server that logs in, shows the inbox, and
   const denied = await request('/callback?error=access_denied&state=unknown')
   expect(denied.status).toBe(400)
   expect(await denied.text()).toContain('</html>')
-  expect(logged).not.toHaveBeenCalled()
   sandbox.failNext({ status: 400 })
   const failed = await request('/inbox', { headers: { host: 'evil.example' } })
   expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
-  expect(logged).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ name: 'BadRequestError' }))
+  expect(logged.mock.calls).toMatchObject([[{ reason: 'transaction_missing' }], [{ name: 'BadRequestError' }]])
 })
 
 test('the node:http server of login-express.md starts a login whether or not the body was read before', async () => {

@@ -1,7 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { WebFetch } from 'support-workspace-sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { NetworkError, serializeTransaction, TimeoutError } from '../../src/oauth.ts'
+import {
+  type ClientAuthentication,
+  type LoginErrorReason,
+  NetworkError,
+  type Remedy,
+  serializeTransaction,
+  TimeoutError,
+} from '../../src/oauth.ts'
 import { refusedConnection, rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, scope } from './helpers/login.ts'
@@ -29,152 +36,106 @@ async function finish(options: Parameters<typeof makeApp>[1] = {}, signal?: Abor
   return await app.finishLogin(callbackOf(login), login.transaction, { signal })
 }
 
-describe('a successful login', () => {
-  test('returns the access token with its type and scopes as sent', async () => {
-    const token = await finish()
-    expect(token.accessToken).toBe(accessToken)
-    expect(token.tokenType).toBe('Bearer')
-    expect(token.scope).toBe('conversations:read messages:write')
-    expect(token.scopes).toEqual(['conversations:read', 'messages:write'])
-    expect(token.requestedScopes).toEqual(scope)
-    expect(token.missingScopes).toEqual([])
-  })
-
-  test('names the service and the app of the token', async () => {
+describe('a login', () => {
+  test('returns the access token with its type and scopes as sent, the service and the app', async () => {
     const app = makeApp(`${endpoint.url}/support/`)
     const login = await app.startLogin({ scope })
     const token = await app.finishLogin(callbackOf(login), login.transaction)
-    const expected = { baseUrl: `${endpoint.url}/support`, clientId: 'app_abc123' }
+    expect(token.accessToken).toBe(accessToken)
+    const expected = {
+      baseUrl: `${endpoint.url}/support`,
+      clientId: 'app_abc123',
+      tokenType: 'Bearer',
+      scope: 'conversations:read messages:write',
+      scopes: scope,
+      requestedScopes: scope,
+      missingScopes: [],
+    }
     expect(token).toMatchObject(expected)
     expect(JSON.parse(JSON.stringify(token))).toMatchObject(expected)
+    expect(endpoint.requests[0]?.path).toBe('/support/api/oauth/token')
   })
 
-  test('names the requested scopes that were not granted', async () => {
-    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' })
-    const token = await finish()
-    expect(token.scopes).toEqual(['conversations:read'])
-    expect(token.missingScopes).toEqual(['messages:write'])
-  })
-
-  test('sends the form of the specification with the secret and no Authorization header', async () => {
-    const app = makeApp(endpoint.url)
+  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri }
+  const posted = { client_id: 'app_abc123', client_secret: clientSecret }
+  // The id is unchanged, so that a service that does not decode it sees the same one.
+  const basic = `Basic ${btoa(`app_abc123:${new URLSearchParams([['', clientSecret]]).toString().slice(1)}`)}`
+  test.each<[ClientAuthentication, object, string | undefined]>([
+    ['client_secret_post', posted, undefined],
+    ['client_secret_basic', {}, basic],
+  ])('sends the form of the specification with %s', async (clientAuthentication, credentials, authorization) => {
+    const app = makeApp(endpoint.url, { clientAuthentication })
     const login = await app.startLogin({ scope })
     const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
     await app.finishLogin(callbackOf(login), login.transaction)
     expect(endpoint.requests).toHaveLength(1)
     const [request] = endpoint.requests
-    expect(request?.method).toBe('POST')
-    expect(request?.path).toBe('/api/oauth/token')
+    expect([request?.method, request?.path]).toEqual(['POST', '/api/oauth/token'])
     expect(request?.headers['content-type']).toMatch(/^application\/x-www-form-urlencoded/)
-    expect(request?.headers.accept).toBe('application/json')
-    expect(request?.headers.authorization).toBeUndefined()
-    expect(Object.fromEntries(request?.form ?? [])).toEqual({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      client_id: 'app_abc123',
-      client_secret: clientSecret,
-      code_verifier: codeVerifier,
-    })
+    expect(request?.headers).toMatchObject({ accept: 'application/json', ...(authorization && { authorization }) })
+    expect('authorization' in (request?.headers ?? {})).toBe(authorization !== undefined)
+    expect(Object.fromEntries(request?.form ?? [])).toEqual({ ...form, code_verifier: codeVerifier, ...credentials })
   })
 
-  test('sends the secret form-encoded with HTTP Basic, and not in the form', async () => {
-    await finish({ clientAuthentication: 'client_secret_basic' })
-    const [request] = endpoint.requests
-    const [scheme, credentials] = (request?.headers.authorization ?? '').split(' ')
-    expect(scheme).toBe('Basic')
-    const [id, secret] = Buffer.from(credentials ?? '', 'base64')
-      .toString()
-      .split(':')
-    // Unchanged, so that a service that does not decode it sees the same client id.
-    expect(id).toBe('app_abc123')
-    expect(new URLSearchParams(`secret=${secret}`).get('secret')).toBe(clientSecret)
-    expect(request?.form.has('client_secret')).toBe(false)
-    expect(request?.form.has('client_id')).toBe(false)
-  })
-
-  test('keeps the path prefix of the base URL', async () => {
-    const app = makeApp(`${endpoint.url}/support/`)
-    const login = await app.startLogin({ scope })
-    await app.finishLogin(callbackOf(login), login.transaction)
-    expect(endpoint.requests[0]?.path).toBe('/support/api/oauth/token')
-  })
-
-  test('accepts the callback as a string, a path, a URL and a Request', async () => {
+  test.each<[string, (url: string) => string | URL | Request]>([
+    ['a string', (url) => url],
+    ['a path', (url) => url.slice('https://app.example'.length)],
+    ['a URL', (url) => new URL(url)],
+    ['a Request', (url) => new Request(url)],
+    [
+      'a Request behind a proxy that terminates TLS',
+      (url) => new Request(url.replace('https://app.example', 'http://10.0.0.7:8080')),
+    ],
+  ])('accepts the callback as %s', async (_title, shape) => {
     const app = makeApp(endpoint.url)
-    const shapes = [
-      (url: string) => url,
-      (url: string) => url.slice('https://app.example'.length),
-      (url: string) => new URL(url),
-      (url: string) => new Request(url),
-      // As seen by a server behind a proxy that terminates TLS.
-      (url: string) => new Request(url.replace('https://app.example', 'http://10.0.0.7:8080')),
-    ]
-    for (const shape of shapes) {
-      const login = await app.startLogin({ scope })
-      const token = await app.finishLogin(shape(callbackOf(login)), login.transaction)
-      expect(token.accessToken).toBe(accessToken)
-    }
+    const login = await app.startLogin({ scope })
+    expect((await app.finishLogin(shape(callbackOf(login)), login.transaction)).accessToken).toBe(accessToken)
   })
 
   test('calls a custom fetch unbound, with a URL and plain data', async () => {
     const seen: string[] = []
-    const token = await finish({
+    await finish({
       fetch(this: unknown, url, init) {
         expect(this).toBeUndefined()
-        seen.push(`${init.method} ${new URL(url).pathname}`)
+        seen.push(`${init.method} ${new URL(url).pathname} ${typeof init.body}`)
         return fetch(url, init)
       },
     })
-    expect(token.accessToken).toBe(accessToken)
-    expect(seen).toEqual(['POST /api/oauth/token'])
+    expect(seen).toEqual(['POST /api/oauth/token string'])
   })
 })
 
-describe('accepts an unusual token response with', () => {
-  test.each([
-    ['null for optional fields', { expires_in: null, refresh_token: null, id_token: null }, 200],
+describe('accepts a token response with', () => {
+  const good = { access_token: accessToken, token_type: 'Bearer', scope: 'conversations:read' }
+  const partly = { scopes: ['conversations:read'], missingScopes: ['messages:write'] }
+  const fully = { scopes: [...scope], missingScopes: [] }
+  test.each<[string, object, object, number?]>([
+    ['fewer scopes than requested', good, partly],
+    ['null for optional fields', { ...good, expires_in: null, refresh_token: null, id_token: null }, partly],
     [
-      'unexpected types of undocumented fields',
-      { expires_in: 'soon', refresh_token: 7, id_token: 'no.jwt', extra: {} },
-      200,
+      'odd undocumented fields',
+      { ...good, expires_in: 'soon', refresh_token: 7, id_token: 'no.jwt', extra: {} },
+      partly,
     ],
-    ['status 201', {}, 201],
-  ])('%s', async (_title, fields, status) => {
-    endpoint.respond = jsonResponse(
-      { access_token: accessToken, token_type: 'Bearer', scope: 'a:read', ...fields },
-      status,
-    )
-    expect((await finish()).accessToken).toBe(accessToken)
-  })
-
-  test.each(['bearer', 'BEARER', 'Bearer'])('the token type %s, returned as sent', async (type) => {
-    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: type, scope: 'conversations:read' })
-    expect((await finish()).tokenType).toBe(type)
-  })
-
-  test.each([
-    ['absent', {}],
-    ['null', { scope: null }],
-  ])('a scope that is %s, meaning that all scopes were granted', async (_title, fields) => {
-    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer', ...fields })
+    ['status 201', good, partly, 201],
+    ['the token type bearer', { ...good, token_type: 'bearer' }, { tokenType: 'bearer' }],
+    ['the token type BEARER', { ...good, token_type: 'BEARER' }, { tokenType: 'BEARER' }],
+    ['no scope, which means all of them', { ...good, scope: undefined }, fully],
+    ['null as scope, which means all of them', { ...good, scope: null }, fully],
+    [
+      'a list of scopes',
+      { ...good, scope: ['conversations:read', 'contacts:read'] },
+      { missingScopes: ['messages:write'] },
+    ],
+  ])('%s', async (_title, body, expected, status = 200) => {
+    endpoint.respond = jsonResponse(body, status)
     const token = await finish()
-    expect(token.scope).toBe(scope.join(' '))
-    expect(token.missingScopes).toEqual([])
+    expect(token.accessToken).toBe(accessToken)
+    expect(token).toMatchObject(expected)
   })
 
-  test('a scope that is a list', async () => {
-    const granted = ['conversations:read', 'contacts:read']
-    endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer', scope: granted })
-    const token = await finish()
-    expect(token.scope).toBe('conversations:read contacts:read')
-    expect(token.scopes).toEqual(granted)
-    expect(token.missingScopes).toEqual(['messages:write'])
-  })
-
-  test('a body without a JSON content type', async () => {
-    const body = JSON.stringify({ access_token: accessToken, token_type: 'Bearer', scope: 'a:read' })
-    endpoint.respond = (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(body)
+  test('another content type', async () => {
+    endpoint.respond = jsonResponse(good, 200, { 'content-type': 'text/plain' })
     expect((await finish()).accessToken).toBe(accessToken)
   })
 })
@@ -232,43 +193,32 @@ describe('an error of the token endpoint', () => {
     ['an error object', { error: { code: 'invalid_grant', message: 'Code is expired.' } }],
     ['problem+json', { type: 'invalid_grant', title: 'Code is expired.' }],
   ])('is read from %s, with and without a challenge header', async (_title, body) => {
-    for (const headers of [{}, { 'www-authenticate': 'Basic realm="token"' }]) {
-      endpoint.respond = jsonResponse(body, 400, headers as Record<string, string>)
+    for (const headers of [undefined, { 'www-authenticate': 'Basic realm="token"' }]) {
+      endpoint.respond = jsonResponse(body, 400, headers)
       const error = await loginError(finish(), 'invalid_grant')
       expect(error).toMatchObject({ status: 400, code: 'invalid_grant', description: 'Code is expired.' })
       expect(error.message).toContain('Code is expired')
     }
   })
 
-  test.each([
-    ['by its code', 400, { error: 'invalid_client' }, {}],
-    ['by its status', 401, '', {}],
-    ['by its challenge', 403, '', { 'www-authenticate': 'Basic realm="x", error="invalid_client"' }],
-  ])('reports a wrong secret %s', async (_title, status, body, headers) => {
-    endpoint.respond = jsonResponse(body, status, headers as Record<string, string>)
-    const error = await loginError(finish(), 'invalid_client')
-    expect(error.status).toBe(status)
-    expect(error.hint).toContain('`clientSecret`')
-  })
-
-  test.each([
-    ['an unknown code', 400, { error: 'unsupported_grant_type' }],
-    ['HTML with 502', 502, '<html>Bad gateway</html>'],
-    ['JSON with 500', 500, { error: 'server_error' }],
-    ['429', 429, { error: 'slow_down' }],
-    ['404', 404, ''],
-    ['204', 204, ''],
-    ['an error under status 200', 200, { error: 'bad_verification_code' }],
-  ])('reports exchange_failed for %s, without a retry', async (_title, status, body) => {
-    endpoint.respond = jsonResponse(body, status)
-    const error = await loginError(finish(), 'exchange_failed')
-    expect(error.status).toBe(status)
+  const challenge = { 'www-authenticate': 'Basic realm="x", error="invalid_client"' }
+  test.each<[LoginErrorReason, Remedy, string, number, unknown, Record<string, string>?]>([
+    ['invalid_client', 'fix', 'its code', 400, { error: 'invalid_client' }],
+    ['invalid_client', 'fix', 'its status', 401, ''],
+    ['invalid_client', 'fix', 'its challenge', 403, '', challenge],
+    ['invalid_grant', 'reconnect', 'its code under status 200', 200, { error: 'invalid_grant' }],
+    ['exchange_failed', 'fix', 'an unknown code', 400, { error: 'unsupported_grant_type' }],
+    ['exchange_failed', 'fix', '404', 404, ''],
+    ['exchange_failed', 'reconnect', 'HTML with 502', 502, '<html>Bad gateway</html>'],
+    ['exchange_failed', 'reconnect', 'JSON with 500', 500, { error: 'server_error' }],
+    ['exchange_failed', 'reconnect', '429', 429, { error: 'slow_down' }],
+    ['exchange_failed', 'reconnect', '408', 408, ''],
+    ['exchange_failed', 'reconnect', '204', 204, ''],
+    ['exchange_failed', 'reconnect', 'an error under status 200', 200, { error: 'bad_verification_code' }],
+  ])('is %s, with the remedy %s, for %s, without a retry', async (reason, remedy, _title, status, body, headers) => {
+    endpoint.respond = jsonResponse(body, status, headers)
+    expect(await loginError(finish(), reason)).toMatchObject({ status, remedy })
     expect(endpoint.requests).toHaveLength(1)
-  })
-
-  test('reports invalid_grant under status 200', async () => {
-    endpoint.respond = jsonResponse({ error: 'invalid_grant' }, 200)
-    await loginError(finish(), 'invalid_grant')
   })
 
   test.each([301, 302, 303, 307, 308])('rejects a %i redirect and sends the secret nowhere else', async (status) => {
@@ -280,20 +230,16 @@ describe('an error of the token endpoint', () => {
     await elsewhere.close()
   })
 
-  test('closes the body of a redirect unread', async () => {
+  test.each<[string, Response]>([
+    ['that is not followed', new Response(null, { status: 307 })],
+    ['that a browser hides', Object.defineProperty(new Response(), 'type', { value: 'opaqueredirect' })],
+    ['that a custom fetch followed', Object.defineProperty(new Response(), 'redirected', { value: true })],
+  ])('is exchange_failed for a redirect %s, whose body is closed unread', async (_title, response) => {
     const cancel = vi.fn()
-    const fetch = async () => new Response(new ReadableStream({ cancel }), { status: 307 })
+    const body = new ReadableStream({ cancel })
+    const fetch = async () => Object.defineProperty(response, 'body', { value: body })
     await loginError(finish({ fetch }), 'exchange_failed')
     expect(cancel).toHaveBeenCalledOnce()
-  })
-
-  test('rejects a redirect that a custom fetch followed', async () => {
-    endpoint.respond = (response, request) =>
-      request.path.endsWith('/moved')
-        ? goodResponse(response, request)
-        : jsonResponse('', 307, { location: '/moved' })(response, request)
-    const following: WebFetch = (url, init) => fetch(url, { ...init, redirect: 'follow' })
-    await loginError(finish({ fetch: following }), 'exchange_failed')
   })
 })
 
@@ -301,25 +247,16 @@ describe('a failed code exchange', () => {
   test('has the outcome not-sent if the connection never opened', async () => {
     const closed = await startTokenEndpoint()
     await closed.close()
-    const app = makeApp(closed.url)
-    const login = await app.startLogin({ scope })
-    const error = await rejection(app.finishLogin(callbackOf(login), login.transaction))
+    const error = await rejection(finish({ baseUrl: closed.url }))
     expect(error).toBeInstanceOf(NetworkError)
-    expect(error).toMatchObject({
-      operation: 'oauth.token',
-      outcome: 'not-sent',
-      attempts: [{ error: 'NetworkError' }],
-    })
+    const attempts = [{ error: 'NetworkError' }]
+    expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'not-sent', remedy: 'reconnect', attempts })
   })
 
   test('is to be fixed if `fetch` blocks the port, because another login would fail in the same way', async () => {
-    const app = makeApp('http://127.0.0.1:6000')
-    const login = await app.startLogin({ scope })
-    expect(await rejection(app.finishLogin(callbackOf(login), login.transaction))).toMatchObject({
-      outcome: 'not-sent',
-      remedy: 'fix',
-      hint: 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.',
-    })
+    const error = await rejection(finish({ baseUrl: 'http://127.0.0.1:6000' }))
+    const hint = 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.'
+    expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'fix', hint })
   })
 
   test('says what to fix if a custom fetch does not trust the certificate, although the code may have been sent', async () => {
@@ -471,16 +408,6 @@ describe('a failed code exchange', () => {
     expect((error as NetworkError).attempts.map(({ duration }) => Number.isInteger(duration))).toEqual([true])
   })
 
-  test('clears the timer after the response', async () => {
-    const started = vi.spyOn(globalThis, 'setTimeout')
-    const stopped = vi.spyOn(globalThis, 'clearTimeout')
-    await finish({ timeout: 12_345 })
-    const index = started.mock.calls.findIndex(([, delay]) => delay === 12_345)
-    expect(index).toBeGreaterThanOrEqual(0)
-    expect(stopped.mock.calls.flat()).toContain(started.mock.results[index]?.value)
-    vi.restoreAllMocks()
-  })
-
   test('sends nothing if aborted before the start, and keeps the transaction usable', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
@@ -562,10 +489,3 @@ describe('a fetch option that breaks its contract', () => {
 function assertNever(): never {
   throw new Error('this getter throws')
 }
-
-test('exchangeCode does not grant the scopes that the browser sent', async () => {
-  endpoint.respond = jsonResponse({ access_token: accessToken, token_type: 'Bearer' })
-  const grant = { code, codeVerifier: 'v'.repeat(43), redirectUri, scope: 'messages:write' }
-  const token = await makeApp(endpoint.url).exchangeCode(grant)
-  expect(token).toMatchObject({ scope: '', scopes: [], requestedScopes: ['messages:write'] })
-})

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Sandbox } from '../../src/sandbox.ts'
+import { type Site, type SiteOptions, siteUrl, startService, untilCallback } from './helpers/site.ts'
+
+let sandbox: Sandbox
+let makeSite: Site
+beforeAll(async () => {
+  ;({ sandbox, makeSite } = await startService())
+})
+afterAll(() => sandbox.close())
+
+const denying: SiteOptions = { handlers: { onError: undefined, parameters: { auto: 'deny' } } }
+
+/** Requests a callback with changed parameters, in a browser that kept its cookies of before. */
+async function failedLogin(options: SiteOptions = denying, change: (url: URL) => void = () => {}, replays = 0) {
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => printed.mockRestore())
+  const visitor = makeSite({ ...options, handlers: { onError: undefined, ...options.handlers } }).browser()
+  const url = new URL(await untilCallback(visitor, `${siteUrl}/login?return_to=/inbox`))
+  change(url)
+  const kept = new Map(visitor.cookies)
+  let { response } = await visitor.go(url.href, () => true)
+  for (let count = 0; count < replays; count++) {
+    for (const [name, cookie] of kept) visitor.cookies.set(name, cookie)
+    response = (await visitor.go(url.href)).response
+  }
+  return { visitor, url, response, html: await response.text() }
+}
+
+const withError = (error: string) => (url: URL) => url.searchParams.set('error', error)
+const wrongSecret = { app: { clientSecret: 'a-wrong-secret' } }
+const offline = { app: { fetch: () => Promise.reject(new TypeError('fetch failed')) } }
+const silent = { app: { fetch: () => new Promise<never>(() => {}), timeout: 1 } }
+const notSetUp = 'This app is not set up correctly.'
+const failedService = 'The service could not complete the login.'
+
+test.each<[string, SiteOptions, ((url: URL) => void) | undefined, number, string, string]>([
+  ['that access was denied', denying, undefined, 403, 'Access was not granted', 'access_denied'],
+  [
+    'that the service failed',
+    {},
+    withError('server_error'),
+    400,
+    'The service rejected the login.',
+    'authorization_failed',
+  ],
+  ['that the request was wrong', { handlers: { scope: ['x:y'] } }, undefined, 400, notSetUp, 'authorization_failed'],
+  ['that the app was rejected', wrongSecret, undefined, 502, notSetUp, 'invalid_client'],
+  ['that the service is down', offline, undefined, 502, failedService, 'exchange_failed'],
+  ['that the service is slow', silent, undefined, 502, failedService, 'exchange_failed'],
+  [
+    'that the login is unknown',
+    {},
+    (url) => url.searchParams.set('state', 'x'),
+    400,
+    'This login is no longer valid.',
+    'transaction_missing',
+  ],
+])('the page says in words for visitors %s', async (_title, options, change, status, words, reason) => {
+  const { response, html, url, visitor } = await failedLogin(options, change)
+  expect(response.status).toBe(status)
+  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(html).toContain('<h1>Not connected</h1>')
+  expect(html).toContain(`<p>${words}`)
+  expect(html).toContain(`<p class="reason">${reason}</p>`)
+  expect(html.includes('<blockquote>')).toBe(reason === 'access_denied')
+  expect(html).not.toMatch(/client id|client secret/)
+  for (const value of ['a-wrong-secret', url.searchParams.get('code') ?? 'code_']) expect(html).not.toContain(value)
+  expect(visitor.cookies.size).toBe(reason === 'transaction_missing' ? 1 : 0)
+})
+
+describe('the callback of a login that was completed', () => {
+  test.each([
+    ['with its cookie', 1],
+    ['twice with its cookie', 2],
+  ])('says that the visitor is connected, if it is requested again %s', async (_title, replays) => {
+    const { html, response } = await failedLogin({}, undefined, replays)
+    expect(response.status).toBe(400)
+    expect(html).toContain('<h1>You are already connected</h1>')
+    expect(html).toContain('<a href="/inbox">Continue</a>')
+  })
+
+  test('says so without its cookie, too', async () => {
+    const { visitor, url } = await failedLogin({})
+    const { response } = await visitor.go(url.href)
+    expect(await response.text()).toContain('<h1>You are already connected</h1>')
+  })
+})
+
+test('a replayed callback of a login that failed says that nothing is connected', async () => {
+  const { html } = await failedLogin(wrongSecret, undefined, 1)
+  expect(html).toContain('<h1>Not connected</h1>')
+  expect(html).toContain('This login was already used.')
+  expect(html).toContain('<p class="reason">transaction_used</p>')
+})
+
+describe('the description of the service', () => {
+  const describing = (text: string) => (url: URL) => url.searchParams.set('error_description', text)
+
+  test('is shown for a denial, escaped', async () => {
+    const markup = `<script>alert('x')</script><img src=x onerror="alert(1)">&amp;`
+    const { response, html } = await failedLogin(denying, describing(markup))
+    expect(html).toContain('<blockquote>&#60;script&#62;alert(&#39;x&#39;)')
+    expect(html).toContain('onerror=&#34;alert(1)&#34;&#62;&#38;amp;')
+    expect(html).not.toMatch(/<script|<img|&amp;/)
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test('is not shown for a forged callback', async () => {
+    const { html } = await failedLogin(denying, (url) => {
+      url.searchParams.set('state', 'forged')
+      describing('Call this number')(url)
+    })
+    expect(html).not.toContain('Call this number')
+  })
+})
+
+test.each([
+  ['/login?actor=app&return_to=/inbox', '/login?actor=app&return_to=%2Finbox'],
+  [`/login?actor=app&return_to=/${'x'.repeat(1_024)}`, '/login?actor=app&return_to=%2F'],
+  ['//login', '/'],
+  ['/login/callback?state=unknown', '/'],
+])('the page of a login at %s links to %s', async (start, link) => {
+  const { login, browser } = makeSite(denying)
+  const visitor = browser()
+  const started = start === '//login' ? await login.start(new Request(siteUrl + start)) : undefined
+  for (const line of started?.headers.getSetCookie() ?? []) {
+    const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')
+    visitor.cookies.set(name, { value, host: 'app.example', path: '/', secure: true })
+  }
+  const { response } = await visitor.go(started?.headers.get('location') ?? siteUrl + start)
+  const [, href = ''] = /<a href="([^"]*)">Try again<\/a>/.exec(await response.text()) ?? []
+  expect(href.replaceAll('&#38;', '&')).toBe(link)
+})
+
+test('the page has a light and a dark style that its policy allows, and no script', async () => {
+  const [first, second] = [await failedLogin(), await failedLogin()]
+  const policy = first.response.headers.get('content-security-policy') ?? ''
+  const [, nonce] = /style-src 'nonce-([\w-]+)';/.exec(policy) ?? []
+  expect(first.html).toContain(`<style nonce="${nonce}">`)
+  expect(first.html).toContain('prefers-color-scheme: dark')
+  expect(second.html).not.toContain(nonce)
+  expect(policy).toBe(
+    `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  )
+  expect(first.html).not.toMatch(/<script|style="|src=|\bon\w+=/)
+})

@@ -1,0 +1,380 @@
+import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  connect as connectHttp2,
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2'
+import { type AddressInfo, connect, type Server } from 'node:net'
+import express, { type Request as ExpressRequest, type Response as ExpressResponse, type NextFunction } from 'express'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type NodeRequest, toNodeListener } from '../../src/oauth.ts'
+
+type AnyRequest = IncomingMessage | Http2ServerRequest
+type AnyResponse = ServerResponse | Http2ServerResponse
+type Listener = (request: AnyRequest, response: AnyResponse) => unknown
+
+/** What a client received of a response until it ended. */
+interface Seen {
+  readonly status: number | undefined
+  readonly body: string
+  /** Whether the response was complete. */
+  readonly complete: boolean
+}
+
+const closers: (() => unknown)[] = []
+/** The unhandled rejections. Must stay empty. */
+const uncaught: unknown[] = []
+const note = (error: unknown) => void uncaught.push(error)
+beforeEach(() => {
+  uncaught.length = 0
+  process.on('unhandledRejection', note)
+  process.on('uncaughtException', note)
+})
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) close()
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', note)
+  process.off('uncaughtException', note)
+  expect(uncaught).toEqual([])
+})
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function serve(listener: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<string> {
+  const server = createHttp1Server(listener)
+  const port = await listen(server)
+  closers.push(() => server.closeAllConnections())
+  return `http://127.0.0.1:${port}`
+}
+
+/** Fails instead of waiting for a response that never ends. */
+async function ended(seen: Promise<Seen>): Promise<Seen> {
+  let timer: NodeJS.Timeout | undefined
+  const leftOpen = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The response was left open.')), 3000)
+  })
+  return await Promise.race([seen, leftOpen]).finally(() => clearTimeout(timer))
+}
+
+function parseHttp1(received: string): Seen {
+  const [head = '', body = ''] = received.split(/\r\n\r\n(.*)/s)
+  const length = /^content-length: (\d+)/im.exec(head)?.[1]
+  const complete = length === undefined ? body.endsWith('0\r\n\r\n') : body.length === Number(length)
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]
+  return { status: status === undefined ? undefined : Number(status), body, complete }
+}
+
+/** Sends one request as bytes, over a connection that only the server closes. */
+async function overHttp1(listener: Listener): Promise<Seen> {
+  const { port } = new URL(await serve(listener))
+  return ended(
+    new Promise((resolve) => {
+      let received = ''
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
+      socket.on('data', (chunk) => {
+        received += chunk.toString('latin1')
+        if (parseHttp1(received).complete) socket.destroy()
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(parseHttp1(received)))
+    }),
+  )
+}
+
+async function overHttp2(listener: Listener): Promise<Seen> {
+  const port = await listen(createHttp2Server(listener))
+  const session = connectHttp2(`http://127.0.0.1:${port}`)
+  closers.push(() => session.destroy())
+  return ended(
+    new Promise((resolve) => {
+      let [status, body, complete]: [number | undefined, string, boolean] = [undefined, '', false]
+      const stream = session.request({ ':path': '/' })
+      stream.on('response', (headers) => {
+        status = headers[':status']
+      })
+      stream.on('data', (chunk) => {
+        body += String(chunk)
+      })
+      stream.on('end', () => {
+        complete = true
+      })
+      stream.on('error', () => {})
+      stream.on('close', () => resolve({ status, body, complete: complete && stream.rstCode === 0 }))
+    }),
+  )
+}
+
+/** Sends the headers and part of the body. */
+function begin(response: AnyResponse): void {
+  const both = response as ServerResponse
+  both.writeHead(200)
+  both.write('half')
+}
+
+const failure = new Error('the handler failed')
+const failing = () => Promise.reject(failure)
+const plain500 = { status: 500, body: 'Internal Server Error', complete: true }
+
+describe.each([
+  ['HTTP/1.1', overHttp1],
+  ['HTTP/2', overHttp2],
+])('over %s, a listener', (_protocol, seenOf) => {
+  function failingBody(pulls: number): ReadableStream {
+    let count = 0
+    const pull = (controller: ReadableStreamDefaultController) => {
+      if (count++ >= pulls) controller.error(failure)
+      else controller.enqueue(new TextEncoder().encode('half'))
+    }
+    return new ReadableStream({ pull })
+  }
+
+  test.each([
+    ['a handler that rejects', failing],
+    [
+      'a body that fails midway',
+      async () => new Response(failingBody(1), { headers: { 'content-type': 'text/html' } }),
+    ],
+    ['a body that fails immediately', async () => new Response(failingBody(0))],
+  ])('sends a complete 500 after %s, even if onError rejects', async (_title, handler) => {
+    const errors: unknown[] = []
+    const onError = async (error: unknown) => {
+      errors.push(error)
+      throw new Error('no log')
+    }
+    expect(await seenOf(toNodeListener(handler, { onError }))).toEqual(plain500)
+    expect(errors).toEqual([failure])
+  })
+
+  const late = async () => new Response('late', { headers: { 'x-late': '1' } })
+  test.each<[string, () => Promise<Response>, unknown]>([
+    ['rejects', failing, failure],
+    ['returns headers', late, expect.objectContaining({ code: expect.stringMatching(/HEADERS_SENT/) })],
+  ])('aborts a response that has begun if the handler %s', async (_title, handler, expected) => {
+    const errors: unknown[] = []
+    const listener = toNodeListener(handler, { onError: (error) => void errors.push(error) })
+    const seen = await seenOf((request, response) => {
+      begin(response)
+      void listener(request, response)
+    })
+    expect(seen).toMatchObject({ status: 200, complete: false })
+    expect(errors).toEqual([expected])
+  })
+
+  test('aborts a response that fails while it is written', async () => {
+    const listener = toNodeListener(async () => new Response('text'))
+    const seen = await seenOf((request, response) => {
+      response.end = () => {
+        begin(response)
+        throw failure
+      }
+      void listener(request, response)
+    })
+    expect(seen.complete).toBe(false)
+  })
+
+  test('leaves a response alone that was already ended', async () => {
+    const listener = toNodeListener(late)
+    const text = 'on time '.repeat(500_000)
+    const seen = await seenOf((request, response) => {
+      response.setHeader('content-length', String(text.length))
+      ;(response as ServerResponse).end(text)
+      void listener(request, response)
+    })
+    expect(seen).toEqual({ status: 200, body: text, complete: true })
+  })
+
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no error page')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no error page'))],
+  ])('sends a 500, or aborts a response that has begun, if next %s', async (_title, fail) => {
+    const received: unknown[] = []
+    const next = (error: unknown) => {
+      received.push(error)
+      return fail() as undefined
+    }
+    const listener = toNodeListener(failing)
+    const outcomes: Promise<void>[] = []
+    const seen = await seenOf((request, response) => void outcomes.push(listener(request, response, next)))
+    expect(seen).toEqual(plain500)
+    const cut = await seenOf((request, response) => {
+      begin(response)
+      outcomes.push(listener(request, response, next))
+    })
+    expect(cut).toMatchObject({ status: 200, complete: false })
+    expect(received).toEqual([failure, failure])
+    await expect(Promise.all(outcomes)).resolves.toEqual([undefined, undefined])
+  })
+})
+
+describe('the content length', () => {
+  const withLength = (length: string) => new Response(null, { headers: { 'content-length': length } })
+
+  test.each<[string, string, Response, string, string | null]>([
+    ['is corrected if too short', 'GET', new Response('hello', { headers: { 'content-length': '2' } }), 'hello', '5'],
+    ['is corrected if too long', 'GET', new Response('hello', { headers: { 'content-length': '9' } }), 'hello', '5'],
+    ['replaces chunks', 'GET', new Response('hello', { headers: { 'transfer-encoding': 'chunked' } }), 'hello', '5'],
+    ['is 0 without a body', 'GET', new Response(null), '', '0'],
+    ['is corrected without a body', 'GET', withLength('5'), '', '0'],
+    ['of a HEAD is that of the GET', 'HEAD', withLength('15'), '', '15'],
+    ['of a HEAD is that of its body', 'HEAD', new Response('hello'), '', '5'],
+    ['of a HEAD is not sent if it starts with a letter', 'HEAD', withLength('x15'), '', null],
+    ['of a HEAD is not sent if it ends with a letter', 'HEAD', withLength('15x'), '', null],
+    ['of a HEAD is not sent if unknown', 'HEAD', new Response(null), '', null],
+    ['is not sent for 204', 'GET', new Response(null, { status: 204, headers: { 'content-length': '5' } }), '', null],
+    ['is not sent for 304', 'GET', new Response(null, { status: 304, headers: { 'content-length': '5' } }), '', null],
+  ])('%s', async (_title, method, response, body, length) => {
+    const received = await fetch(await serve(toNodeListener(async () => response)), { method })
+    expect([await received.text(), received.headers.get('content-length')]).toEqual([body, length])
+  })
+})
+
+test('adds its cookies and Vary to those of earlier middleware, and replaces other headers', async () => {
+  const listener = toNodeListener(async () => {
+    const headers = new Headers({ vary: 'Cookie', 'x-app': 'handler' })
+    headers.append('set-cookie', 'login=1; Path=/')
+    headers.append('set-cookie', 'other=2')
+    return new Response(null, { status: 201, headers })
+  })
+  for (const [cookies, vary] of [
+    [[], []],
+    ['session=0', 'Accept-Encoding'],
+    [
+      ['session=0', 'theme=dark'],
+      ['Accept-Encoding', 'Origin'],
+    ],
+  ] as const) {
+    const url = await serve((request, response) => {
+      if (cookies.length > 0) response.setHeader('set-cookie', cookies)
+      if (vary.length > 0) response.setHeader('vary', vary)
+      response.setHeader('x-app', 'middleware')
+      void listener(request, response)
+    })
+    const { status, headers } = await fetch(url, { method: 'DELETE' })
+    expect(status).toBe(201)
+    expect(headers.getSetCookie()).toEqual([cookies, 'login=1; Path=/', 'other=2'].flat())
+    expect(headers.get('vary')).toBe([vary, 'Cookie'].flat().join(', '))
+    expect(headers.get('x-app')).toBe('handler')
+  }
+})
+
+test('keeps the path in a mounted router of Express, whose error handler gets the error of the handler', async () => {
+  const router = express.Router()
+  router.get(
+    '/callback',
+    toNodeListener(async ({ url }) => new Response(url)),
+  )
+  router.get('/broken', toNodeListener(failing))
+  const site = express().use('/login', router)
+  site.use((error: Error, _request: ExpressRequest, response: ExpressResponse, _next: NextFunction) => {
+    response.status(500).send(`next: ${error.message}`)
+  })
+  const url = await serve(site)
+  expect(await (await fetch(`${url}/login/callback?x=1`)).text()).toBe('http://localhost/login/callback?x=1')
+  expect(await (await fetch(`${url}/login/broken`)).text()).toBe('next: the handler failed')
+})
+
+test('reports a result that is not a Response, and replaces a length that was set before the 500', async () => {
+  const errors: unknown[] = []
+  const listener = toNodeListener(async () => 'text' as never, { onError: (error) => void errors.push(error) })
+  const url = await serve((request, response) => {
+    response.setHeader('content-length', '5')
+    void listener(request, response)
+  })
+  const response = await fetch(url)
+  expect(response.status).toBe(500)
+  expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  expect(await response.text()).toBe('Internal Server Error')
+  expect(errors).toEqual([expect.any(TypeError)])
+})
+
+test('resolves after a failure, even if the response can be neither ended nor aborted', async () => {
+  const broken = () => {
+    throw failure
+  }
+  const response = { statusCode: 200, getHeader: () => undefined, setHeader: broken, end: broken }
+  await expect(toNodeListener(failing)({ headers: {} }, response)).resolves.toBeUndefined()
+})
+
+/** Returns the request that the handler received, if any, the response, and what was passed to next. */
+async function adapt(received: Partial<NodeRequest>, handler = async () => new Response()) {
+  let request: Request | undefined
+  const headers = new Map<string, unknown>()
+  const passed: unknown[] = []
+  const response = {
+    statusCode: 0,
+    getHeader: () => undefined,
+    setHeader: (name: string, value: unknown) => void headers.set(name, value),
+    end: () => {},
+  }
+  const listener = toNodeListener((given) => {
+    request = given
+    return handler()
+  })
+  await listener({ method: 'GET', url: '/', headers: {}, ...received }, response, (error) => void passed.push(error))
+  return { request, status: response.statusCode, headers, passed }
+}
+
+test.each([undefined, null, 'route', 0])('passes an Error to next if the handler throws %s', async (thrown) => {
+  expect((await adapt({}, () => Promise.reject(thrown))).passed).toEqual([expect.any(Error)])
+})
+
+test.each([
+  ['/login?x=1', '/login?x=1'],
+  ['//user@evil.example/login', '//user@evil.example/login'],
+  ['//', '//'],
+  ['http://user:word@evil.example/login?x=1', '/login?x=1'],
+  ['https://evil.example', '/'],
+  [undefined, '/'],
+])('uses path and query of the target %j with its fixed origin', async (target, path) => {
+  for (const host of ['a:b@c', 'evil.example', 'a b', '', ':', 'x/../', undefined]) {
+    const { request, status, headers } = await adapt({ url: target, headers: { host, cookie: ['a=1', 'b=2'] } })
+    expect(status).toBe(200)
+    expect(request?.url).toBe(`http://localhost${path}`)
+    expect(request?.headers.get('cookie')).toMatch(/^a=1[;,] b=2$/)
+    expect([...headers.keys()]).toEqual(['content-length'])
+  }
+})
+
+test('drops the pseudo-headers of HTTP/2', async () => {
+  const pseudo = { ':method': 'GET', ':path': '/login', ':scheme': 'https', ':authority': 'app.example' }
+  const { request } = await adapt({ url: '/login', headers: { ...pseudo, cookie: 'a=1' } })
+  expect([...(request?.headers ?? [])]).toEqual([['cookie', 'a=1']])
+})
+
+test.each<Partial<NodeRequest>>([
+  ...['', '*', 'evil.example:443', '?x=1', 'javascript:alert(1)', 'http://', 'http://a:b', 'ftp://a/b', 'x'].map(
+    (url) => ({ url }),
+  ),
+  ...[{ cookie: 'a\nb' }, { 'a b': 'c' }, { x: '漢' }].map((headers) => ({ headers })),
+])('responds with 400 to the invalid request %j', async (received) => {
+  expect(await adapt(received)).toMatchObject({ request: undefined, status: 400 })
+})
+
+test.each(['CONNECT', 'TRACE', 'TRACK', 'trace', 'get', 'G E T', '', 'PROPFIND'])(
+  'responds with 405 to the method %j and lists the supported ones',
+  async (method) => {
+    const { request, status, headers } = await adapt({ method })
+    expect([request, status]).toEqual([undefined, 405])
+    expect(headers.get('allow')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+  },
+)
+
+test.each([
+  ['handler', [undefined]],
+  ['options', [async () => new Response(), null]],
+  ['onError', [async () => new Response(), { onError: 'log' }]],
+  ['onerror', [async () => new Response(), { onerror: () => {} }]],
+])('rejects an invalid %s', (argument, parameters) => {
+  const make = () => toNodeListener(...(parameters as never as Parameters<typeof toNodeListener>))
+  expect(make).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+})
