@@ -31,6 +31,7 @@ export default [
   check('scopesFor', 'dist/oauth.js', 'scopesFor', '2.5 kB'),
   check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '26 kB'),
   check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '38.5 kB'),
+  check('redisStorage', 'dist/storage.js', 'redisStorage', '1 kB'),
   check('SupportWorkspace with everything it loads', 'dist/index.js', 'SupportWorkspace', '37.5 kB', everything),
   check('ConnectionStore with everything it loads', 'dist/oauth.js', 'ConnectionStore', '54 kB', everything),
 ]

@@ -50,6 +50,7 @@ const library: Options = {
     index: 'src/index.ts',
     oauth: 'src/oauth.ts',
     otel: 'src/otel.ts',
+    storage: 'src/storage.ts',
     'storage-tests': 'src/storage-tests.ts',
   },
   dts: { resolve: ['@standard-schema/spec'] },

@@ -9,6 +9,7 @@ export default defineConfig({
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth.ts') },
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel.ts') },
+      { find: /^support-workspace-sdk\/storage$/, replacement: source('storage.ts') },
       {
         find: /^support-workspace-sdk\/storage-tests$/,
         replacement: source('storage-tests.ts'),

@@ -13,7 +13,7 @@ export default defineConfig({
       'test/trust/{soak,outcome,leaks}.test.ts',
       'test/http/rate-simulation.test.ts',
       'test/**/hostile-requests.test.ts',
-      'test/connections/{interleavings,random-interleavings,long-list,redis,redis-required}.test.ts',
+      'test/connections/{kills,servers,storage-tests}.test.ts',
       'test/operations/{differential,documentation}.test.ts',
       'test/main-job.test.ts',
     ],

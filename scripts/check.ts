@@ -1,5 +1,5 @@
 // Runs every check in turn and stops at the first that fails. `.ci/run` runs it after installing the browsers, Redis and
-// Postgres.
+// Postgres. With `--long` it kills processes for half an hour instead of a minute.
 import { spawnSync } from 'node:child_process'
 
 interface Step {
@@ -7,6 +7,8 @@ interface Step {
   readonly command: string
   readonly env?: Readonly<Record<string, string>>
 }
+
+const killSeconds = process.argv.includes('--long') ? '450' : '15'
 
 const steps: readonly Step[] = [
   { title: 'lint', command: 'npm run lint' },
@@ -18,6 +20,11 @@ const steps: readonly Step[] = [
   { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },
   { title: 'job engines', command: 'npm run test:engines' },
   { title: 'soak', command: 'npm test -- test/trust/soak.test.ts', env: { SOAK_SECONDS: '60' } },
+  {
+    title: 'connections: three operations, and kills',
+    command: 'npm test -- test/connections/orders.test.ts test/connections/kills.test.ts',
+    env: { ORDERS: 'triples', KILL_SECONDS: killSeconds, REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' },
+  },
   { title: 'build', command: 'npm run build' },
   { title: 'package', command: 'npm run check:package' },
   { title: 'size', command: 'npm run size' },

@@ -1,6 +1,6 @@
 import type { Actor } from './actor.ts'
 import type { Call } from './call.ts'
-import { rememberCaller } from './caller.ts'
+import { type Locate, rememberCaller } from './caller.ts'
 import { UnexpectedResponseError } from './errors/index.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
 import { type ChangeableOptions, readClientSettings } from './http/settings.ts'
@@ -97,13 +97,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    const locate = rememberCaller(this.connect, 0)
-    try {
-      // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
-      return await new this<Actor>(options).#identify(callOptions)
-    } catch (thrown) {
-      throw locate(thrown)
-    }
+    // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
+    return new this<Actor>(options).#identify(callOptions, rememberCaller(this.connect, 0))
   }
 
   /**
@@ -116,9 +111,9 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    *
    * @throws InvalidArgumentError if an option is invalid, or is `baseUrl`, `accessToken` or `actor`.
    */
-  withOptions(options: ChangeableOptions): this {
-    const Client = this.constructor as new (transport: Transport) => this
-    return Object.assign(new Client(this.#transport.with(options)), { actor: this.actor, identity: this.identity })
+  withOptions(options: ChangeableOptions): SupportWorkspace<A> & Pick<this, 'actor' | 'identity'> {
+    const { actor, identity } = this
+    return Object.assign(createClient<A>(this.#transport.with(options)), { actor, identity })
   }
 
   /**
@@ -167,11 +162,15 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     })
   }
 
-  async #identify(options: CallOptions | undefined): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    const { data: identity, response } = await this.me(options).withResponse()
+  async #identify(
+    options: CallOptions | undefined,
+    locate: Locate,
+  ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
+    const call: Call<Me> = callOperation(this.#transport, meOperation, {}, options, { locate })
+    const { data: identity, response } = await call.withResponse()
     const { actor, scopes } = identity
     if (actor !== 'app' && actor !== 'self') {
-      throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
+      const error = new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
         operation: meOperation.id,
         outcome: 'no-effect',
         remedy: 'fix',
@@ -179,6 +178,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
         response,
         hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
       })
+      throw locate(error)
     }
     this.#transport.identify(actor as Actor, Array.isArray(scopes) ? scopes.map(String) : undefined)
     return Object.assign(this, { actor, identity }) as unknown as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
@@ -188,4 +188,9 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   get [Symbol.toStringTag](): string {
     return 'SupportWorkspace'
   }
+}
+
+/** Outside the class, because bundlers rename a class that refers to itself by name. */
+function createClient<A extends Actor>(transport: Transport): SupportWorkspace<A> {
+  return new SupportWorkspace<A>(transport as never)
 }

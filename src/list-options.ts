@@ -5,6 +5,7 @@ import {
   checkNames,
   checkObject,
   checkOneOf,
+  mustBe,
   readOptions,
 } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
@@ -81,7 +82,8 @@ export const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ 
 
 /** Copies the options of a list, and checks the ones that only lists have. */
 export function takeListOptions(options: ListOptions = {}): TakenListOptions {
-  if (!isPlainObject(options)) checkObject('options', undefined, 'Pass an object literal, or leave it out.')
+  if (!isPlainObject(options))
+    throw mustBe('a plain object', 'options', options, 'Pass an object literal, or leave it out.')
   checkNames(options, listChecks, 'a list')
   const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = options
   const own = { direction, maxItems, prefetch, resumeFrom, onRejectedCursor }

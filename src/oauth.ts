@@ -5,7 +5,7 @@
  */
 
 export type { Actor } from './actor.ts'
-export type { ResealOptions, ResealProgress, ResealResult } from './connections/all-connections.ts'
+
 export type {
   AppConnection,
   Connection,
@@ -25,8 +25,33 @@ export {
   ConnectionStoreError,
   type ConnectionStoreErrorReason,
 } from './connections/connection-store-error.ts'
-export type { SaveOptions, WorkspaceOptions } from './connections/method-options.ts'
-export type { ConnectionStorage, StorageKeys } from './connections/storage.ts'
+export type {
+  ResealOptions,
+  ResealProgress,
+  ResealResult,
+  SaveOptions,
+  WorkspaceOptions,
+} from './connections/method-options.ts'
+export {
+  type PostgresClient,
+  type PostgresStorageOptions,
+  postgresStorage,
+  postgresTable,
+} from './connections/postgres-storage.ts'
+export {
+  type IoredisClient,
+  type NodeRedisClient,
+  type RedisClient,
+  redisStorage,
+} from './connections/redis-storage.ts'
+export { singleProcessStorage, type UnstorageLike } from './connections/single-process-storage.ts'
+export {
+  type SqliteDatabase,
+  type SqliteStatement,
+  type SqliteStorage,
+  sqliteStorage,
+} from './connections/sqlite-storage.ts'
+export { type ConnectionStorage, memoryStorage, type StoragePage } from './connections/storage.ts'
 export type { ConnectionStoreOptions } from './connections/store-options.ts'
 export {
   type ErrorDetails,

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { nameOperation } from './caller.ts'
 import { checkNames } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
-import { withoutSecrets } from './errors/redact.ts'
 import type { Scope } from './scopes.ts'
 
 /** How an operation is known, most certain first. `inferred` is a guess by analogy. */
@@ -75,18 +75,10 @@ export function defineOperation<const Definition extends Omit<Operation, 'eviden
     const { evidence, ...names } = operationNames
     checkNames(definition, names, 'an operation')
   } catch (thrown) {
-    throw nameOperation((definition as Partial<Operation> | undefined)?.id, thrown)
+    nameOperation(thrown, (definition as Partial<Operation> | undefined)?.id)
+    throw thrown
   }
   return Object.freeze({ ...definition })
-}
-
-/** Puts the operation before the message of an invalid argument. Returns what was thrown. */
-export function nameOperation(id: unknown, thrown: unknown): unknown {
-  const title = typeof id === 'string' && id !== '' ? `${withoutSecrets(id)}: ` : ''
-  if (thrown instanceof InvalidArgumentError && !thrown.message.startsWith(title)) {
-    thrown.message = `${title}${thrown.message}`
-  }
-  return thrown
 }
 
 /** Rejects misspelled properties, which a type parameter would accept. */

@@ -7,6 +7,7 @@ import { abandoned } from './http/call-record.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { JsonObject } from './json.ts'
 import { type Checkpoint, type ListOptions, type TakenListOptions, takeListOptions } from './list-options.ts'
+import { notify } from './notify.ts'
 import type { Operation } from './operation.ts'
 import type { WebAbortSignal } from './web-types.ts'
 
@@ -145,13 +146,21 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    * @param options `maxItems`: maximum number of items. Defaults to the `maxItems` of the list.
    */
   async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
-    checkOptions('options', options, { maxItems: true }, '`toArray`')
-    const { maxItems } = takeListOptions(options)
+    const { maxItems } = this.#takeMaximum(options)
     const plan = this.#plan()
     const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
     const items: Item[] = []
     for await (const item of new Paginated(this.operation, () => capped, this.#locate)) items.push(item)
     return items
+  }
+
+  #takeMaximum(options: Pick<ListOptions, 'maxItems'>): Pick<ListOptions, 'maxItems'> {
+    try {
+      checkOptions('options', options, { maxItems: true }, '`toArray`')
+      return takeListOptions(options)
+    } catch (thrown) {
+      throw this.#locate(thrown)
+    }
   }
 
   /** @hidden */
@@ -238,7 +247,9 @@ interface PageAhead<Item> {
 
 function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
   const controller = new AbortController()
-  const release = forwardAbort(signal as AbortSignal | undefined, controller)
+  const unfollow = forwardAbort(signal as AbortSignal | undefined, controller)
+  // The signal of a polyfill may throw.
+  const release = () => notify(unfollow)
   const page = fetchPage(query, controller.signal, number)
   // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
   let hasFailed = false

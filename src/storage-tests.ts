@@ -4,181 +4,320 @@
  * @module support-workspace-sdk/storage-tests
  */
 
+import type { ChildProcess } from 'node:child_process'
 import { ConnectionStore } from './connections/connection-store.ts'
-import type { ConnectionStorage } from './connections/storage.ts'
+import type { ConnectionStorage, StoragePage } from './connections/storage.ts'
 
-export type { ConnectionStorage, StorageKeys } from './connections/storage.ts'
+export type { ConnectionStorage, StoragePage } from './connections/storage.ts'
+
+/** A storage under test. */
+export interface OpenStorage extends ConnectionStorage {
+  /** Called when a test no longer needs the storage. */
+  close?(): unknown
+}
 
 /** The options of `storageTests`. */
 export interface StorageTestsOptions {
   /**
-   * Opens the storage. Called several times in a test, as several processes would open it: each call must return a storage
-   * with the same data, which is empty at first.
+   * Opens the storage. Called several times in a test, as several processes would open it: each call must return a new
+   * handle of the same data, with its own connection and caches.
    */
-  readonly open: () => ConnectionStorage | Promise<ConnectionStorage>
+  readonly open: () => OpenStorage | Promise<OpenStorage>
   /**
-   * Removes all data after each test.
-   * @default removes the keys that the test wrote
+   * The URL of a module that exports this `open`, such as `new URL('./storage.js', import.meta.url).href`. With it, the
+   * tests also open the storage in other processes of Node, and kill them while they write. Leave it out for a storage that
+   * only one process may use.
+   * @default none, and the tests with several processes are skipped
    */
-  readonly clear?: (() => void | Promise<void>) | undefined
+  readonly module?: string | undefined
 }
 
 /** One test of a storage, for any test runner. */
 export interface StorageTest {
-  /** What the storage must do, for example `returns the text that was set`. */
+  /** What the storage must do, for example `returns the text that was written`. */
   readonly name: string
-  /** Rejects with an `Error` that describes the problem. Run the tests one after the other. */
+  /** Whether the test needs several processes, and no `module` was passed. */
+  readonly skip: boolean
+  /** Rejects with an `Error` that describes the problem. Run the tests one after the other. Some take several seconds. */
   readonly run: () => Promise<void>
 }
 
 /**
- * Returns the tests that a storage for connections must pass. They run in any test runner.
+ * Returns the tests that a storage for connections must pass. They run in any test runner, and remove what they write.
  *
  * @example
- * for (const { name, run } of storageTests({ open: () => storage })) test(name, run)
+ * for (const { name, skip, run } of storageTests({ open: () => storage })) test(name, { skip }, run)
  */
-export function storageTests(options: StorageTestsOptions): StorageTest[] {
-  return Object.entries(cases).map(([name, test]) => ({
-    name,
-    run: async () => {
-      const storage = await options.open()
-      try {
-        await test(storage, options.open)
-      } finally {
-        if (options.clear === undefined) await removeTestKeys(storage)
-        else await options.clear()
+export function storageTests({ open, module }: StorageTestsOptions): StorageTest[] {
+  const among = <Other extends OpenStorage>(tests: Tests<Other>, openOther: () => Promise<Other>, skip: boolean) =>
+    Object.entries(tests).map(([name, test]) => ({
+      name,
+      skip,
+      run: async () => {
+        if (skip) fail('this test needs the option `module`')
+        const one = await open()
+        const two = await openOther()
+        try {
+          await test(one, two, openOther)
+        } finally {
+          await removeAll(one).catch(() => {})
+          await two.close?.()
+          await one.close?.()
+        }
+      },
+    }))
+  return [
+    ...among(basicTests, async () => open(), false),
+    ...among(sharedTests('handle'), async () => open(), false),
+    ...among(sharedTests('process'), () => openInProcess(module ?? ''), module === undefined),
+    ...among(killTests, () => openInProcess(module ?? ''), module === undefined),
+  ]
+}
+
+/** The tests, by name. `two` is another handle of the storage `one`, in this process or another. */
+type Tests<Other extends OpenStorage = OpenStorage> = Readonly<
+  Record<string, (one: OpenStorage, two: Other, openOther: () => Promise<Other>) => Promise<void>>
+>
+
+const base = 'storage-tests:https.service.example:'
+const key = `${base}app.a.o`
+
+/** Returns a text like that of a record. No two are the same. */
+function newText(length = 100): string {
+  const nonce = crypto.randomUUID()
+  return `plain:${JSON.stringify({ nonce, name: '\u00fc \u{1f600} "\\u0000"', rest: 'x'.repeat(length) })}`
+}
+
+const basicTests: Tests = {
+  'returns nothing for a key that was never written': async (one) => {
+    same((await one.get(key)) ?? null, null, 'the text')
+    same(await listOf(one), {}, 'the list')
+  },
+
+  'returns the text that was written': async (one) => {
+    for (const text of [newText(), newText(256 * 1024), `eyJhbGciOiJkaXIifQ..${'aZ09_-'.repeat(40)}.bb.c`]) {
+      const before = (await one.get(key)) ?? null
+      same(await one.compareAndSet(key, before, text), true, 'the result of a write')
+      same(await one.get(key), text, 'the text')
+      same(await listOf(one), { [key]: text }, 'the list')
+    }
+  },
+
+  'writes only if the text is as expected, and says so': async (one) => {
+    const [first, second] = [newText(), newText()]
+    const step = async (expected: string | null, value: string | null, result: boolean, text: string | null) => {
+      same(await one.compareAndSet(key, expected, value), result, 'the result of compareAndSet')
+      same((await one.get(key)) ?? null, text, 'the text afterwards')
+    }
+    await step(first, second, false, null)
+    await step(first, null, false, null)
+    await step(null, null, true, null)
+    await step(null, first, true, first)
+    await step(null, second, false, first)
+    await step(null, null, false, first)
+    await step(second, newText(), false, first)
+    await step(second, null, false, first)
+    await step(first.toUpperCase(), second, false, first)
+    await step(`${first} `, second, false, first)
+    await step(first, second, true, second)
+    await step(first, null, false, second)
+    await step(second, null, true, null)
+  },
+
+  'distinguishes similar keys': async (one) => {
+    const names = ['app.a.b', 'app.a-b', 'app.a=2eb', 'app.ab', 'self.a.b', 'app.a.=41', 'app.a.a', 'app.=2a.=3f']
+    await writeAll(
+      one,
+      [...names, 'app.a.b ', 'App.a.b'].map((name) => `${base}${name}`),
+    )
+  },
+
+  'distinguishes keys of 500 characters by their last one': async (one) => {
+    await writeAll(
+      one,
+      ['a', 'b'].map((end) => `${base}${'a'.repeat(499 - base.length)}${end}`),
+    )
+  },
+
+  'lists the keys that start with a prefix, in which nothing is a wildcard': async (one) => {
+    const texts = await writeAll(
+      one,
+      ['a_b:c', 'a_b:d', 'axb:c', 'a_bc', 'a_b', 'a%b:c', 'a*b:c'].map((name) => base + name),
+    )
+    const start = `${base}a_b:`
+    const expected = Object.entries(texts).filter(([name]) => name.startsWith(start))
+    same(await listOf(one, start), Object.fromEntries(expected), 'the list')
+    same(await listOf(one, `${base}none`), {}, 'the list of a prefix without keys')
+  },
+
+  'lists 2,500 keys': async (one) => {
+    await writeAll(
+      one,
+      Array.from({ length: 2500 }, (_, index) => `${base}app.a.o${index}`),
+    )
+  },
+
+  'works with a connection store: save, get, list, replace, revoke and remove': async (one, two) => {
+    const used = new Set<string>()
+    const [store, elsewhere] = [testStore(one, used), testStore(two, used)]
+    const saved = await store.save('token-of-organization-1')
+    const second = await store.save('token-of-organization-2')
+    same((await elsewhere.get(saved.key))?.key, saved.key, 'the connection')
+    await elsewhere.save('another-of-organization-1')
+    same((await store.list()).connections.length, 2, 'the number of connections')
+    await store.remove(saved.key)
+    same(await elsewhere.get(saved.key), undefined, 'a removed connection')
+    await store.save('revoked-of-organization-2')
+    const workspace = await elsewhere.workspace(second.key)
+    const error: unknown = await workspace.me().catch((thrown: unknown) => thrown)
+    same((error as Error).name, 'AuthenticationError', 'the error of a call with a revoked token')
+    same(await listOf(one, 'storage-tests:'), {}, 'the list after a revocation and a removal')
+  },
+}
+
+/** Tests that two handles share their data: two of this process, or one of this and one of another process. */
+function sharedTests(kind: 'handle' | 'process'): Tests {
+  return {
+    [`shows every write to another ${kind} immediately, also of a key that was missing there`]: async (one, two) => {
+      for (let round = 0; round < 20; round += 1) {
+        const [writer, reader] = round % 2 === 0 ? [one, two] : [two, one]
+        same((await reader.get(key)) ?? null, null, 'the text before a write')
+        for (let text: string | null = null, step = 0; step < 3; step += 1) {
+          const next: string | null = step === 2 ? null : newText()
+          same(await writer.compareAndSet(key, text, next), true, 'the result of a write')
+          same((await reader.get(key)) ?? null, next, 'the text')
+          same(await listOf(reader), next === null ? {} : { [key]: next }, 'the list')
+          text = next
+        }
       }
     },
-  }))
+
+    [`lets one of many concurrent writes win, in another ${kind} as well`]: async (one, two) => {
+      for (let round = 0, text: string | null = null; round < 10; round += 1) {
+        const texts = Array.from({ length: 20 }, () => newText())
+        const wins = await Promise.all(
+          texts.map((next, index) => (index % 2 === 0 ? one : two).compareAndSet(key, text, next)),
+        )
+        same(wins.filter((won) => won).length, 1, 'the number of writes that won')
+        text = texts[wins.indexOf(true)] ?? null
+        same(await one.get(key), text, 'the text')
+      }
+    },
+
+    [`shows either the old or the new text while another ${kind} writes`]: async (one, two) => {
+      const texts = [newText(256 * 1024), newText(256 * 1024)] as const
+      await one.compareAndSet(key, null, texts[0])
+      let isWriting = true
+      const reading = (async () => {
+        for (; isWriting; await new Promise((resolve) => setTimeout(resolve))) {
+          const text = await one.get(key)
+          const listed = await listOf(one)
+          if (!texts.some((one) => one === text)) return text ?? 'no text'
+          if (!texts.some((one) => one === listed[key])) return listed[key] ?? 'no text in the list'
+        }
+        return undefined
+      })()
+      for (let count = 0; count < 40; count += 1) {
+        await two.compareAndSet(key, texts[count % 2] ?? null, texts[1 - (count % 2)] ?? null)
+      }
+      isWriting = false
+      same(await reading, undefined, 'what was read that was not written')
+    },
+  }
 }
 
-type Case = (storage: ConnectionStorage, reopen: StorageTestsOptions['open']) => Promise<void>
-
-const base = 'storage-tests:https.service.example'
-
-const cases: Readonly<Record<string, Case>> = {
-  'returns nothing for a key that was never set': async (storage) => {
-    await isMissing(storage, `${base}:app.a.o:current`)
-    same(await keysOf(storage, `${base}:`), [], 'the keys of an empty storage')
-  },
-
-  'returns the text that was set': async (storage) => {
-    const texts = [
-      'plain',
-      '',
-      '{"a":1}',
-      '{"text":"\\u0000 \\n \u{1f600} \u00fc"}',
-      JSON.stringify({ long: 'x'.repeat(50_000) }),
-    ]
-    for (const [index, text] of texts.entries()) {
-      const key = `${base}:app.a.o:${index}`
-      await storage.setItem(key, text)
-      // The store writes only JSON objects, and a storage may return them parsed.
-      if (text.startsWith('{')) sameJson(await storage.getItem(key), text)
+const killTests: Tests<ProcessStorage> = {
+  'has either the old or the new text when a process is killed while it writes': async (one, _, openOther) => {
+    const texts = [newText(256 * 1024), newText(256 * 1024)] as const
+    await one.compareAndSet(key, null, texts[0])
+    for (let round = 0; round < 10; round += 1) {
+      const other = await openOther()
+      const [from, to] = (await one.get(key)) === texts[0] ? texts : [texts[1], texts[0]]
+      const writing = other.toggle(key, from, to).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, 5 + 20 * Math.random()))
+      await other.close()
+      await writing
+      const text = await one.get(key)
+      if (!texts.some((one) => one === text)) fail(`after a kill it has ${show(text ?? 'no text')}`)
     }
-  },
-
-  'replaces the text of a key': async (storage) => {
-    const key = `${base}:app.a.o:current`
-    await storage.setItem(key, '{"current":1,"long":"text"}')
-    await storage.setItem(key, '{"current":2}')
-    sameJson(await storage.getItem(key), '{"current":2}')
-    same(await keysOf(storage, `${base}:`), [key], 'the keys')
-  },
-
-  'removes a key, and ignores a missing one': async (storage) => {
-    const [key, other] = [`${base}:app.a.o:current`, `${base}:app.a.other:current`]
-    await storage.setItem(key, '{"value":1}')
-    await storage.setItem(other, '{"value":2}')
-    await storage.removeItem(key)
-    await storage.removeItem(key)
-    await isMissing(storage, key)
-    sameJson(await storage.getItem(other), '{"value":2}')
-    same(await keysOf(storage, `${base}:`), [other], 'the keys')
-  },
-
-  'lists the full keys that start with a base': async (storage) => {
-    const keys = ['app.a.o:current', 'app.a.o:0f', 'app.a.oo:current'].map((name) => `${base}:${name}`)
-    for (const key of keys) await storage.setItem(key, '{"value":1}')
-    same(await keysOf(storage, `${base}:`), [...keys].sort(), 'the keys of the service')
-    same(await keysOf(storage, `${base}:app.a.o:`), keys.slice(0, 2).sort(), 'the keys of a connection')
-    same(await keysOf(storage, `${base}:app.a.none:`), [], 'the keys of a missing connection')
-  },
-
-  'distinguishes similar keys': async (storage) => {
-    const names = ['app.a.b', 'app.a-b', 'app.a=2eb', 'app.ab', 'self.a.b', 'app.a.=41', 'app.a.a', 'app.=2a.=3f']
-    const keys = names.map((name) => `${base}:${name}:current`)
-    for (const [index, key] of keys.entries()) await storage.setItem(key, JSON.stringify({ index }))
-    for (const [index, key] of keys.entries()) sameJson(await storage.getItem(key), JSON.stringify({ index }))
-    same(await keysOf(storage, `${base}:`), [...keys].sort(), 'the keys')
-  },
-
-  'supports keys with parts of 247 characters': async (storage) => {
-    const key = `${base}:self.${'a'.repeat(80)}.${'b'.repeat(80)}.${'c'.repeat(80)}:current`
-    await storage.setItem(key, '{"value":1}')
-    sameJson(await storage.getItem(key), '{"value":1}')
-    same(await keysOf(storage, `${base}:`), [key], 'the keys')
-  },
-
-  'handles 200 concurrent writes, reads and removals': async (storage) => {
-    const keys = Array.from({ length: 200 }, (_, index) => `${base}:app.a.o${index}:current`)
-    await Promise.all(keys.map(async (key, index) => storage.setItem(key, JSON.stringify({ index }))))
-    const values = await Promise.all(keys.map(async (key) => storage.getItem(key)))
-    for (const [index, value] of values.entries()) sameJson(value, JSON.stringify({ index }))
-    same((await keysOf(storage, `${base}:`)).length, 200, 'the number of keys')
-    await Promise.all(keys.map(async (key) => storage.removeItem(key)))
-    same(await keysOf(storage, `${base}:`), [], 'the keys afterwards')
-  },
-
-  'shows the last write to another process immediately': async (storage, reopen) => {
-    const [key, other] = [`${base}:app.a.o:current`, await reopen()]
-    for (let round = 0; round < 20; round += 1) {
-      const [writer, reader] = round % 2 === 0 ? [storage, other] : [other, storage]
-      await writer.setItem(key, JSON.stringify({ round }))
-      sameJson(await reader.getItem(key), JSON.stringify({ round }))
-      same(await keysOf(reader, `${base}:`), [key], 'the keys')
-    }
-    await storage.removeItem(key)
-    await isMissing(other, key)
-    same(await keysOf(other, `${base}:`), [], 'the keys after the removal')
-  },
-
-  'works with a connection store: save, get, list, replace and remove': async (storage, reopen) => {
-    const store = testStore(storage)
-    const { key } = await store.save('token-of-organization-1')
-    const second = await store.save('token-of-organization-2')
-    const elsewhere = testStore(await reopen())
-    same((await elsewhere.get(key))?.key, key, 'the connection')
-    same((await elsewhere.list()).connections.length, 2, 'the number of connections')
-    await elsewhere.save('another-of-organization-1')
-    same((await keysOf(storage, 'storage-tests:')).length, 4, 'the number of keys of two connections')
-    await store.remove(key)
-    same(await elsewhere.get(key), undefined, 'a removed connection')
-    same(
-      (await elsewhere.list()).connections.map((one) => one.key),
-      [second.key],
-      'the remaining connections',
-    )
-    await store.remove(second.key)
-    same(await keysOf(storage, 'storage-tests:'), [], 'the keys after removing all connections')
-  },
-
-  'removes every key of a revoked connection': async (storage) => {
-    const store = testStore(storage)
-    const { key } = await store.save('revoked-of-organization-1')
-    const workspace = await store.workspace(key)
-    await workspace.conversations.list().then(
-      () => fail('a call with a revoked token must fail'),
-      () => {},
-    )
-    same(await store.get(key), undefined, 'a revoked connection')
-    same(await keysOf(storage, 'storage-tests:'), [], 'the keys after a revocation')
   },
 }
 
-/** A store for a fake service without a network. A token ends with its organization, and may start with `revoked`. */
-function testStore(storage: ConnectionStorage): ConnectionStore {
-  const seen = new Set<string>()
+/** A storage in another process, which `close` kills. */
+interface ProcessStorage extends OpenStorage {
+  /** Replaces one text by the other and back, until the process ends. */
+  toggle(key: string, from: string, to: string): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** Opens the storage in another process. */
+async function openInProcess(module: string): Promise<ProcessStorage> {
+  const { spawn } = process.getBuiltinModule('node:child_process')
+  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '--eval', program, module], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      for (const { reject } of waiting.values()) reject(new Error('The process with the storage has ended.'))
+      resolve()
+    })
+  })
+  let calls = 0
+  const reply = () => {
+    const pending = Promise.withResolvers<unknown>()
+    waiting.set(calls++, pending)
+    return pending.promise
+  }
+  child.on('message', ({ id, value, error }: { id: number; value?: unknown; error?: string }) => {
+    if (error === undefined) waiting.get(id)?.resolve(value)
+    else waiting.get(id)?.reject(new Error(error))
+    waiting.delete(id)
+  })
+  const call = (method: 'get' | 'compareAndSet' | 'list' | 'toggle', ...args: readonly (string | null)[]) => {
+    if (child.connected) child.send({ id: calls, method, args })
+    else throw new Error('The process with the storage has ended.')
+    return reply()
+  }
+  // The first message says that it is ready.
+  await reply()
+  return {
+    get: async (key) => (await call('get', key)) as string | null,
+    compareAndSet: async (key, expected, value) => (await call('compareAndSet', key, expected, value)) as boolean,
+    async *list(prefix) {
+      yield* (await call('list', prefix)) as StoragePage[]
+    },
+    toggle: (key, from, to) => call('toggle', key, from, to),
+    close: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** The program of the other process. Not a file, because a bundler would not include it. */
+const program = `
+const { open } = await import(process.argv[1])
+const storage = await open()
+const toggle = async (key, from, to) => {
+  for (;; [from, to] = [to, from]) await storage.compareAndSet(key, from, to)
+}
+process.on('message', async ({ id, method, args }) => {
+  try {
+    const result = method === 'toggle' ? toggle(...args) : storage[method](...args)
+    process.send({ id, value: method === 'list' ? await Array.fromAsync(result) : await result })
+  } catch (error) {
+    process.send({ id, error: String(error) })
+  }
+})
+process.on('disconnect', () => process.exit())
+process.send({ id: 0 })`
+
+/**
+ * A store for a fake service without a network. A token ends with its organization. One that starts with `revoked` works only
+ * once.
+ */
+function testStore(storage: ConnectionStorage, used: Set<string>): ConnectionStore {
   return new ConnectionStore({
     baseUrl: 'https://service.example',
     storage,
@@ -188,9 +327,9 @@ function testStore(storage: ConnectionStorage): ConnectionStore {
       maxRetries: 0,
       fetch: async (...args: readonly unknown[]) => {
         const token = tokenOf(args)
-        const revoked = token.startsWith('revoked') && seen.has(token)
-        seen.add(token)
-        if (revoked) return Response.json({ error: 'invalid_token' }, { status: 401 })
+        const isRevoked = token.startsWith('revoked') && used.has(token)
+        used.add(token)
+        if (isRevoked) return Response.json({ error: 'invalid_token' }, { status: 401 })
         const organization = { id: token.slice(token.lastIndexOf('-') + 1) }
         return Response.json({ application: { id: 'app' }, organization, actor: 'app', scopes: [] })
       },
@@ -203,36 +342,49 @@ function tokenOf([input, init]: readonly unknown[]): string {
   return (request.headers.get('authorization') ?? '').replace('Bearer ', '')
 }
 
-async function keysOf(storage: ConnectionStorage, start: string): Promise<string[]> {
-  const keys = new Set<string>()
-  for await (const key of await storage.getKeys(start)) if (key.startsWith(start)) keys.add(key)
-  return [...keys].sort()
+/** Writes a text under each of the keys, and checks that all of them are there. */
+async function writeAll(storage: ConnectionStorage, keys: readonly string[]): Promise<Record<string, string>> {
+  const texts = Object.fromEntries(keys.map((key) => [key, newText()]))
+  for (let start = 0; start < keys.length; start += 50) {
+    const some = keys.slice(start, start + 50)
+    const written = await Promise.all(some.map((key) => storage.compareAndSet(key, null, texts[key] ?? null)))
+    same(new Set(written), new Set([true]), 'the results of writes')
+  }
+  const found = await listOf(storage)
+  same(Object.keys(found).length, keys.length, 'the number of listed keys')
+  for (const key of keys) {
+    same(await storage.get(key), texts[key], 'a text')
+    same(found[key], texts[key], 'a listed text')
+  }
+  return texts
 }
 
-async function removeTestKeys(storage: ConnectionStorage): Promise<void> {
-  for (const key of await keysOf(storage, 'storage-tests:')) await storage.removeItem(key)
+async function listOf(storage: ConnectionStorage, prefix = base): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for await (const page of storage.list(prefix)) for (const [key, text] of page) found[key] = text
+  return found
 }
 
-async function isMissing(storage: ConnectionStorage, key: string): Promise<void> {
-  const value = await storage.getItem(key)
-  if (value !== null && value !== undefined) fail(`getItem returned ${show(value)} for a key that is not set`)
-}
-
-function sameJson(value: unknown, text: string): void {
-  if (value !== null && typeof value !== 'string' && typeof value !== 'object') fail(`getItem returned ${show(value)}`)
-  same(
-    JSON.stringify(typeof value === 'string' ? JSON.parse(value) : value),
-    JSON.stringify(JSON.parse(text)),
-    'a value',
-  )
+async function removeAll(storage: ConnectionStorage): Promise<void> {
+  const texts = Object.entries(await listOf(storage, 'storage-tests:'))
+  for (let start = 0; start < texts.length; start += 50) {
+    await Promise.all(texts.slice(start, start + 50).map(([key, text]) => storage.compareAndSet(key, text, null)))
+  }
 }
 
 function same(actual: unknown, expected: unknown, what: string): void {
-  if (show(actual) !== show(expected)) fail(`expected ${what} to be ${show(expected)}, but got ${show(actual)}`)
+  if (compared(actual) === compared(expected)) return
+  fail(`expected ${what} to be ${show(expected)}, but got ${show(actual)}`)
+}
+
+function compared(value: unknown): string {
+  if (value instanceof Set) return compared([...value])
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return JSON.stringify(isRecord ? Object.entries(value).sort() : value) ?? String(value)
 }
 
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = compared(value)
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 

@@ -75,13 +75,38 @@ describe('withOptions', () => {
     await expect(workspace.withOptions({ timeout: 5 }).contacts.list()).rejects.toMatchObject({ outcome: 'not-sent' })
   })
 
-  test('later changes of the first options object have no effect', async () => {
+  test('later changes of the first options have no effect', async () => {
     const fetch = scripted(json(page([])))
-    const options = { baseUrl: 'https://api.test', accessToken: 't', fetch, headers: { 'x-tenant': 'a' } }
-    const workspace = new SupportWorkspace(options)
-    options.headers = { 'x-tenant': 'b' }
+    const [baseUrl, headers] = [new URL('https://api.test'), { 'x-tenant': 'a' }]
+    const workspace = new SupportWorkspace({ baseUrl: baseUrl as never, accessToken: 't', fetch, headers })
+    baseUrl.hostname = 'other.test'
+    headers['x-tenant'] = 'b'
     await workspace.withOptions({ maxRetries: 0 }).contacts.list()
-    expect(fetch.requests[0]?.headers.get('x-tenant')).toBe('a')
+    expect([fetch.requests[0]?.url, fetch.requests[0]?.headers.get('x-tenant')]).toEqual([
+      'https://api.test/api/oauth/v1/contacts',
+      'a',
+    ])
+  })
+
+  test('keeps options that the first ones inherited', async () => {
+    const fetch = scripted(json({}, 503))
+    const options = Object.assign(Object.create({ fetch, maxRetries: 0 }), {
+      baseUrl: 'https://api.test',
+      accessToken: 't',
+    })
+    await expect(new SupportWorkspace(options).withOptions({ timeout: 50 }).contacts.list()).rejects.toThrow('503')
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  test('works on a subclass with a constructor of its own', async () => {
+    const fetch = scripted(json(page([])))
+    class Own extends SupportWorkspace {
+      constructor(accessToken: string) {
+        super({ baseUrl: 'https://api.test', accessToken, fetch })
+      }
+    }
+    await new Own('t').withOptions({ maxRetries: 0 }).contacts.list()
+    expect(fetch.requests).toHaveLength(1)
   })
 
   test.each([

@@ -1,6 +1,6 @@
+import { Redis } from 'ioredis'
 import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
-import { createStorage } from 'unstorage'
-import redisDriver from 'unstorage/drivers/redis'
+import { redisStorage } from 'support-workspace-sdk/storage'
 import type { Settings } from './settings.ts'
 
 export interface Connections {
@@ -13,14 +13,15 @@ export function openConnections(
   { baseUrl, redisUrl, storeSecret }: Settings,
   client: ConnectionStoreOptions['client'] = {},
 ): Connections {
-  const storage = createStorage({ driver: redisDriver({ url: redisUrl, scanCount: 1000 }) })
+  const redis = new Redis(redisUrl)
+  redis.on('error', (error) => console.error(`Redis: ${error.message}`))
   const store = new ConnectionStore({
     baseUrl,
-    storage,
+    storage: redisStorage(redis),
     secret: storeSecret,
     // A worker that finds a connection gone can then tell a revocation from a connection that was removed.
     keepRevoked: true,
     client: { ...client, appInfo: { name: 'fleet-sync' } },
   })
-  return { store, close: () => storage.dispose() }
+  return { store, close: async () => redis.disconnect() }
 }

@@ -22,7 +22,7 @@ export async function connectionFromMe(
   const user = party(me.user?.id, me.user?.name)
   const scopes = me.scopes ?? grantedScopes
   const rest = {
-    ...(Array.isArray(scopes) && { scopes: scopes.map(String) }),
+    ...(Array.isArray(scopes) && { scopes: scopes.filter((scope) => typeof scope === 'string') }),
     connectedAt,
     ...(revokedAt !== undefined && { revokedAt }),
     ...(metadata !== undefined && { metadata }),

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import { notify } from '../notify.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
-import type { ReadResult } from './live-connections.ts'
+import type { ReadResult } from './record.ts'
 
 /** Filters connections by actor and by the ids that `/me` returns. A connection must match all of them. */
 export interface ConnectionFilter {

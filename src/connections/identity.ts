@@ -20,10 +20,14 @@ export class Identity {
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`, and the errors of a call
    */
-  async identify(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<Connection> {
+  async identify(
+    accessToken: string,
+    grantedScopes: readonly string[] | undefined,
+    connectedAt: number,
+  ): Promise<Connection> {
     const me = await this.#me(accessToken)
     this.#checkApplication(me)
-    return connectionFromMe(me, grantedScopes, { connectedAt: Date.now() })
+    return connectionFromMe(me, grantedScopes, { connectedAt })
   }
 
   /**

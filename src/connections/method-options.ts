@@ -1,8 +1,11 @@
 import type { Actor } from '../actor.ts'
-import { checkOptions } from '../check-options.ts'
+import { checkOptionalFunction, checkOptions } from '../check-options.ts'
 import type { SupportWorkspace } from '../client.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { checkSignal } from '../http/input.ts'
+import type { WebAbortSignal } from '../web-types.ts'
 import { type ConnectionMetadata, checkMetadata } from './connection.ts'
+import type { ConnectionStoreError } from './connection-store-error.ts'
 
 /** The options of `ConnectionStore.save`. */
 export interface SaveOptions {
@@ -44,4 +47,39 @@ export function checkWorkspaceOptions(options: WorkspaceOptions, key: string): v
       : '`actor` must be "app" or "self".',
     'Pass the actor of the login that created the connection, or leave it out.',
   )
+}
+
+/** The progress of `reseal`. */
+export interface ResealProgress {
+  /** The number of connections checked so far. */
+  readonly checked: number
+  /** The number of connections resealed so far. */
+  readonly resealed: number
+}
+
+/** The options of `ConnectionStore.reseal`. */
+export interface ResealOptions {
+  /** Called after each connection. */
+  readonly onProgress?: ((progress: ResealProgress) => void) | undefined
+  /** Stops between two connections. Connections resealed before stay resealed. */
+  readonly signal?: WebAbortSignal | undefined
+}
+
+const resealOptionNames = { onProgress: true, signal: true } satisfies Record<keyof ResealOptions, true>
+
+/** The result of `ConnectionStore.reseal`. */
+export interface ResealResult extends ResealProgress {
+  /**
+   * One error for each connection whose entry cannot be read, with its `key`. While there is a `secret_unknown`, keep the
+   * older secrets that may open its entry.
+   */
+  readonly unreadable: readonly ConnectionStoreError[]
+}
+
+/** Returns a copy of the options of `reseal`. */
+export function readResealOptions(options: ResealOptions): ResealOptions {
+  checkOptions('options', options, resealOptionNames, '`reseal`')
+  const { onProgress, signal } = options
+  checkSignal('signal', signal)
+  return { onProgress: checkOptionalFunction('onProgress', onProgress), signal }
 }

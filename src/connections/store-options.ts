@@ -6,9 +6,9 @@ import { readClientSettings } from '../http/settings.ts'
 import type { SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
-import { Entries } from './entries.ts'
+import { KeyedStorage } from './keyed-storage.ts'
 import { RecordFormat } from './record.ts'
-import { type ConnectionStorage, checkStorage, KeyedStorage, memoryStorage } from './storage.ts'
+import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
 
 /** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {
@@ -23,15 +23,15 @@ export interface ConnectionStoreOptions {
    */
   readonly clientId?: string | undefined
   /**
-   * Where connections are kept.
-   * @default a storage in memory, which ends with the process
+   * Where connections are kept: `sqliteStorage` for one machine, `redisStorage` or `postgresStorage` for several, or your
+   * own.
+   * @default `memoryStorage`, which ends with the process
    */
   readonly storage?: ConnectionStorage | undefined
   /**
    * Encrypts the entries (AES-256-GCM), so that the storage reveals neither tokens nor names. At least 32 characters, and
-   * the same in every process. For rotation pass several: the first seals, and each of them opens. An entry sealed with an
-   * older secret is resealed with the first when it is read. `reseal()` does this for all entries, after which the older
-   * secret can be dropped.
+   * the same in every process. For rotation pass several: the first seals, and each of them opens. `reseal()` seals all
+   * entries with the first, after which the older secrets can be dropped.
    *
    * Without it the storage contains the tokens in PLAIN TEXT, and everyone who can read them can act for every connected
    * organization. Leave it out only for a storage in memory or for tests.
@@ -46,9 +46,9 @@ export interface ConnectionStoreOptions {
    * Called when the token of a connection was revoked and the connection has been removed, to ask for a new login. A token
    * counts as revoked after a 401 `invalid_token` that a call of `/me` with the same token confirms.
    *
-   * Called once, even if many calls of this process fail at the same time; other processes that notice the revocation at
-   * the same moment make their own call. If the process ends between the removal and the call, nobody makes it. Awaited
-   * before the failing calls reject, within their time limits. An error that it throws becomes the `cause` of their
+   * Called once, in the process that removed the connection, even if many calls in several processes fail at the same
+   * time. If that process ends between the removal and the call, it is not called at all. Awaited before the failing
+   * calls of that process reject, within their time limits. An error that it throws becomes the `cause` of their
    * `AuthenticationError`.
    *
    * Do not `remove` the connection here: there may already be a new login.
@@ -56,7 +56,8 @@ export interface ConnectionStoreOptions {
   readonly onRevoked?: ((connection: Connection) => void | Promise<void>) | undefined
   /**
    * Whether a revoked connection stays in the store, without its token and with `revokedAt`, so that an app can show it.
-   * `get` and `list` return it, `workspace` rejects with `not_connected`, and a new login replaces it.
+   * `get` and `list` return it, `workspace` rejects with `not_connected`, and a new login replaces it. A store without
+   * this option does not show such connections.
    * @default false
    */
   readonly keepRevoked?: boolean | undefined
@@ -87,7 +88,7 @@ export interface StoreSettings {
   readonly baseUrl: string
   readonly clientId: string | undefined
   readonly keepRevoked: boolean
-  readonly entries: Entries
+  readonly storage: KeyedStorage
   readonly format: RecordFormat
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
   /** The options of every client of the store, except its token, actor and scopes. */
@@ -105,21 +106,14 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     baseUrl: url.href,
     clientId: clientId === undefined ? undefined : checkText('clientId', clientId),
     keepRevoked: checkFlag('keepRevoked', keepRevoked),
-    entries: new Entries(
-      new KeyedStorage(
-        storage === undefined ? memoryStorage() : checkStorage(storage),
-        `${checkPrefix(prefix)}:${inParts(encode(service, '.'))}`,
-      ),
+    storage: new KeyedStorage(
+      storage === undefined ? memoryStorage() : checkStorage(storage),
+      `${checkPrefix(prefix)}:${encode(service, '.')}`,
     ),
     format: new RecordFormat({ prefix, service }, secret),
     onRevoked: checkOptionalFunction('onRevoked', onRevoked),
     clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new RetryAfterLimiter() },
   }
-}
-
-/** Splits text into valid file names. Later parts start with `-`, so none can be mistaken for a connection key. */
-function inParts(text: string): string {
-  return text.replace(/.{200}(?=.)/g, '$&:-')
 }
 
 function checkClientOptions(client: unknown): void {

@@ -12,6 +12,18 @@ export function checkHeaders(_: string, given: unknown): HeaderSource {
   return typeof given === 'function' ? (given as () => unknown) : readHeaders(given)
 }
 
+/** `fetch` refuses the ones that are about the connection. */
+const ownHeaders = [
+  'authorization',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+]
+
 /** @throws InvalidArgumentError */
 export function readHeaders(given: unknown): Readonly<Record<string, string>> {
   const headers = toHeaders(given)
@@ -22,11 +34,11 @@ export function readHeaders(given: unknown): Readonly<Record<string, string>> {
       'Pass an object of ASCII names and string values without line breaks.',
     )
   }
-  const name = ['authorization', 'content-length', 'transfer-encoding', 'host'].find((each) => headers.has(each))
+  const name = ownHeaders.find((each) => headers.has(each))
   if (name === undefined) return Object.fromEntries(headers)
   throw new InvalidArgumentError(
     'headers',
-    `The \`${name}\` header is set by the client.`,
+    `The \`${name}\` header is set by the client${name === 'authorization' ? '' : ' or the platform'}.`,
     name === 'authorization' ? 'Pass the token as `accessToken`.' : 'Leave it out.',
   )
 }

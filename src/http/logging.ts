@@ -1,3 +1,4 @@
+import { notify } from '../notify.ts'
 import { emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { Drift, Logger, LogLevel } from './options.ts'
 
@@ -46,11 +47,11 @@ export function loggingHooks(hooks: Hooks, log: Log): Hooks {
 }
 
 /** Returns a function that logs a mismatch and then calls the given one. */
-export function loggingDrift(onDrift: (drift: Drift) => void, log: Log): (drift: Drift) => void {
+export function loggingDrift(onDrift: (drift: Drift) => unknown, log: Log): (drift: Drift) => unknown {
   return (drift) => {
     const { operation, path, expected, received, count } = drift
     log('warn', `${operation}: expected ${expected} in \`${path.join('.')}\`, received ${received} (${count} times)`)
-    onDrift(drift)
+    return onDrift(drift)
   }
 }
 
@@ -64,7 +65,7 @@ export function createLog(logger: Logger | undefined, level: LogLevel | undefine
   const target = logger ?? (fromEnvironment && console)
   if (target === undefined) return undefined
   return (each, message) => {
-    if (logLevels.indexOf(each) >= lowest) target[each](`support-workspace-sdk: ${message}`)
+    if (logLevels.indexOf(each) >= lowest) notify(() => target[each](`support-workspace-sdk: ${message}`))
   }
 }
 

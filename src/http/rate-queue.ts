@@ -111,7 +111,8 @@ export class RateQueue {
   /** Returns a function that ends the call's turn, at once if nothing holds it back. */
   acquire(signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
     this.forget()
-    const gate = this.openGate(call.operation)
+    // A limiter that delegates may leave it out.
+    const gate = this.openGate(call.operation ?? '')
     // Calls that cannot wait are sent first, because only a pause holds them back.
     const startedAt = call.canWait ? call.startedAt : Number.NEGATIVE_INFINITY
     const untold = { announcements: 0, expectedAt: Number.NEGATIVE_INFINITY }

@@ -2,6 +2,7 @@ import type { Actor } from '../actor.ts'
 import { sha256 } from '../bytes.ts'
 import {
   type Check,
+  type Checked,
   checkFlag,
   checkFunction,
   checkInteger,
@@ -9,7 +10,6 @@ import {
   checkObject,
   checkOneOf,
   checkOptionalFunction,
-  checkOptions,
   checkText,
   mustBe,
   readOptions,
@@ -37,8 +37,8 @@ export interface CallSettings {
 
 /** The checked options of a client, with defaults. */
 export interface ClientSettings extends CallSettings {
-  /** What they were read from. */
-  readonly options: ClientOptions
+  /** The checked options, without defaults. */
+  readonly given: GivenOptions
   readonly baseUrl: URL
   readonly tokenSource: AccessTokenSource
   readonly actor: Actor | undefined
@@ -82,13 +82,47 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
   checkRuntime()
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
   const given = readOptions(options, clientChecks, 'a client')
-  const { hooks = {}, onDrift, headers } = given
-  const log = createLog(given.logger, given.logLevel)
   return {
-    options: { ...options },
+    ...toSettings(given),
     baseUrl: parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true),
     tokenSource: readTokenSource(given.accessToken),
     actor: given.actor,
+    rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
+    // Nobody else knows the keys of a limiter that belongs to the client.
+    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? given.rateLimitKey : '', given.accessToken),
+  }
+}
+
+/** The options that `withOptions` can change. */
+export type ChangeableOptions = Omit<ClientOptions, FixedOption>
+type FixedOption = 'baseUrl' | 'accessToken' | 'actor'
+
+/** Returns the settings of a client that differs in some options. It has the same token and, by default, the same limiter. */
+export function changeSettings(settings: ClientSettings, changes: ChangeableOptions): ClientSettings {
+  const { baseUrl, accessToken, actor, ...changeable } = clientChecks
+  const given = readOptions(changes, changeable, '`withOptions`')
+  const { rateLimiter = settings.rateLimiter, rateLimitKey } = given
+  const isShared = rateLimitKey === undefined && given.rateLimiter === undefined
+  const known = { ...settings.given, scopes: settings.scopes }
+  return {
+    ...settings,
+    ...toSettings({
+      ...known,
+      ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    }),
+    rateLimiter,
+    ...(!isShared && { findRateLimitKey: rateLimitKeyFinder(rateLimitKey, settings.given.accessToken) }),
+  }
+}
+
+type GivenOptions = Checked<typeof clientChecks>
+
+/** Fills in the defaults of the options that `withOptions` can change, but for the rate limiter. */
+function toSettings(given: GivenOptions) {
+  const { hooks = {}, onDrift, headers } = given
+  const log = createLog(given.logger, given.logLevel)
+  return {
+    given,
     scopes: given.scopes,
     fetch: given.fetch,
     timeout: given.timeout ?? 30_000,
@@ -100,29 +134,6 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
     hooks: log === undefined ? hooks : loggingHooks(hooks, log),
     headers: [{ accept: 'application/json', ...userAgent(given.appInfo ?? '') }, ...(headers ? [headers] : [])],
-    rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
-    // Nobody else knows the keys of a limiter that belongs to the client.
-    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? given.rateLimitKey : '', given.accessToken),
-  }
-}
-
-/** The options that `withOptions` can change. */
-export type ChangeableOptions = Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor'>
-
-/** Returns the settings of a client that differs in some options. It has the same token and, by default, the same limiter. */
-export function changeSettings(settings: ClientSettings, changes: ChangeableOptions): ClientSettings {
-  const { baseUrl, accessToken, actor, ...changeable } = clientChecks
-  checkOptions('options', changes, changeable, '`withOptions`')
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined)
-  const changed = readClientSettings({ ...settings.options, ...Object.fromEntries(given) })
-  const { rateLimiter, tokenSource, findRateLimitKey, scopes } = settings
-  return {
-    ...changed,
-    tokenSource,
-    actor: settings.actor,
-    scopes: changes.scopes === undefined ? scopes : changed.scopes,
-    ...(changes.rateLimiter === undefined && { rateLimiter }),
-    ...(changes.rateLimiter === undefined && changes.rateLimitKey === undefined && { findRateLimitKey }),
   }
 }
 
@@ -201,8 +212,10 @@ export function checkHooks(_: string, hooks: unknown): Hooks {
 }
 
 function checkLogger(_: string, logger: unknown): Logger {
-  checkObject('logger', logger, 'Pass, for example, `console`.')
-  for (const level of ['debug', 'info', 'warn', 'error']) checkFunction(`logger.${level}`, Reflect.get(logger, level))
+  if (typeof logger !== 'function') checkObject('logger', logger, 'Pass, for example, `console`.')
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    checkFunction(`logger.${level}`, (logger as Partial<Logger>)[level])
+  }
   return logger as Logger
 }
 

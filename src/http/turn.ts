@@ -24,6 +24,7 @@ export class Turn {
   async take(): Promise<void> {
     const { call, settings, clock, start } = this.#record
     let isSettled = false
+    this.refusal = undefined
     let turn: EndTurn | Promise<EndTurn>
     const onWait = (wait: unknown, pause: unknown) => {
       if (isSettled) return

@@ -11,14 +11,7 @@ import { type CapturedCall, captureCall } from '../http/input.ts'
 import type { CallOptions } from '../http/options.ts'
 import type { CallSettings } from '../http/settings.ts'
 import { type ListOptions, listChecks, takeListOptions } from '../list-options.ts'
-import {
-  type InputOf,
-  type ListQuery,
-  nameOperation,
-  type Operation,
-  type OperationInput,
-  type OutputOf,
-} from '../operation.ts'
+import type { InputOf, ListQuery, Operation, OperationInput, OutputOf } from '../operation.ts'
 import { type ListPlan, Paginated } from '../pagination.ts'
 
 /** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
@@ -88,7 +81,7 @@ export function callOperation<Definition extends Operation>(
     check?.(taken)
     return captureCall(taken, input, callOptions, { isOwn, defaults: transport.settings })
   }
-  const fail: Locate = (thrown) => locate(nameOperation(taken.id, thrown))
+  const fail: Locate = (thrown) => locate(thrown, taken.id)
   const result =
     taken.envelope === 'list'
       ? new Paginated(taken.id, () => planList(transport, capture, options, fail), fail)

@@ -1,9 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { ConnectionStore, type ConnectionStoreError } from '../../src/oauth.ts'
+import { readStoreSettings } from '../../src/connections/store-options.ts'
+import { ConnectionStore, type ConnectionStoreError, type StoragePage } from '../../src/oauth.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
-import { itemsOfMany } from './helpers/many-connections.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { storeError } from './helpers/store.ts'
 
@@ -15,10 +14,33 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all
 }
 
+/** A store with connections on a storage that lists pages of ten. */
 async function storeOf(count: number) {
-  const watch = watched(mapStorage(new Map(await itemsOfMany(count))))
-  return { watch, store: new ConnectionStore({ baseUrl, storage: watch.storage }) }
+  const items = new Map<string, string>()
+  const { format } = readStoreSettings({ baseUrl })
+  for (let index = 0; index < count; index += 1) {
+    const key = `app.a.o${index}`
+    const facts = { key, actor: 'app', application: { id: 'a' }, organization: { id: `o${index}` } } as const
+    const record = { connection: { ...facts, connectedAt: count - index }, accessToken: `token-${index}`, login: '0' }
+    items.set(placeOf(index), await format.write(record))
+  }
+  const watch = watched(mapStorage(items))
+  let pages = 0
+  const storage = {
+    ...watch.storage,
+    async *list(prefix: string) {
+      for await (const page of watch.storage.list(prefix)) {
+        for (let start = 0; start < page.length; start += 10) {
+          pages += 1
+          yield page.slice(start, start + 10)
+        }
+      }
+    },
+  }
+  return { watch, items, storage, store: new ConnectionStore({ baseUrl, storage }), pages: () => pages }
 }
+
+const placeOf = (index: number) => `connections:https.service.example:app.a.o${index}`
 
 describe('list', () => {
   test('returns the connections oldest first, in any order of the storage', async () => {
@@ -37,13 +59,13 @@ describe('list', () => {
   })
 
   test('reads nothing until it is awaited or iterated, and stops when the loop ends', async () => {
-    const { store, watch } = await storeOf(200)
+    const { store, watch, pages } = await storeOf(200)
     const listing = store.list()
     expect(watch.calls).toEqual([])
     for await (const _ of listing) break
-    expect(watch.count('getItem')).toBeLessThanOrEqual(2 * 17)
+    expect(pages()).toBe(1)
     await Promise.all([listing, listing.then(), listing.catch(() => {}), listing.finally(() => {})])
-    expect(watch.count('getKeys')).toBe(2)
+    expect(watch.calls.map(({ method }) => method)).toEqual(['list', 'list'])
   })
 
   test('can be awaited with the methods of a promise', async () => {
@@ -57,47 +79,9 @@ describe('list', () => {
     expect(await store.list().catch((error: unknown) => (error as ConnectionStoreError).reason)).toBe('storage_failed')
   })
 
-  test('leaves no unhandled rejection if many reads fail at the same time', async () => {
-    const { store, watch } = await storeOf(50)
-    watch.before = ({ method }) => (method === 'getItem' ? Promise.reject(new Error('EMFILE')) : undefined)
-    const unhandled = await unhandledDuring(async () => {
-      expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed' })
-    })
-    expect(unhandled).toEqual([])
-  })
-
-  test('reads at most 16 connections at a time, and does not collect the keys', async () => {
-    const items = mapStorage(new Map(await itemsOfMany(300)))
-    let [reading, most, named, mostAhead, read] = [0, 0, 0, 0, 0]
-    const store = new ConnectionStore({
-      baseUrl,
-      storage: {
-        ...items,
-        getItem: async (key) => {
-          most = Math.max(most, ++reading)
-          await setImmediate()
-          reading -= 1
-          return items.getItem(key)
-        },
-        async *getKeys() {
-          for (const key of items.getKeys()) {
-            named += 1
-            mostAhead = Math.max(mostAhead, named - 2 * read)
-            yield key
-          }
-        },
-      },
-    })
-    for await (const _ of store.list()) read += 1
-    expect(read).toBe(300)
-    expect(most).toBeGreaterThan(1)
-    expect(most).toBeLessThanOrEqual(16)
-    expect(mostAhead).toBeLessThanOrEqual(2 * 17)
-  })
-
   test('reports unreadable entries to onUnreadable, and iterates the rest', async () => {
-    const { store, watch } = await storeOf(3)
-    await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
+    const { store, items } = await storeOf(3)
+    items.set(placeOf(1), 'spoiled')
     const reported: ConnectionStoreError[] = []
     const onUnreadable = (error: ConnectionStoreError) => void reported.push(error)
     expect(await collect(store.list({}, { onUnreadable }))).toHaveLength(2)
@@ -106,8 +90,8 @@ describe('list', () => {
   })
 
   test.each(failingCallbacks(new Error('no log')))('continues if onUnreadable %s', async (_title, onUnreadable) => {
-    const { store, watch } = await storeOf(3)
-    await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
+    const { store, items } = await storeOf(3)
+    items.set(placeOf(1), 'spoiled')
     const unhandled = await unhandledDuring(async () => {
       expect(await collect(store.list({}, { onUnreadable }))).toHaveLength(2)
       const { connections, unreadable } = await store.list({}, { onUnreadable })
@@ -117,12 +101,11 @@ describe('list', () => {
   })
 
   test('returns a connection or an error once if the storage lists its key twice', async () => {
-    const { store, watch } = await storeOf(3)
-    await watch.storage.setItem('connections:https.service.example:app.a.o1:current', 'spoiled')
-    const { getKeys } = watch.storage
-    watch.storage.getKeys = async (base) => {
-      const keys = (await getKeys(base)) as string[]
-      return [...keys, ...keys]
+    const { store, storage, items } = await storeOf(3)
+    items.set(placeOf(1), 'spoiled')
+    storage.list = async function* () {
+      yield [...items]
+      yield [...items]
     }
     const onUnreadable = vi.fn()
     const { connections, unreadable } = await store.list({}, { onUnreadable })
@@ -132,21 +115,46 @@ describe('list', () => {
     expect(await collect(store.list())).toHaveLength(4)
   })
 
+  test('skips keys of others, of the same length or without a connection', async () => {
+    const { store, items } = await storeOf(1)
+    const [[key = '', text = ''] = []] = items
+    for (const other of [`X${key.slice(1)}`, `${key}:more`, key.replace('app.a.o0', 'other')]) items.set(other, text)
+    expect((await store.list()).connections).toHaveLength(1)
+  })
+
   test.each<[string, () => unknown]>([
-    ['throws', () => Promise.reject(new Error('EMFILE'))],
-    ['returns an error', () => new Error('EMFILE')],
-    ['returns a value that is not iterable', () => 7],
     [
-      'fails midway',
-      async function* () {
-        yield 'other'
+      'throws',
+      () => {
         throw new Error('EMFILE')
       },
     ],
-  ])('fails with storage_failed when getKeys %s', async (_title, getKeys) => {
-    const storage = { ...mapStorage(), getKeys: getKeys as () => string[] }
+    ['returns an error', () => new Error('EMFILE')],
+    ['returns a value that is not iterable', () => 7],
+    [
+      'lists no pages',
+      async function* () {
+        yield 7
+      },
+    ],
+    [
+      'lists a text that it has parsed',
+      async function* () {
+        yield [[placeOf(1), {}]]
+      },
+    ],
+    [
+      'fails midway',
+      async function* () {
+        yield [['other', 'text']]
+        throw new Error('EMFILE')
+      },
+    ],
+  ])('fails with storage_failed when the storage %s', async (_title, list) => {
+    const storage = { ...mapStorage(), list: list as () => AsyncIterable<StoragePage> }
     const store = new ConnectionStore({ baseUrl, storage })
-    expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed' })
+    expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed', key: undefined })
     expect(await storeError(collect(store.list()))).toMatchObject({ reason: 'storage_failed' })
+    expect(await storeError(store.reseal())).toMatchObject({ reason: 'storage_failed' })
   })
 })

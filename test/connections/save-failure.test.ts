@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, ServerError, UnexpectedResponseError } from '../../src/index.ts'
 import { AccessToken } from '../../src/oauth/access-token.ts'
 import { ConnectionNotSavedError, ConnectionStore, ConnectionStoreError } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
-import { type Method, watched } from './helpers/storages.ts'
+import { type Method, mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, storeError, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
@@ -30,7 +30,7 @@ describe('a storage that fails during a save', () => {
     const old = await store.save(sandbox.issueToken())
     const token = sandbox.issueToken()
     watch.before = ({ method }) => {
-      if (method === 'setItem') throw new Error('The disk is full.')
+      if (method === 'compareAndSet') throw new Error('The disk is full.')
     }
     sandbox.clearRequests()
     const error = await notSaved(store.save(token))
@@ -46,43 +46,17 @@ describe('a storage that fails during a save', () => {
     expect(saved.key).toBe(old.key)
     expect(await store.get(old.key)).toEqual(saved)
     expect(meRequests()).toBe(1)
-    expect(await watch.storage.getKeys()).toHaveLength(2)
+    expect(watch.items.size).toBe(1)
     const workspace = await store.workspace(saved.key)
     await workspace.me()
     expect(sandbox.requests.at(-1)?.headers.authorization).toBe(`Bearer ${token}`)
   })
 
-  test('leaves no unused entry after a successful retry', async () => {
-    const watch = watched()
-    const store = makeStore(sandbox, { storage: watch.storage })
-    let left = 2
-    watch.before = ({ method, key }) => {
-      if (method === 'setItem' && key.endsWith(':current') && left-- > 0) throw new Error('no')
-    }
-    const error = await notSaved(store.save(sandbox.issueToken()))
-    const again = await notSaved(error.retry())
-    expect(await watch.storage.getKeys()).toHaveLength(2)
-    await again.retry()
-    expect(await watch.storage.getKeys()).toHaveLength(2)
-  })
-
-  test('does not fail the save if only the cleanup fails', async () => {
-    const watch = watched()
-    const store = makeStore(sandbox, { storage: watch.storage })
-    const { key } = await store.save(sandbox.issueToken())
-    watch.before = ({ method }) => (method === 'removeItem' ? Promise.reject(new Error('no')) : undefined)
-    await store.save(sandbox.issueToken())
-    watch.before = () => undefined
-    await store.save(sandbox.issueToken())
-    expect(await watch.storage.getKeys()).toHaveLength(2)
-    await (await store.workspace(key)).me()
-  })
-
   test.each<[Method, unknown]>([
-    ['setItem', 'a plain string'],
-    ['setItem', undefined],
-    ['setItem', { toString: () => 'an object' }],
-    ['getItem', new TypeError('one')],
+    ['compareAndSet', 'a plain string'],
+    ['compareAndSet', undefined],
+    ['compareAndSet', { toString: () => 'an object' }],
+    ['get', new TypeError('one')],
   ])('is reported as a ConnectionStoreError if %s throws an unusual value (%#)', async (method, thrown) => {
     const watch = watched()
     watch.before = (call) => {
@@ -109,11 +83,9 @@ describe('a storage that fails during a save', () => {
     const token = 'no-prefix-that-this-package-knows-0123'
     const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
     const storage = {
-      getItem: () => null,
-      removeItem: () => undefined,
-      getKeys: () => [],
+      ...mapStorage(),
       // Like Redis clients and SQL drivers.
-      setItem: (_key: string, value: string) => {
+      compareAndSet: (_key: string, _expected: string | null, value: string | null) => {
         throw Object.assign(new Error(`READONLY, in SET ${value}`), { command: { name: 'set', args: [value] }, token })
       },
     }
@@ -206,7 +178,31 @@ describe('a /me response without an identity', () => {
       expect((await save({ application: { id: 'a', name } })).application).toEqual({ id: 'a' })
     }
     expect(await save({ scopes: 'users:read' })).not.toHaveProperty('scopes')
-    expect((await save({ scopes: ['users:read', 7] })).scopes).toEqual(['users:read', '7'])
+    expect((await save({ scopes: ['users:read', 7, { toString: 1 }] })).scopes).toEqual(['users:read'])
+  })
+
+  test.each([
+    ['scopes that are no text', '[{ "toString": 1 }, "users:read"]'],
+    ['scopes that are nested 20,000 deep', `[${'['.repeat(20_000)}${']'.repeat(20_000)}, "users:read"]`],
+  ])('is saved without %s', async (_, scopes) => {
+    const body = `{ "application": { "id": "a" }, "organization": { "id": "o" }, "actor": "app", "scopes": ${scopes} }`
+    const fetch = async () => new Response(body, { headers: { 'content-type': 'application/json' } })
+    for (const validation of ['off', undefined] as const) {
+      const store = new ConnectionStore({ baseUrl: 'https://service.example', client: { fetch, validation } })
+      expect((await store.save('token')).scopes).toEqual(['users:read'])
+    }
+  })
+
+  test('keeps the token if anything else than a call or the storage fails', async () => {
+    const store = storeWith(whole)
+    const digest = vi.spyOn(crypto, 'getRandomValues').mockImplementation((values) => {
+      if (digest.mock.calls.length > 1) throw new RangeError('no entropy for token-0123456789')
+      return values
+    })
+    const error = await notSaved(store.save('token-0123456789'))
+    digest.mockRestore()
+    expect(error.cause).toMatchObject({ name: 'RangeError', message: 'no entropy for [redacted]' })
+    expect((await error.retry()).key).toBe('self.a.o.u')
   })
 
   test('keeps the scopes of the login if it has none', async () => {
@@ -227,7 +223,7 @@ test('rejects before sending anything if the entry of a workspace is unreadable'
   const store = makeStore(sandbox, { storage: watch.storage })
   const { key } = await store.save(sandbox.issueToken())
   const workspace = await store.workspace(key)
-  for await (const place of await watch.storage.getKeys()) await watch.storage.setItem(place, 'spoiled')
+  for (const place of watch.items.keys()) watch.items.set(place, 'spoiled')
   sandbox.clearRequests()
   expect(await storeError(workspace.me())).toMatchObject({ reason: 'entry_damaged', key, outcome: 'not-sent' })
   expect(sandbox.requests).toEqual([])

@@ -40,13 +40,11 @@ async function hangingStore() {
 }
 
 test.each<[Method, (store: ConnectionStore, key: string) => PromiseLike<unknown>]>([
-  ['getItem', (store, key) => store.get(key)],
-  ['setItem', (store, key) => store.setMetadata(key, {})],
-  ['removeItem', (store, key) => store.remove(key)],
-  ['getKeys', (store) => store.list()],
+  ['get', (store, key) => store.get(key)],
+  ['compareAndSet', (store, key) => store.setMetadata(key, {})],
+  ['list', (store) => store.list()],
 ])('a call fails when %s of the storage does not settle within 30 seconds', async (method, call) => {
   const { key, store, hang, hung } = await hangingStore()
-  await store.reseal()
   hang(method)
   const failing = rejection(Promise.resolve(call(store, key)))
   await hung()
@@ -60,11 +58,11 @@ test.each<[Method, (store: ConnectionStore, key: string) => PromiseLike<unknown>
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a list fails when a key does not arrive within 30 seconds', async () => {
+test('a list fails when a page does not arrive within 30 seconds', async () => {
   const storage = {
     ...mapStorage(),
-    async *getKeys() {
-      yield `${baseUrl}`
+    async *list() {
+      yield []
       await neverSettles()
     },
   }
@@ -74,16 +72,15 @@ test('a list fails when a key does not arrive within 30 seconds', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('closes the keys of the storage when an iteration ends early, and leaves no timer', async () => {
-  const { key, store } = await hangingStore()
+test('closes the listing of the storage when an iteration ends early, and leaves no timer', async () => {
   const items = mapStorage()
-  await new ConnectionStore({ baseUrl, client, storage: items }).save('token-0123456789')
+  const { key } = await new ConnectionStore({ baseUrl, client, storage: items }).save('token-0123456789')
   const closed = vi.fn()
   const storage = {
     ...items,
-    async *getKeys() {
+    async *list() {
       try {
-        for (let count = 0; count < 100; count += 1) yield* items.getKeys()
+        for (let count = 0; count < 100; count += 1) yield* items.list()
       } finally {
         closed()
       }
@@ -94,12 +91,11 @@ test('closes the keys of the storage when an iteration ends early, and leaves no
     break
   }
   expect(closed).toHaveBeenCalledOnce()
-  await store.get(key)
   expect(vi.getTimerCount()).toBe(0)
 })
 
-/** Keys of a storage as an iterator that is not a generator: those of `items`, and then an error. */
-function keysThenError(items: Iterable<string>, methods: object = {}): AsyncIterable<string> {
+/** Pages as an iterator that is not a generator: those of `items`, and then an error. */
+function pagesThenError(items: Iterable<[string, string][]>, methods: object = {}): AsyncIterable<[string, string][]> {
   const iterator = items[Symbol.iterator]()
   const next = async () => {
     const result = iterator.next()
@@ -109,36 +105,34 @@ function keysThenError(items: Iterable<string>, methods: object = {}): AsyncIter
   return { [Symbol.asyncIterator]: () => ({ next, ...methods }) }
 }
 
-test('does not close the keys of the storage after they failed', async () => {
+test('does not close the listing of the storage after it failed', async () => {
   const close = vi.fn(async () => ({ done: true as const, value: undefined }))
-  const storage = { ...mapStorage(), getKeys: () => keysThenError([], { return: close }) }
+  const storage = { ...mapStorage(), list: () => pagesThenError([], { return: close }) }
   const error = await rejection(new ConnectionStore({ baseUrl, storage }).list())
   expect(error).toMatchObject({ reason: 'storage_failed', cause: { message: 'EMFILE' } })
   expect(close).not.toHaveBeenCalled()
 })
 
-test('leaves early an iterator of keys that cannot be closed', async () => {
+test('leaves early a listing that cannot be closed', async () => {
   const items = mapStorage()
   const { key } = await new ConnectionStore({ baseUrl, client, storage: items }).save('token-0123456789')
-  const keys = () => Array.from({ length: 100 }, () => items.getKeys()).flat()
-  const storage = { ...items, getKeys: () => keysThenError(keys()) }
+  const storage = { ...items, list: () => pagesThenError(Array(100).fill([...items.items])) }
   for await (const connection of new ConnectionStore({ baseUrl, storage }).list()) {
     expect(connection.key).toBe(key)
     break
   }
 })
 
-test('a write that never settles blocks other calls of the connection for at most 30 seconds', async () => {
+test('a write that never settles blocks other changes of its connection for 30 seconds, and reads not at all', async () => {
   const { key, store, hang, hung } = await hangingStore()
-  hang('setItem')
-  const first = store.get(key)
+  hang('compareAndSet')
+  const first = rejection(store.setMetadata(key, { plan: 0 }))
   await hung()
-  // A read does not wait for the reseal of another one.
   expect((await store.get(key))?.key).toBe(key)
   expect((await store.workspace(key)).actor).toBe('app')
   const change = store.setMetadata(key, { plan: 1 })
   await vi.advanceTimersByTimeAsync(30_000)
-  expect((await first)?.key).toBe(key)
+  expect(await first).toMatchObject({ reason: 'storage_failed' })
   expect((await change).metadata).toEqual({ plan: 1 })
   expect((await store.get(key))?.metadata).toEqual({ plan: 1 })
   expect(vi.getTimerCount()).toBe(0)

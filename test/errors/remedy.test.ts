@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type RequestError, type SupportWorkspace } from 'support-workspace-sdk'
-import { ConnectionStore, ConnectionStoreError, OAuthApp } from 'support-workspace-sdk/oauth'
+import { ConnectionStore, ConnectionStoreError, memoryStorage, OAuthApp } from 'support-workspace-sdk/oauth'
 import { expect, test } from 'vitest'
 import {
   brokenConnection,
@@ -84,7 +84,7 @@ test('a connection that does not exist is reconnected, and a storage that fails 
   const down = async () => {
     throw new Error('down')
   }
-  const storage = { getItem: down, setItem: down, removeItem: down, getKeys: down }
+  const storage = { ...memoryStorage(), get: down }
   const failing = await rejection(new ConnectionStore({ baseUrl, storage }).get('app.application.organization'))
   expect(failing).toMatchObject({ reason: 'storage_failed', remedy: 'retry' })
 })

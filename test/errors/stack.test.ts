@@ -1,4 +1,4 @@
-import { SupportWorkspace } from 'support-workspace-sdk'
+import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/resources/operations.ts'
 import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
@@ -33,6 +33,7 @@ describe('the stack of an error begins where the caller called', () => {
     ['a loop over a list', () => loop(refused.contacts.list())],
     ['a loop over pages', () => loop(refused.contacts.list().pages())],
     ['toArray', () => refused.contacts.list().toArray()],
+    ['an invalid option of toArray', () => refused.contacts.list().toArray({ maxItems: '5' as never })],
     ['a cursor that repeats', () => repeated.contacts.list().toArray()],
     ['an operation of your own', () => refused.call({ id: 'tags.list', method: 'GET', path: '/tags' })],
     ['request', () => refused.request('GET', '/tags')],
@@ -48,6 +49,42 @@ describe('the stack of an error begins where the caller called', () => {
   ])('%s', async (_, call) => {
     expect(startOf(await rejection(call() as Promise<unknown>)).file).toBe('stack.test.ts')
   })
+})
+
+test('an error that passes through another call stays as it is', async () => {
+  const controller = new AbortController()
+  const hanging = makeClient({ fetch: () => new Promise<never>(() => {}) })
+  const sibling = rejection(hanging.contacts.list({}, { signal: controller.signal }))
+  const first = (await rejection(refused.contacts.get(5 as never))) as Error
+  const { stack, message } = first
+  controller.abort(first)
+  expect(await sibling).toBe(first)
+  expect(await rejection(makeClient({ accessToken: () => Promise.reject(first) }).me())).toBe(first)
+  expect([first.stack, first.message]).toEqual([stack, message])
+})
+
+test('a frozen error of a token provider stays what it is', async () => {
+  const frozen = Object.freeze(new InvalidArgumentError('key', 'no such key.', ''))
+  expect(await rejection(makeClient({ accessToken: () => Promise.reject(frozen) }).me())).toBe(frozen)
+})
+
+test.each([
+  ['returns frames', (_: unknown, frames: unknown) => frames],
+  [
+    'throws',
+    () => {
+      throw new RangeError('broken')
+    },
+  ],
+])('Error.prepareStackTrace that %s does not replace the error', async (_, prepare) => {
+  const { prepareStackTrace } = Error
+  Error.prepareStackTrace = prepare as never
+  try {
+    const error = await refused.contacts.create({ email: 'ada@example.com' }).catch((thrown: unknown) => thrown)
+    expect((error as { outcome?: string }).outcome).toBe('refused')
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace
+  }
 })
 
 test('errors that are not of this package keep their stack', async () => {

@@ -87,6 +87,24 @@ describe('logger', () => {
     expect(hooks.seen).toBe(1)
   })
 
+  test('a logger and an onDrift that reject do no harm, and onDrift is called all the same', async () => {
+    const rejections: unknown[] = []
+    const onRejection = (reason: unknown) => rejections.push(reason)
+    process.on('unhandledRejection', onRejection)
+    const logger = { ...recorder(), warn: () => Promise.reject(new Error('full disk')) }
+    const onDrift = vi.fn(() => Promise.reject(new Error('sink down')))
+    await makeClient({ fetch: scripted(contact), logger, onDrift }).contacts.get('c')
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', onRejection)
+    expect([onDrift.mock.calls.length, rejections]).toEqual([1, []])
+  })
+
+  test('may be a function with the methods of a logger', async () => {
+    const logger = Object.assign(() => {}, recorder())
+    await makeClient({ fetch: scripted(contact), logger, logLevel: 'debug' }).contacts.get('c')
+    expect(logger.lines).toHaveLength(1)
+  })
+
   test('lines hold neither token nor body, even where the service echoes the token', async () => {
     vi.useFakeTimers()
     const echo = json({ error: token, error_description: token }, 500, { 'x-request-id': token })

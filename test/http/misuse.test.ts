@@ -131,6 +131,7 @@ test.each<[string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>]>(
     'me: `signal` must be an AbortSignal, not an AbortController.',
     (client) => client.me({ signal: new AbortController() as never }),
   ],
+  ['contacts.list: `options` must be a plain object, not a string.', ({ contacts }) => contacts.list({}, 'x' as never)],
   ['contacts.list: `limit` must be an integer of at least 1, not 0.', ({ contacts }) => contacts.list({ limit: 0 })],
   [
     'contacts.create: `body.tags` is a Map, which cannot be sent as JSON.',

@@ -101,7 +101,7 @@ const rules: readonly Rule[] = [
   {
     title: 'no file imports an entry point',
     from: /^/,
-    never: /^((index|oauth|otel|sandbox|storage-tests|sandbox\/cli)\.ts$|support-workspace-sdk)/,
+    never: /^((index|oauth|otel|sandbox|storage|storage-tests|sandbox\/cli)\.ts$|support-workspace-sdk)/,
   },
 ]
 

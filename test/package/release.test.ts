@@ -140,9 +140,9 @@ describe('npm run check', () => {
   async function check(failing: string) {
     const folder = await temporaryFolder()
     const npm =
-      '#!/bin/sh\necho "npm $* SERVERS=$REQUIRE_REDIS$REQUIRE_POSTGRES SOAK=$SOAK_SECONDS"\ntest "$*" != "$FAILING"\n'
+      '#!/bin/sh\necho "npm $* SERVERS=$REQUIRE_REDIS$REQUIRE_POSTGRES SOAK=$SOAK_SECONDS$ORDERS$KILL_SECONDS"\ntest "$*" != "$FAILING"\n'
     await writeFile(join(folder, 'npm'), npm, { mode: 0o755 })
-    const { REQUIRE_REDIS, REQUIRE_POSTGRES, SOAK_SECONDS, ...env } = process.env
+    const { REQUIRE_REDIS, REQUIRE_POSTGRES, SOAK_SECONDS, ORDERS, KILL_SECONDS, ...env } = process.env
     const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check.ts'], {
       cwd: root,
       env: { ...env, PATH: `${folder}:${env.PATH}`, FAILING: failing },
@@ -156,6 +156,8 @@ describe('npm run check', () => {
     expect(status).toBe(0)
     expect(ran).toContain('npm test SERVERS=11 SOAK=')
     expect(ran).toContain('npm test -- test/trust/soak.test.ts SERVERS= SOAK=60')
+    const proof = 'npm test -- test/connections/orders.test.ts test/connections/kills.test.ts'
+    expect(ran).toContain(`${proof} SERVERS=11 SOAK=triples15`)
     expect(ran).toContain('npm run fleet-proof -- --ci SERVERS= SOAK=')
     expect(ran.at(-1)).toBe('npm start SERVERS= SOAK=')
   })

@@ -2,11 +2,10 @@ import { rm } from 'node:fs/promises'
 import { type Job, Queue, QueueEvents, type Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { InsufficientScopeError } from 'support-workspace-sdk'
-import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import { ConnectionStore, memoryStorage } from 'support-workspace-sdk/oauth'
 import { type Sandbox, type SandboxOptions, type SandboxScope, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { describeOnRedis, type RedisServer, startRedis } from '../connections/helpers/redis-server.ts'
-import { mapStorage } from '../connections/helpers/storages.ts'
 import { examplesFolder, examplesOf, writeExamples } from './examples.ts'
 
 const names = ['replies', 'counts', 'organization-replies'] as const
@@ -40,7 +39,7 @@ describeOnRedis('test/readme/background-jobs.test.ts', (binary) => {
     events = forEachName((name) => new QueueEvents(name, { connection }))
     await Promise.all(Object.values(events).map((each) => each.waitUntilReady()))
     const accessToken = sandbox.issueToken({ actor: 'self' })
-    const given = { baseUrl: sandbox.url, accessToken, connection, secret, storage: mapStorage() }
+    const given = { baseUrl: sandbox.url, accessToken, connection, secret, storage: memoryStorage() }
     for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
     // A module runs only once.
     const folder = `${examplesFolder}/background-jobs-${++tests}`

@@ -3,6 +3,7 @@ import * as main from 'support-workspace-sdk'
 import * as oauth from 'support-workspace-sdk/oauth'
 import * as otel from 'support-workspace-sdk/otel'
 import * as sandbox from 'support-workspace-sdk/sandbox'
+import * as storage from 'support-workspace-sdk/storage'
 import * as storageTests from 'support-workspace-sdk/storage-tests'
 import { type Example, root } from './examples.ts'
 
@@ -11,6 +12,7 @@ const entries = Object.entries({
   'support-workspace-sdk/oauth': oauth,
   'support-workspace-sdk/otel': otel,
   'support-workspace-sdk/sandbox': sandbox,
+  'support-workspace-sdk/storage': storage,
   'support-workspace-sdk/storage-tests': storageTests,
 })
 

@@ -13,4 +13,4 @@ declare const request: Request
 /** An Express app. */
 declare const site: import('express').Express
 /** The `test` function of a test runner. */
-declare function test(name: string, run: () => Promise<void>): void
+declare function test(name: string, options: { skip: boolean }, run: () => Promise<void>): void

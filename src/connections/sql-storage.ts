@@ -1,0 +1,41 @@
+import type { ConnectionStorage } from './storage.ts'
+
+/** Runs a statement as a transaction of its own, and returns its rows. Parameters are `$1`, `$2`, … */
+export type Query = (sql: string, ...values: string[]) => Promise<readonly unknown[]>
+
+interface Row {
+  readonly key: string
+  readonly value: string
+}
+
+const pageSize = 1000
+
+/** Keeps connections in a table, in SQL that SQLite and Postgres both understand. */
+export function sqlStorage(query: Query, table = 'connections'): ConnectionStorage {
+  const rows = async (sql: string, ...values: string[]) => (await query(sql, ...values)) as readonly Row[]
+  const get = async (key: string) => (await rows(`SELECT value FROM ${table} WHERE key = $1`, key))[0]?.value
+  const write = (key: string, expected: string | null, value: string | null) => {
+    if (value === null)
+      return rows(`DELETE FROM ${table} WHERE key = $1 AND value = $2 RETURNING key`, key, expected ?? '')
+    return expected === null
+      ? rows(`INSERT INTO ${table} VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING key`, key, value)
+      : rows(`UPDATE ${table} SET value = $3 WHERE key = $1 AND value = $2 RETURNING key`, key, expected, value)
+  }
+  return {
+    get,
+    async compareAndSet(key, expected, value) {
+      if (expected === null && value === null) return (await get(key)) === undefined
+      return (await write(key, expected, value)).length === 1
+    },
+    async *list(prefix) {
+      const page = `SELECT key, value FROM ${table} WHERE key > $1 AND key < $2 ORDER BY key LIMIT ${pageSize}`
+      // Sorts after every key that starts with the prefix.
+      const end = `${prefix}\u{10ffff}`
+      for (let last: string | undefined = prefix; last !== undefined; ) {
+        const found = await rows(page, last, end)
+        yield found.map(({ key, value }) => [key, value] as const)
+        last = found.length < pageSize ? undefined : found.at(-1)?.key
+      }
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { InvalidArgumentError } from '../errors/index.ts'
+import { sqlStorage } from './sql-storage.ts'
+import type { ConnectionStorage } from './storage.ts'
+
+/** A SQLite database, as `node:sqlite` opens it. */
+export interface SqliteDatabase {
+  /** Runs statements without parameters. */
+  exec(sql: string): unknown
+  /** Prepares a statement. */
+  prepare(sql: string): SqliteStatement
+  /** Closes the database. */
+  close(): unknown
+}
+
+/** A prepared statement of a `SqliteDatabase`. */
+export interface SqliteStatement {
+  /** Runs the statement and returns its rows. */
+  all(...values: string[]): unknown[]
+}
+
+/** A storage on SQLite. */
+export interface SqliteStorage extends ConnectionStorage {
+  /** Closes the file. A database that was passed open stays open. */
+  close(): void
+}
+
+/** How long a write waits for those of other processes, in milliseconds. SQLite allows one at a time. */
+const longestWait = 10_000
+
+/**
+ * Keeps connections in a SQLite database, which all processes of one machine can share. Uses `node:sqlite`, which Node has
+ * from 22.13. Creates the table `connections` when it is first used.
+ *
+ * @param database the path of the file, which is created if it does not exist, or an open database
+ *
+ * @example
+ * const store = new ConnectionStore({ baseUrl, secret, storage: sqliteStorage('connections.db') })
+ */
+export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage {
+  let opened: SqliteDatabase | undefined
+  let isClosed = false
+  async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {
+    for (const start = performance.now(); ; ) {
+      if (isClosed) throw new Error('The storage is closed.')
+      try {
+        opened ??= open(database)
+        return opened.prepare(sql.replaceAll('$', '?')).all(...values)
+      } catch (thrown) {
+        if (!isLocked(thrown) || performance.now() - start > longestWait) throw thrown
+        await new Promise((resolve) => setTimeout(resolve, 1 + 9 * Math.random()))
+      }
+    }
+  }
+  return {
+    ...sqlStorage(query),
+    close() {
+      if (typeof database === 'string' && !isClosed) opened?.close()
+      isClosed = true
+    },
+  }
+}
+
+function open(given: string | SqliteDatabase): SqliteDatabase {
+  const database = typeof given === 'string' ? openFile(given) : given
+  try {
+    // SQLite would block the event loop while it waits for a lock.
+    database.exec('PRAGMA busy_timeout = 0')
+    database.exec('PRAGMA journal_mode = WAL')
+    database.exec('CREATE TABLE IF NOT EXISTS connections (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID')
+    return database
+  } catch (thrown) {
+    if (typeof given === 'string') database.close()
+    throw thrown
+  }
+}
+
+function openFile(path: string): SqliteDatabase {
+  // Not an import, which bundlers for other platforms would try to resolve.
+  const sqlite = (globalThis as Partial<Runtime>).process?.getBuiltinModule?.('node:sqlite')
+  if (sqlite !== undefined) return new sqlite.DatabaseSync(path)
+  throw new InvalidArgumentError(
+    'database',
+    '`sqliteStorage` needs `node:sqlite`, which this runtime does not have.',
+    'Use Node 22.13 or later, or pass an open database.',
+  )
+}
+
+interface Runtime {
+  readonly process: {
+    getBuiltinModule?(name: string): { readonly DatabaseSync: new (path: string) => SqliteDatabase } | undefined
+  }
+}
+
+function isLocked(thrown: unknown): boolean {
+  return thrown instanceof Error && /database( table| schema)? is locked/.test(thrown.message)
+}

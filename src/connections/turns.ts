@@ -1,0 +1,32 @@
+/** Runs tasks of the same key one after the other, in the order of the calls. Tasks of different keys run concurrently. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  async run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(key)
+    const running = before === undefined ? task() : before.catch(() => {}).then(task)
+    this.#last.set(key, running)
+    try {
+      return await running
+    } finally {
+      if (this.#last.get(key) === running) this.#last.delete(key)
+    }
+  }
+}
+
+/** The time limit of each call of a storage, in milliseconds. Without it, one lost response would block its key forever. */
+const timeLimit = 30_000
+
+/** Awaits a result of a storage, up to the time limit. */
+export async function inTime<Value>(result: Value): Promise<Awaited<Value>> {
+  if (typeof (result as { then?: unknown } | null | undefined)?.then !== 'function') return await result
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It did not respond within ${timeLimit / 1000} seconds.`)), timeLimit)
+  })
+  try {
+    return await Promise.race([result, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,167 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Turns } from '../../../src/connections/turns.ts'
+import type { OpenStorage } from '../../../src/storage-tests.ts'
+import { mapStorage } from './storages.ts'
+
+/** A driver that must fail: what is wrong with it, a function that opens handles of the same data, and a test that finds it. */
+export interface UnfitStorage {
+  readonly fault: string
+  readonly open: () => OpenStorage
+  readonly foundBy: RegExp
+}
+
+/** A storage of which each handle changes something. */
+function changed(change: (storage: ReturnType<typeof mapStorage>) => Partial<OpenStorage>): () => OpenStorage {
+  const storage = mapStorage()
+  return () => ({ ...storage, ...change(storage) })
+}
+
+const immediate = () => new Promise((resolve) => setImmediate(resolve))
+
+export const unfitStorages: readonly UnfitStorage[] = [
+  {
+    fault: 'a cache in each process',
+    open: changed((storage) => {
+      const cache = new Map<string, string>()
+      return {
+        get(key) {
+          const text = cache.get(key) ?? storage.get(key)
+          if (text !== undefined) cache.set(key, text)
+          return text
+        },
+        compareAndSet(key, expected, value) {
+          cache.delete(key)
+          return storage.compareAndSet(key, expected, value)
+        },
+      }
+    }),
+    foundBy: /shows every write to another handle/,
+  },
+  {
+    fault: 'cached misses',
+    open: changed((storage) => {
+      const missing = new Set<string>()
+      return {
+        get(key) {
+          if (storage.get(key) === undefined) missing.add(key)
+          return missing.has(key) ? undefined : storage.get(key)
+        },
+        compareAndSet(key, expected, value) {
+          missing.delete(key)
+          return storage.compareAndSet(key, expected, value)
+        },
+      }
+    }),
+    foundBy: /shows every write to another handle/,
+  },
+  {
+    fault: 'a delete and an insert in place of an update',
+    open: changed((storage) => ({
+      async compareAndSet(key, expected, value) {
+        if (expected === null || value === null) return storage.compareAndSet(key, expected, value)
+        if (!storage.compareAndSet(key, expected, null)) return false
+        await immediate()
+        return storage.compareAndSet(key, null, value)
+      },
+    })),
+    foundBy: /shows either the old or the new text/,
+  },
+  {
+    fault: 'a list that ends after 1,000 keys',
+    open: changed((storage) => ({
+      async *list() {
+        yield [...storage.items].slice(0, 1000)
+      },
+    })),
+    foundBy: /lists 2,500 keys/,
+  },
+  {
+    fault: 'texts that are cut off at 65,535 characters',
+    open: changed((storage) => ({
+      compareAndSet: (key, expected, value) =>
+        storage.compareAndSet(key, expected?.slice(0, 65_535) ?? null, value?.slice(0, 65_535) ?? null),
+    })),
+    foundBy: /returns the text that was written/,
+  },
+  {
+    fault: 'keys that are cut off at 255 characters',
+    open: changed((storage) => ({
+      get: (key) => storage.get(key.slice(0, 255)),
+      compareAndSet: (key, expected, value) => storage.compareAndSet(key.slice(0, 255), expected, value),
+    })),
+    foundBy: /keys of 500 characters/,
+  },
+  {
+    fault: 'a write that ignores what it expects',
+    open: changed(({ items }) => ({
+      compareAndSet: (key, _, value) => (value === null ? items.delete(key) : items.set(key, value) === items),
+    })),
+    foundBy: /only if the text is as expected/,
+  },
+  {
+    fault: 'a comparison that ignores case',
+    open: changed((storage) => ({
+      compareAndSet(key, expected, value) {
+        const text = storage.get(key) ?? null
+        return text?.toLowerCase() === expected?.toLowerCase() && storage.compareAndSet(key, text, value)
+      },
+    })),
+    foundBy: /only if the text is as expected/,
+  },
+  {
+    fault: 'a read, a comparison and a write in three steps',
+    open: changed((storage) => ({
+      async compareAndSet(key, expected, value) {
+        const text = storage.get(key) ?? null
+        await immediate()
+        return text === expected && storage.compareAndSet(key, storage.get(key) ?? null, value)
+      },
+    })),
+    foundBy: /one of many concurrent writes win/,
+  },
+  {
+    fault: 'wildcards in prefixes',
+    open: changed((storage) => ({
+      async *list(prefix) {
+        const pattern = new RegExp(`^${prefix.replaceAll('_', '.')}`)
+        yield [...storage.items].filter(([key]) => pattern.test(key))
+      },
+    })),
+    foundBy: /nothing is a wildcard/,
+  },
+  { fault: 'data that handles do not share', open: () => mapStorage(), foundBy: /shows every write to another handle/ },
+]
+
+/** Keeps each text in a file, which `writeFile` truncates before it writes. Otherwise it is correct within one process. */
+export function truncatingFiles(folder: string): OpenStorage {
+  const pathOf = (key: string) => join(folder, encodeURIComponent(key))
+  const get = async (key: string) => readFile(pathOf(key), 'utf8').catch(() => null)
+  return {
+    get,
+    compareAndSet: (key, expected, value) =>
+      turns.run(key, async () => {
+        if ((await get(key)) !== expected) return false
+        if (value === null) await rm(pathOf(key), { force: true })
+        else await writeFile(pathOf(key), value)
+        return true
+      }),
+    async *list(prefix) {
+      for (const name of await readdir(folder)) {
+        const key = decodeURIComponent(name)
+        const text = key.startsWith(prefix) ? await get(key) : null
+        if (text !== null) yield [[key, text]]
+      }
+    },
+  }
+}
+const turns = new Turns()
+
+/**
+ * Opens such files in another process. The query of this module's URL is the folder.
+ *
+ * @public
+ */
+export function open(): OpenStorage {
+  return truncatingFiles(decodeURIComponent(new URL(import.meta.url).search.slice(1)))
+}

@@ -1,0 +1,234 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type pg from 'pg'
+import {
+  type ConnectionStorage,
+  memoryStorage,
+  postgresStorage,
+  postgresTable,
+  redisStorage,
+  singleProcessStorage,
+  sqliteStorage,
+} from 'support-workspace-sdk/storage'
+import { storageTests } from 'support-workspace-sdk/storage-tests'
+import { createStorage } from 'unstorage'
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
+import { rejection } from '../helpers/client.ts'
+
+/** A storage that tests share, so they must not close it. */
+const withoutClose = ({ get, compareAndSet, list }: ConnectionStorage): ConnectionStorage => ({
+  get,
+  compareAndSet,
+  list,
+})
+
+describe.each([
+  ['memory', memoryStorage()],
+  ['SQLite in memory', withoutClose(sqliteStorage(new DatabaseSync(':memory:')))],
+  ['unstorage', singleProcessStorage(createStorage())],
+])('on %s', (_, storage) => {
+  for (const { name, skip, run } of storageTests({ open: () => storage })) test(name, { skip }, run)
+})
+
+test('the tests with several processes are skipped by name without a module', () => {
+  const tests = storageTests({ open: () => memoryStorage() })
+  expect(tests.filter(({ skip }) => skip).map(({ name }) => name)).toEqual([
+    'shows every write to another process immediately, also of a key that was missing there',
+    'lets one of many concurrent writes win, in another process as well',
+    'shows either the old or the new text while another process writes',
+    'has either the old or the new text when a process is killed while it writes',
+  ])
+})
+
+test('clients of pg are accepted without a cast', () => {
+  expectTypeOf<pg.Pool>().toExtend<Parameters<typeof postgresStorage>[0]>()
+  expectTypeOf<pg.Client>().toExtend<Parameters<typeof postgresStorage>[0]>()
+  expectTypeOf<DatabaseSync>().toExtend<Parameters<typeof sqliteStorage>[0]>()
+})
+
+describe('sqliteStorage', () => {
+  const newPath = () => join(mkdtempSync(join(tmpdir(), 'sqlite-')), 'connections.db')
+
+  test('uses an open database, and leaves it open', async () => {
+    const database = new DatabaseSync(':memory:')
+    const storage = sqliteStorage(database)
+    await storage.compareAndSet('key', null, 'text')
+    storage.close()
+    expect(database.prepare('SELECT * FROM connections').all()).toEqual([{ key: 'key', value: 'text' }])
+    expect(await rejection(Promise.resolve(storage.get('key')))).toMatchObject({ message: 'The storage is closed.' })
+  })
+
+  test('opens its file when it is first used, and can be closed before and twice', async () => {
+    const storage = sqliteStorage('/nowhere/connections.db')
+    expect(await rejection(Promise.resolve(storage.get('key')))).toMatchObject({
+      message: 'unable to open database file',
+    })
+    storage.close()
+    storage.close()
+  })
+
+  test('waits for the lock of another process without blocking the event loop', async () => {
+    const path = newPath()
+    const storage = sqliteStorage(path)
+    await storage.compareAndSet('key', null, 'text')
+    const other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+    const writing = storage.compareAndSet('key', 'text', 'next')
+    // A timer fires while it waits, and ends the wait.
+    setTimeout(() => other.exec('COMMIT'), 20)
+    expect(await writing).toBe(true)
+    other.close()
+    storage.close()
+  })
+
+  test('gives up after 10 seconds', async () => {
+    const path = newPath()
+    const storage = sqliteStorage(path)
+    await storage.get('key')
+    const other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const writing = rejection(Promise.resolve(storage.compareAndSet('key', null, 'text')))
+    await vi.advanceTimersByTimeAsync(10_100)
+    expect(await writing).toMatchObject({ message: 'database is locked' })
+    other.close()
+    storage.close()
+  })
+
+  test('keeps a text that it cannot replace because the disk is full', async () => {
+    const database = new DatabaseSync(':memory:')
+    const storage = sqliteStorage(database)
+    await storage.compareAndSet('key', null, 'text')
+    database.exec('PRAGMA max_page_count = 4')
+    const writing = Promise.resolve(storage.compareAndSet('key', 'text', 'x'.repeat(100_000)))
+    expect(await rejection(writing)).toMatchObject({ message: 'database or disk is full' })
+    expect(await storage.get('key')).toBe('text')
+  })
+
+  test('can be opened by many handles at the same time', async () => {
+    const path = newPath()
+    const storages = Array.from({ length: 20 }, () => sqliteStorage(path))
+    await Promise.all(storages.map((storage, index) => storage.compareAndSet(`key-${index}`, null, 'text')))
+    for await (const page of storages[0]?.list('key-') ?? []) expect(page).toHaveLength(20)
+    for (const storage of storages) storage.close()
+  })
+
+  test('says that a runtime has no node:sqlite', async () => {
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const error = await rejection(Promise.resolve(sqliteStorage(newPath()).get('key')))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'database' })
+    expect(String(error)).toContain('Use Node 22.13 or later')
+  })
+})
+
+describe('postgresStorage', () => {
+  const failing = (code: string, sql: RegExp) => ({
+    query: async (text: string) => {
+      if (sql.test(text)) throw Object.assign(new Error(`failed with ${code}`), { code })
+      return { rows: [], rowCount: 1 }
+    },
+  })
+
+  test('creates its table only if it is missing, even if another process creates it at the same time', async () => {
+    for (const code of ['23505', '42P07']) {
+      const sent: string[] = []
+      const storage = postgresStorage({
+        query: async (sql) => {
+          sent.push(sql)
+          if (sql.startsWith('CREATE')) throw Object.assign(new Error(), { code })
+          if (sent.length === 1) throw Object.assign(new Error(), { code: '42P01' })
+          return { rows: [{ value: 'text' }], rowCount: 1 }
+        },
+      })
+      expect(await storage.get('key')).toBe('text')
+      expect(sent).toEqual([expect.stringContaining('SELECT'), postgresTable(), expect.stringContaining('SELECT')])
+    }
+  })
+
+  test.each([
+    ['the table cannot be created', failing('42501', /CREATE/), '42501'],
+    ['the table is still missing', failing('42P01', /SELECT/), '42P01'],
+    ['the query fails', failing('57P01', /SELECT/), '57P01'],
+    ['a read cannot be serialized', failing('40001', /SELECT/), '40001'],
+  ])('rejects if %s', async (title, client, code) => {
+    const missing = title.includes('created') && {
+      query: async (sql: string) =>
+        sql.startsWith('CREATE') ? client.query(sql) : Promise.reject(Object.assign(new Error(), { code: '42P01' })),
+    }
+    const storage = postgresStorage(missing || client)
+    expect(await rejection(Promise.resolve(storage.get('key')))).toMatchObject({ code })
+  })
+
+  test.each<[string | null, string | null]>([
+    [null, 'text'],
+    ['text', 'next'],
+    ['text', null],
+  ])('loses a write from %j to %j that cannot be serialized', async (expected, value) => {
+    expect(await postgresStorage(failing('40001', /./)).compareAndSet('key', expected, value)).toBe(false)
+    const other = postgresStorage(failing('57P01', /./)).compareAndSet('key', expected, value)
+    expect(await rejection(Promise.resolve(other))).toMatchObject({ code: '57P01' })
+  })
+
+  test('prints the SQL of its table', () => {
+    expect(postgresTable('app.connections')).toBe(
+      'CREATE TABLE IF NOT EXISTS app.connections (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)',
+    )
+  })
+
+  test.each(['', 'a.b.c', 'a b', 'a;', '1a', 'Connections', null])('refuses the table %j', (table) => {
+    const options = { table: table as string }
+    const refused = expect.objectContaining({ name: 'InvalidArgumentError', argument: 'table' })
+    expect(() => postgresStorage(failing('', /./), options)).toThrow(refused)
+    expect(() => postgresTable(options.table)).toThrow(refused)
+  })
+})
+
+test('redisStorage matches no other keys, and lists no key that expires while it lists', async () => {
+  const sent: string[][] = []
+  const storage = redisStorage({
+    sendCommand: async (args) => {
+      sent.push(args)
+      if (args[0] === 'MGET') return ['one', null]
+      return args[1] === '0' ? ['7', ['a', 'b']] : ['0', []]
+    },
+  })
+  expect(await Array.fromAsync(storage.list('a*?[]\\'))).toEqual([[['a', 'one']], []])
+  expect(sent.map((args) => args.slice(0, 4))).toEqual([
+    ['SCAN', '0', 'MATCH', 'a\\*\\?\\[\\]\\\\*'],
+    ['MGET', 'a', 'b'],
+    ['SCAN', '7', 'MATCH', 'a\\*\\?\\[\\]\\\\*'],
+  ])
+})
+
+describe('singleProcessStorage', () => {
+  test('reads no text that the driver is still writing', async () => {
+    const texts = new Map([['key', 'old']])
+    const storage = singleProcessStorage({
+      getItem: (key) => texts.get(key),
+      getKeys: () => [...texts.keys()],
+      removeItem: (key) => texts.delete(key),
+      async setItem(key, value) {
+        texts.set(key, '')
+        await new Promise(setImmediate)
+        texts.set(key, value)
+      },
+    })
+    const writing = storage.compareAndSet('key', 'old', 'new')
+    expect(await storage.get('key')).toBe('new')
+    const again = storage.compareAndSet('key', 'new', 'newer')
+    expect(await Array.fromAsync(storage.list('key'))).toEqual([[['key', 'newer']]])
+    expect(await Promise.all([writing, again])).toEqual([true, true])
+  })
+
+  test.each([
+    ['an error', new Error('EMFILE'), 'EMFILE'],
+    ['parsed JSON', { a: 1 }, 'getItem returned a value of type object.'],
+  ])('rejects if the driver returns %s', async (_, value, message) => {
+    const driver = { getItem: () => value, setItem: () => {}, removeItem: () => {}, getKeys: () => [] }
+    expect(await rejection(Promise.resolve(singleProcessStorage(driver).get('key')))).toMatchObject({ message })
+  })
+})
