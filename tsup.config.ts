@@ -12,7 +12,7 @@ type Plugin = NonNullable<Options['plugins']>[number]
 const carried = {
   esm: ['zod'],
   cjs: ['zod', 'ky', 'oauth4webapi', 'jose'],
-  sandbox: ['hono', '@hono/node-server'],
+  sandbox: ['hono', '@hono/node-server', 'idiomorph', 'zod'],
   declarations: ['@standard-schema/spec'],
 }
 
@@ -57,6 +57,12 @@ const library: Options = {
   splitting: true,
 }
 
+/** What the sandbox sends to browsers as text: it must not depend on files beside the build. */
+const scripts = {
+  CLIENT_SCRIPT: 'src/sandbox/console/client.js',
+  IDIOMORPH: 'node_modules/idiomorph/dist/idiomorph.min.js',
+}
+
 const sandbox: Options = {
   ...shared,
   platform: 'node',
@@ -65,6 +71,9 @@ const sandbox: Options = {
   sourcemap: false,
   treeshake: false,
   noExternal: carried.sandbox,
+  define: Object.fromEntries(
+    Object.entries(scripts).map(([name, path]) => [name, JSON.stringify(readFileSync(path, 'utf8'))]),
+  ),
 }
 
 export default defineConfig([
@@ -81,6 +90,6 @@ export default defineConfig([
     entry: { sandbox: 'src/sandbox.ts' },
     format: 'cjs',
     // CommonJS has no `import.meta`.
-    define: { 'import.meta.filename': '__filename' },
+    define: { ...sandbox.define, 'import.meta.filename': '__filename' },
   },
 ])

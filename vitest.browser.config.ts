@@ -21,9 +21,13 @@ export default defineConfig({
         test: { name: 'chromium', include: ['test/browser/**/*.test.ts'], provide: { browser: 'chromium' } },
       },
       {
-        // Redirects, cookies and forms of logins on a server, and stacks of errors. Browsers differ there.
+        // Redirects, cookies and forms of logins on a server, the pages of the sandbox, and stacks of errors. Browsers differ there.
         extends: true,
-        test: { name: 'firefox', include: ['test/browser/{login-*,stack}.test.ts'], provide: { browser: 'firefox' } },
+        test: {
+          name: 'firefox',
+          include: ['test/browser/{login-*,con*,stack}.test.ts'],
+          provide: { browser: 'firefox' },
+        },
       },
     ],
   },

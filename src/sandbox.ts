@@ -5,14 +5,16 @@
  */
 
 // src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
-// table with the client, so that each checks the other. Its imports point one way, from the top of this list down:
+// table with the client, so that each checks the other. It is one Hono app, whose types of variables are in app-env.ts.
+// Its imports point one way, from the top of this list down:
 //
 // 1. cli.ts, command-line.ts, start-sandbox.ts and state.ts
 // 2. server/ and console/, neither of which imports the other
 // 3. oauth/ and operations/, neither of which imports the other; the console imports neither
-// 4. tokens.ts, service.ts, request-log.ts, incoming-request.ts, html-page.ts, http-error.ts, sandbox-settings.ts and
-//    sandbox-options.ts
-// 5. data/, faults/ and check-values.ts
+// 4. addresses.ts, app-env.ts, html-page.ts, http-error.ts, http-request.ts, parts.ts, request-log.ts, sandbox-options.ts,
+//    service.ts and settings.ts
+// 5. faults/, which also has the types of the app
+// 6. data/ and schema.ts
 
 export type { ScopeName as SandboxScope } from './sandbox/data/scope-catalog.ts'
 export type {
@@ -29,9 +31,8 @@ export type {
   User as SandboxUser,
 } from './sandbox/data/shapes.ts'
 export type { Fault, FaultRule, Faults } from './sandbox/faults/fault.ts'
-export type { RecordedRequest } from './sandbox/incoming-request.ts'
+export type { RecordedRequest } from './sandbox/request-log.ts'
 export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
-export type { EffectiveWrite } from './sandbox/service.ts'
+export type { EffectiveWrite, TokenOptions } from './sandbox/service.ts'
 export { createSandbox, type Sandbox, startSandbox } from './sandbox/start-sandbox.ts'
 export type { OrganizationState, SandboxState } from './sandbox/state.ts'
-export type { TokenOptions } from './sandbox/tokens.ts'

@@ -36,7 +36,14 @@ export interface RunningServer {
 /** Bundles the page and the SDK into `dist`. */
 export async function buildPage(): Promise<void> {
   const root = fileURLToPath(new URL('page', import.meta.url))
-  await build({ root, configFile: false, logLevel: 'warn', build: { outDir: '../dist', emptyOutDir: true } })
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    // In this repository, the SDK is bundled from its source.
+    resolve: { tsconfigPaths: true },
+    build: { outDir: '../dist', emptyOutDir: true },
+  })
 }
 
 export async function startBrowserInbox({ port, sandbox }: BrowserInboxOptions): Promise<RunningServer> {

@@ -55,13 +55,14 @@ export function createSite({ app, publicUrl, directory }: SiteOptions): Hono {
   const { origin } = new URL(publicUrl)
 
   site.use('/exchange', async (context, next) => {
+    // Browsers send the origin of the page with every POST. Another port of this host is another origin.
+    if (context.req.header('origin') !== origin) return reject('Logins must come from a page of this site.', 403)
+    // Only then is the login counted, so that pages of other sites cannot use up the limit.
     // Behind a proxy, this is the proxy's address. Use the header in which it passes on the client's address instead.
     const seconds = secondsToWait(getConnInfo(context).remote.address ?? '')
     if (seconds !== undefined) {
       return reject('Too many logins. Try again in a minute.', 429, { 'retry-after': String(seconds) })
     }
-    // Browsers send the origin of the page with every POST. Another port of this host is another origin.
-    if (context.req.header('origin') !== origin) return reject('Logins must come from a page of this site.', 403)
     return next()
   })
   // A grant has a few hundred characters.

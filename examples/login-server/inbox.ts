@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { AuthenticationError, RequestError, textToHtml } from 'support-workspace-sdk'
+import { AuthenticationError, RequestError, type SupportWorkspace, textToHtml, type User } from 'support-workspace-sdk'
 import { conversationPage, listPage } from './pages.ts'
 import type { SiteVariables } from './site.ts'
 
@@ -15,7 +15,8 @@ export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
     const { connection, workspace } = context.var
     const id = context.req.param('id')
     const messages = await workspace.messages.list(id, { limit: 20, after: context.req.query('after') })
-    return context.html(conversationPage(connection, { id, messages }))
+    const customer = await customerOf(workspace, id)
+    return context.html(conversationPage(connection, { id, messages, customer }))
   })
 
   site.post('/conversations/:id/messages', async (context) => {
@@ -32,8 +33,20 @@ export function addInbox(site: Hono<{ Variables: SiteVariables }>): void {
       if (!(error instanceof RequestError) || error instanceof AuthenticationError) throw error
       // The message says whether the reply may have been sent anyway. The page keeps the text.
       const messages = await workspace.messages.list(id, { limit: 20 })
-      return context.html(conversationPage(connection, { id, messages, failed: { draft, reason: error.message } }), 502)
+      const customer = await customerOf(workspace, id)
+      const failed = { draft, reason: error.message }
+      return context.html(conversationPage(connection, { id, messages, customer, failed }), 502)
     }
     return context.redirect(`${path}#reply`, 303)
   })
+}
+
+/** Returns the customer of a conversation. The service does not document this call, so the page works without it. */
+async function customerOf(workspace: SupportWorkspace, id: string): Promise<User | null | undefined> {
+  try {
+    return (await workspace.conversations.get(id)).user
+  } catch (error) {
+    if (error instanceof RequestError && !(error instanceof AuthenticationError)) return undefined
+    throw error
+  }
 }

@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { type Conversation, type Message, type Page, toDate, type User } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
+import { authorClass, statusClass } from '../shared/inbox-classes.ts'
 import { toText } from '../shared/message-text.ts'
 
 /** Escaped HTML. `html` escapes every value that it includes. */
@@ -59,10 +60,12 @@ export function listPage(connection: Connection, page: Page<Conversation>): Mark
 export interface ConversationView {
   id: string
   messages: Page<Message>
+  /** The author who is not a colleague; `undefined` if the service does not say. */
+  customer: User | null | undefined
   failed?: { draft: string; reason: string }
 }
 
-export function conversationPage(connection: Connection, { id, messages, failed }: ConversationView): Markup {
+export function conversationPage(connection: Connection, { id, messages, customer, failed }: ConversationView): Markup {
   const path = `/conversations/${encodeURIComponent(id)}`
   // The service returns the newest message first. The page shows the oldest first.
   const shown = messages.data.toReversed()
@@ -74,7 +77,7 @@ export function conversationPage(connection: Connection, { id, messages, failed 
       <p><a href="/conversations">← Conversations</a></p>
       <h1>${people.size === 0 ? 'No messages yet' : [...people].join(', ')}</h1>
       ${messages.after === null ? '' : html`<p>${olderLink(path, messages)}</p>`}
-      <ol class="messages">${shown.map((message) => messageItem(message, connection))}</ol>
+      <ol class="messages">${shown.map((message) => messageItem(message, authorClass(message.user, connection.user, customer)))}</ol>
       ${replyForm(connection, path, failed)}`,
   })
 }
@@ -141,17 +144,19 @@ function conversationItem(conversation: Conversation): Markup {
         <span class="excerpt">${toText(conversation.last_message ?? '')}</span>
         <span class="marks">
           ${unread > 0 ? html`<span class="mark unread">${unread} unread</span>` : ''}
-          <span class="mark">${conversation.status ?? 'no status'}</span>
+          <span class="mark ${statusClass(conversation.status)}">${conversation.status ?? 'no status'}</span>
         </span>
       </a>
     </li>`
 }
 
-function messageItem({ user, inserted_at, body_html }: Message, connection: Connection): Markup {
-  const isMine = user?.id !== undefined && user.id === connection.user?.id
+function messageItem({ user, inserted_at, body_html }: Message, author: ReturnType<typeof authorClass>): Markup {
   return html`
-    <li class="message${isMine ? ' mine' : ''}">
-      <p class="head"><strong>${isMine ? 'You' : nameOf(user)}</strong> ${time(inserted_at)}</p>
+    <li class="message ${author}">
+      <p class="head">
+        <strong>${author === 'mine' ? 'You' : nameOf(user)}</strong>
+        ${author === 'colleague' ? html`<span class="mark">colleague</span>` : ''} ${time(inserted_at)}
+      </p>
       <p class="text">${toText(body_html ?? '')}</p>
     </li>`
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
 import { secureHeaders } from 'hono/secure-headers'
@@ -37,7 +38,7 @@ export interface SiteVariables {
   workspace: SupportWorkspace
 }
 
-const styles = readFileSync(new URL('style.css', import.meta.url))
+const styles = ['../shared/inbox.css', 'style.css'].map((path) => readFileSync(new URL(path, import.meta.url), 'utf8'))
 const icon = readFileSync(new URL('icon.svg', import.meta.url))
 
 export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Variables: SiteVariables }> {
@@ -93,8 +94,13 @@ export function createSite({ app, secret, publicUrl }: SiteOptions): Hono<{ Vari
     }),
     // Accepts forms only from pages of this site. SameSite alone would accept forms from other ports of the host.
     csrf({ origin: new URL(publicUrl).origin }),
+    // The largest form is a reply.
+    bodyLimit({
+      maxSize: 1024 * 1024,
+      onError: (context) => context.html(noticePage('Reply too long', 'A reply can have up to 1 MiB.'), 413),
+    }),
   )
-  site.get('/style.css', (context) => context.body(styles, 200, { 'content-type': 'text/css' }))
+  site.get('/style.css', (context) => context.body(styles.join('\n'), 200, { 'content-type': 'text/css' }))
   site.get('/icon.svg', (context) => context.body(icon, 200, { 'content-type': 'image/svg+xml' }))
 
   site.get('/login/self', (context) => login.start(context.req.raw))

@@ -3,7 +3,7 @@ import process from 'node:process'
 import { version } from '../version.ts'
 import { help, readArguments, type SandboxCommand, UsageError } from './command-line.ts'
 import { newToken } from './data/grants.ts'
-import type { RecordedRequest } from './incoming-request.ts'
+import type { RecordedRequest } from './request-log.ts'
 import { type Sandbox, startSandbox } from './start-sandbox.ts'
 
 // The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's stack.

@@ -1,9 +1,17 @@
 import { parseArgs } from 'node:util'
-import type { Check } from './check-values.ts'
+import type * as z from 'zod/mini'
 import type { FaultRule } from './faults/fault.ts'
 import { parseFault } from './faults/fault-text.ts'
 import type { SandboxOptions } from './sandbox-options.ts'
-import { defaultRedirectUris, optionChecks, redirectUriCheck, tokenCheck } from './sandbox-settings.ts'
+import { problemOf } from './schema.ts'
+import {
+  appShape,
+  defaultRedirectUris,
+  hostNameSchema,
+  optionShape,
+  redirectUriSchema,
+  tokenSchema,
+} from './settings.ts'
 
 export const help = `Usage: support-workspace-sdk sandbox [options]
 
@@ -12,18 +20,24 @@ Starts a local copy of the service for development and tests, with a console at 
 Options:
   --port <number>            Port to listen on; 0 picks a free one (default: 4010)
   --host <address>           Address to listen on (default: 127.0.0.1)
+  --allowed-host <host>      Name or address that other machines use; can be repeated, required with --host 0.0.0.0
   --self-token <token>       Token that acts as a person, such as swot_self (default: random)
   --app-token <token>        Token that acts as the app, such as swot_app (default: random)
+  --client-id <id>           Client id of the app (default: app_sandbox)
+  --client-secret <secret>   Client secret of the app (default: secret_sandbox)
   --redirect-uri <uri>       Register another redirect URI; can be repeated
   --auto-consent <decision>  Skip the consent page: allow or deny access
+  --organizations <number>   Number of organizations, up to 100000 (default: 2)
   --conversations <number>   Number of conversations in each organization, up to 100000 (default: 120)
+  --messages-per-conversation <number>
+                             Number of messages in each conversation, up to 100000 (default: 3)
   --seed <number>            Select the sample data; the same seed produces the same data (default: 24301)
   --rate-limit <limit>       Respond with 429 above this rate: 100/min, 5/s or 1000/h (default: no limit)
   --fault <fault>            Inject a fault, see below; can be repeated
   --cors                     Let pages of every origin read responses (default: only pages on this machine)
   --no-cors                  Send no CORS headers
   --log                      Print a line for each request
-  --version                  Print the version
+  -v, --version              Print the version
   -h, --help                 Print this help
 
 A fault is a list of options, separated by commas:
@@ -53,102 +67,127 @@ export interface SandboxCommand {
   log: boolean
 }
 
-/** Returns what the arguments ask for. Throws a {@link UsageError} if they are invalid. */
-export function readArguments(args: readonly string[]): SandboxCommand | { kind: 'help' | 'version' } {
-  const { values, positionals } = parseCommandLine(args)
-  if (values.help) return { kind: 'help' }
-  if (values.version) return { kind: 'version' }
-  const [command, surplus] = positionals
-  if (command !== 'sandbox') {
-    throw new UsageError(
-      command === undefined
-        ? 'A command is required. Run `support-workspace-sdk sandbox`.'
-        : `Unknown command \`${command}\`. Run \`support-workspace-sdk sandbox\`.`,
-    )
-  }
-  // The argument could be a token after a mistyped option, so the message does not contain it.
-  if (surplus !== undefined) throw new UsageError('Unexpected argument after `sandbox`. Pass options only.')
-
-  if (values.cors && values['no-cors']) {
-    throw new UsageError('--cors and --no-cors exclude each other. Remove one of them.')
-  }
-  const redirectUris = values['redirect-uri']?.map((uri) => checked('redirect-uri', uri, redirectUriCheck))
-  const options: SandboxOptions = {
-    ...option('port', values.port ?? '4010', toNumber),
-    ...option('host', values.host),
-    ...option('conversations', values.conversations, toNumber),
-    ...option('seed', values.seed, toNumber),
-    ...option('autoConsent', values['auto-consent']),
-    ...option('rateLimit', values['rate-limit']),
-    ...readTokens(values['self-token'], values['app-token']),
-    app: { redirectUris: [...defaultRedirectUris, ...(redirectUris ?? [])] },
-    ...(values.cors && { cors: true }),
-    ...(values['no-cors'] && { cors: false }),
-  }
-  return { kind: 'sandbox', options, faults: (values.fault ?? []).map(readFault), log: values.log ?? false }
-}
-
 export const commandLineOptions = {
   port: { type: 'string' },
   host: { type: 'string' },
+  'allowed-host': { type: 'string', multiple: true },
   'self-token': { type: 'string' },
   'app-token': { type: 'string' },
+  'client-id': { type: 'string' },
+  'client-secret': { type: 'string' },
   'redirect-uri': { type: 'string', multiple: true },
   'auto-consent': { type: 'string' },
+  organizations: { type: 'string' },
   conversations: { type: 'string' },
+  'messages-per-conversation': { type: 'string' },
   seed: { type: 'string' },
   'rate-limit': { type: 'string' },
   fault: { type: 'string', multiple: true },
   cors: { type: 'boolean' },
   'no-cors': { type: 'boolean' },
   log: { type: 'boolean' },
-  version: { type: 'boolean' },
+  version: { type: 'boolean', short: 'v' },
   help: { type: 'boolean', short: 'h' },
 } as const
+
+/** Returns what the arguments ask for. Throws a {@link UsageError} if they are invalid. */
+export function readArguments(args: readonly string[]): SandboxCommand | { kind: 'help' | 'version' } {
+  const { values, positionals } = parseCommandLine(args)
+  const [command, surplus] = positionals
+  if (values.help || command === 'help' || surplus === 'help') return { kind: 'help' }
+  if (values.version) return { kind: 'version' }
+  if (command === undefined) throw new UsageError('A command is required. Run `support-workspace-sdk sandbox`.')
+  if (command !== 'sandbox') {
+    throw new UsageError(`Unknown command \`${command}\`. Run \`support-workspace-sdk sandbox\`.`)
+  }
+  // The argument could be a token after a mistyped option, so the message does not contain it.
+  if (surplus !== undefined) throw new UsageError('Unexpected argument after `sandbox`. Pass options only.')
+  if (values.cors && values['no-cors']) {
+    throw new UsageError('--cors and --no-cors exclude each other. Remove one of them.')
+  }
+
+  const text = (flag: StringFlag, schema: z.ZodMiniType) => checked(flag, values[flag], schema)
+  const number = (flag: StringFlag, schema: z.ZodMiniType) =>
+    checked(flag, toNumber(values[flag]), schema) as number | undefined
+  const list = (flag: 'allowed-host' | 'redirect-uri', schema: z.ZodMiniType) =>
+    values[flag]?.map((each) => checked(flag, each, schema))
+  const tokens = defined({ self: text('self-token', tokenSchema), app: text('app-token', tokenSchema) })
+  if (tokens.self !== undefined && tokens.self === tokens.app) {
+    throw new UsageError('--self-token and --app-token must be two different tokens. Change one of them.')
+  }
+  const options = defined({
+    port: number('port', optionShape.port) ?? 4010,
+    host: text('host', optionShape.host),
+    allowedHosts: list('allowed-host', hostNameSchema),
+    tokens,
+    app: defined({
+      clientId: text('client-id', appShape.clientId),
+      clientSecret: text('client-secret', appShape.clientSecret),
+      redirectUris: [...defaultRedirectUris, ...(list('redirect-uri', redirectUriSchema) ?? [])],
+    }),
+    autoConsent: text('auto-consent', optionShape.autoConsent),
+    organizations: number('organizations', optionShape.organizations),
+    conversations: number('conversations', optionShape.conversations),
+    messagesPerConversation: number('messages-per-conversation', optionShape.messagesPerConversation),
+    seed: number('seed', optionShape.seed),
+    rateLimit: text('rate-limit', optionShape.rateLimit),
+    cors: values.cors ?? (values['no-cors'] ? false : undefined),
+  })
+  // Each value was checked above.
+  return {
+    kind: 'sandbox',
+    options: options as SandboxOptions,
+    faults: (values.fault ?? []).map(readFault),
+    log: values.log ?? false,
+  }
+}
+
+type Values = ReturnType<typeof parseStrictly>['values']
+type StringFlag = { [Flag in keyof Values]-?: string extends Values[Flag] ? Flag : never }[keyof Values]
+
+function parseStrictly(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: commandLineOptions, allowPositionals: true })
+}
 
 function parseCommandLine(args: readonly string[]): ReturnType<typeof parseStrictly> {
   try {
     return parseStrictly(args)
   } catch (error) {
     // Keeps only the first sentence. The rest explains how to pass arguments that begin with a dash.
-    const [sentence] = String(error instanceof Error ? error.message : error).split(/\.\s|\n/)
-    throw new UsageError(`${sentence?.replace(/\.$/, '')}. Run with --help to list the options.`)
+    const [sentence = ''] = String(error instanceof Error ? error.message : error).split(/\.\s|\n/)
+    const unknown = /^Unknown option '--([^']+)'/.exec(sentence)?.[1]
+    const similar = unknown && Object.keys(commandLineOptions).find((name) => isSimilar(name, unknown))
+    const next = similar ? `Did you mean \`--${similar}\`?` : 'Run with --help to list the options.'
+    throw new UsageError(`${sentence.replace(/\.$/, '')}. ${next}`)
   }
 }
 
-function parseStrictly(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: commandLineOptions, allowPositionals: true })
+/** Returns whether two names differ by at most two letters that are added, removed or changed. */
+function isSimilar(name: string, other: string, differences = 2): boolean {
+  if (name === '' || other === '') return name.length + other.length <= differences
+  if (name[0] === other[0]) return isSimilar(name.slice(1), other.slice(1), differences)
+  const next = [
+    [name.slice(1), other],
+    [name, other.slice(1)],
+    [name.slice(1), other.slice(1)],
+  ] as const
+  return differences > 0 && next.some(([one, two]) => isSimilar(one, two, differences - 1))
 }
 
-/** Returns an object with the sandbox option that an argument sets, or an empty one without the argument. */
-function option(
-  name: keyof SandboxOptions,
-  text: string | undefined,
-  convert: (text: string) => unknown = String,
-): SandboxOptions {
-  if (text === undefined) return {}
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  return { [name]: checked(flag, convert(text), optionChecks[name]) }
-}
-
-function checked<Value>(flag: string, value: Value, check: Check): Value {
-  const problem = check(value)
+function checked<Value>(flag: string, value: Value, schema: z.ZodMiniType): Value {
+  const problem = value === undefined ? undefined : problemOf(schema, value)
   if (problem !== undefined) throw new UsageError(`--${flag} ${problem}`)
   return value
 }
 
 // Other text stays text, so that the check reports it.
-function toNumber(text: string): unknown {
-  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+function toNumber(text: string | undefined): unknown {
+  return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-function readTokens(self: string | undefined, app: string | undefined): SandboxOptions {
-  if (self !== undefined) checked('self-token', self, tokenCheck)
-  if (app !== undefined) checked('app-token', app, tokenCheck)
-  if (self !== undefined && self === app) {
-    throw new UsageError('--self-token and --app-token must be two different tokens. Change one of them.')
-  }
-  return { tokens: { ...(self !== undefined && { self }), ...(app !== undefined && { app }) } }
+/** Returns the object without the properties that are `undefined`. */
+function defined<Values extends object>(values: Values): Partial<Values> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Values>
 }
 
 function readFault(text: string): FaultRule {

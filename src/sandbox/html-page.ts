@@ -1,37 +1,53 @@
 import { randomBytes } from 'node:crypto'
+import { html, raw } from 'hono/html'
 
-/** Escapes text for element content and quoted attribute values. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+/** Markup whose interpolated values are escaped. */
+export type Markup = ReturnType<typeof html>
+
+interface PageContent {
+  title: string
+  /** The style and the scripts. */
+  head: Markup
+  body: Markup
 }
 
-/** Returns a page with this markup. Its headers allow only its own style. */
-export function htmlPage(status: number, title: string, markup: string): Response {
-  const nonce = randomBytes(16).toString('base64')
-  const page = `<!doctype html>
+/** Returns a whole page. */
+export function pageFrame({ title, head, body }: PageContent): Markup {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escapeHtml(title)}</title>
-<style nonce="${nonce}">${pageStyle}</style>
+<title>${title}</title>
+<link rel="icon" href="/_sandbox/icon.svg">
+${head}
 </head>
 <body>
-<main>
-${markup}
-</main>
-<footer>Local sandbox. The people and organizations on this page are made up.</footer>
+${body}
 </body>
 </html>
 `
-  return new Response(page, {
+}
+
+/** Returns a page of a login. Its headers allow only its own style and icon. */
+export function htmlPage(status: number, title: string, content: Markup): Response {
+  const nonce = randomBytes(16).toString('base64')
+  const page = pageFrame({
+    title,
+    head: html`<style nonce="${nonce}">${raw(pageStyle)}</style>`,
+    body: html`<main class="dialog card">
+${content}
+</main>
+<footer>Local sandbox. The people and organizations on this page are made up.</footer>`,
+  })
+  return new Response(page.toString(), {
     status,
     headers: {
       'content-type': 'text/html; charset=utf-8',
       // No form-action: Chromium applies it to every redirect after a form, and an app's redirect URI can redirect the
       // browser to any origin.
-      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`,
+      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'`,
       'cache-control': 'no-store',
       // With `no-referrer` the consent form would be sent with `Origin: null`, as a form of another site can be.
       'referrer-policy': 'same-origin',
@@ -41,90 +57,180 @@ ${markup}
   })
 }
 
-/** The colors of every page, for the light and the dark color scheme of the browser. */
-export const palette = `
+/** The style of every page, in the colors of the browser's color scheme. */
+export const pageStyle = `
 :root {
   color-scheme: light dark;
-  --page: #f3f4f7; --card: #ffffff; --line: #dcdfe6; --text: #1b2030; --soft: #596174;
-  --accent: #2f5bd0; --on-accent: #ffffff; --tint: #eef2fd; --write: #8a4b08; --write-tint: #fdf3e3;
+  --page: #f4f5f8; --card: #ffffff; --line: #dfe2e9; --text: #1b2030; --soft: #596174;
+  --accent: #2f5bd0; --on-accent: #ffffff; --tint: #eef2fd; --warn: #8a4b08; --warn-tint: #fdf3e3;
   --good: #1a6b3c; --good-tint: #e6f5ec; --bad: #a8262f; --bad-tint: #fdecec;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --page: #12141a; --card: #1c1f28; --line: #343947; --text: #eceef4; --soft: #a5adbf;
-    --accent: #8fb0ff; --on-accent: #10182c; --tint: #232c45; --write: #f2c078; --write-tint: #352a1a;
+    --page: #12141a; --card: #1b1e26; --line: #323744; --text: #eceef4; --soft: #a5adbf;
+    --accent: #8fb0ff; --on-accent: #10182c; --tint: #232c45; --warn: #f2c078; --warn-tint: #352a1a;
     --good: #7fd6a2; --good-tint: #1b3226; --bad: #ff9d9d; --bad-tint: #3d2226;
   }
 }
-`
-
-// One column and the system's font.
-const pageStyle = `${palette}
 * { box-sizing: border-box; }
-html { scroll-padding-bottom: 140px; }
+html { scroll-padding: 64px 0 120px; }
 body {
-  margin: 0; min-height: 100vh; padding: 16px; display: flex; flex-direction: column; align-items: center;
-  justify-content: center; background: var(--page); color: var(--text);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
+  margin: 0; background: var(--page); color: var(--text);
+  font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
 }
-main {
-  width: 100%; max-width: 640px; padding: 28px 32px; background: var(--card); border: 1px solid var(--line);
-  border-radius: 16px; box-shadow: 0 8px 32px rgb(10 16 40 / 8%);
+h1, h2, h3, p, ul, dl, dd, pre, fieldset { margin: 0; padding: 0; border: 0; min-width: 0; overflow-wrap: anywhere; }
+h1 { font-size: 16px; }
+h2, legend { padding: 0; font-size: 14px; font-weight: 650; }
+h3 { font-size: 13px; font-weight: 650; }
+ul { list-style: none; }
+a { color: var(--accent); text-underline-offset: 2px; }
+code, pre { font: 12.5px/1.55 ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+.soft { color: var(--soft); font-weight: 400; }
+.error { color: var(--bad); }
+.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+[hidden] { display: none !important; }
+.card { min-width: 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+.tag {
+  display: inline-block; padding: 0 7px; border-radius: 5px; background: var(--tint); color: var(--accent);
+  font-size: 12px; font-weight: 600; line-height: 20px; white-space: nowrap;
 }
-header { display: flex; gap: 16px; align-items: center; }
+.fault { white-space: normal; }
+.good { background: var(--good-tint); color: var(--good); }
+.warn { background: var(--warn-tint); color: var(--warn); }
+.bad { background: var(--bad-tint); color: var(--bad); }
+button, .button {
+  display: inline-block; padding: 5px 12px; font: inherit; font-weight: 600; line-height: 20px; text-decoration: none; white-space: nowrap;
+  color: var(--text); background: var(--card); border: 1px solid var(--line); border-radius: 7px; cursor: pointer;
+}
+.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+.small { padding: 1px 9px; font-size: 12px; }
+.danger { color: var(--bad); }
+button:hover, .button:hover { filter: brightness(0.94); }
+input, select {
+  width: 100%; min-height: 32px; padding: 4px 9px; font: inherit; font-weight: 400; color: inherit; background: var(--card);
+  border: 1px solid var(--line); border-radius: 7px;
+}
+input::placeholder { color: var(--soft); opacity: 0.8; }
+input[type="radio"], input[type="checkbox"] { flex: none; width: 16px; min-height: 16px; margin: 0; accent-color: var(--accent); }
+[aria-invalid="true"] { border-color: var(--bad); }
+summary { cursor: pointer; border-radius: 4px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center; }
+
+/* The console. */
+.top {
+  position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center;
+  padding: 8px 20px; background: var(--card); border-bottom: 1px solid var(--line);
+}
+.top img { display: block; }
+.top nav { display: flex; gap: 14px; margin-left: auto; }
+.top nav a { color: var(--soft); text-decoration: none; }
+.top nav a:hover { color: var(--text); }
+.columns { display: grid; gap: 14px; max-width: 1480px; margin: 0 auto; padding: 14px 20px; }
+.column { display: grid; gap: 14px; align-content: start; min-width: 0; }
+.narrow { max-width: 820px; }
+.console .card { padding: 12px 16px; }
+.console .card > p { padding: 2px 0 4px; }
+.bar { display: flex; flex-wrap: wrap; gap: 6px 10px; align-items: center; }
+.bar > .end { margin-left: auto; }
+.facts > div, .rows > li { padding: 5px 0; border-top: 1px solid var(--line); }
+.facts > div:first-child, .rows > li:first-child { border-top: 0; }
+.facts > div { display: grid; grid-template-columns: 96px minmax(0, 1fr); gap: 2px 10px; align-items: baseline; }
+.facts dt { color: var(--soft); }
+.copied { display: flex; gap: 8px; align-items: baseline; justify-content: space-between; }
+.value { min-width: 0; user-select: all; }
+.revoked .value { color: var(--soft); text-decoration: line-through; }
+.tabs { display: flex; flex-wrap: wrap; gap: 4px; padding: 4px 0; max-height: 112px; overflow: auto; }
+.tabs a { padding: 2px 9px; border-radius: 7px; color: var(--soft); text-decoration: none; }
+.tabs a:hover { background: var(--page); }
+.tabs [aria-current] { background: var(--tint); color: var(--accent); font-weight: 600; }
+.fields { display: grid; grid-template-columns: 1fr 1fr; gap: 8px 10px; padding: 6px 0; }
+.fields label { display: grid; gap: 2px; align-content: start; color: var(--soft); font-size: 13px; }
+.fields :is(input, select) { color: var(--text); font-size: 14px; }
+.wide { grid-column: 1 / -1; }
+.checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(160px, 1fr)); gap: 2px 8px; padding: 4px 0; }
+.checks.one { grid-template-columns: 1fr; }
+.checks label { display: flex; gap: 8px; align-items: center; cursor: pointer; }
+.console form .primary { margin: 6px 0; }
+.console h3 { margin-top: 8px; }
+.fault-form:not(:has([value="status"]:checked)) .for-status, .fault-form:not(:has([value="drop"]:checked)) .for-drop { display: none; }
+table { width: 100%; border-collapse: collapse; font-size: 13px; }
+th { padding: 4px 12px 4px 0; color: var(--soft); font-weight: 400; text-align: left; white-space: nowrap; }
+td { padding: 5px 12px 5px 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+:is(td, th):last-child { padding-right: 0; }
+td .soft { display: block; }
+#requests td .soft { display: inline; }
+.detail .facts > div { grid-template-columns: 110px minmax(0, 1fr); }
+tbody + tbody th { padding-top: 14px; font-weight: 600; }
+.number { text-align: right; }
+.time, .number { white-space: nowrap; font-variant-numeric: tabular-nums; color: var(--soft); }
+.open { color: inherit; text-decoration: none; }
+.open::before { content: "▸" / ""; display: inline-block; width: 14px; color: var(--soft); }
+.open[aria-expanded="true"]::before { content: "▾" / ""; }
+.open:hover { text-decoration: underline; }
+.detail td { padding: 4px 0 12px 14px; border-top: 0; }
+pre { max-height: 320px; padding: 8px 10px; overflow: auto; background: var(--page); border-radius: 7px; white-space: pre-wrap; }
+.message { padding: 6px 10px; border-left: 3px solid var(--line); }
+.message.note { border-color: var(--warn); background: var(--warn-tint); }
+.message + .message { margin-top: 6px; }
+#notice {
+  position: fixed; left: 50%; bottom: 20px; z-index: 3; max-width: calc(100vw - 32px); padding: 8px 16px; border-radius: 8px;
+  background: var(--text); color: var(--page); font-weight: 600; transform: translateX(-50%);
+}
+#notice:empty { display: none; }
+/* The pages of a login. */
+body:has(> .dialog) { display: grid; align-content: center; justify-items: center; min-height: 100vh; padding: 16px; }
+.dialog { width: 100%; max-width: 600px; padding: 22px 26px; border-radius: 14px; box-shadow: 0 8px 32px rgb(10 16 40 / 8%); }
+.dialog > :is(section, form) > * + *, .dialog > * + * { margin-top: 14px; }
+.dialog .title { display: flex; gap: 14px; align-items: center; }
+.dialog h1 { font-size: 20px; line-height: 1.25; }
 .mark {
-  flex: none; width: 52px; height: 52px; display: grid; place-items: center; border-radius: 14px;
-  background: var(--accent); color: var(--on-accent); font-size: 24px; font-weight: 700;
+  flex: none; display: grid; place-items: center; width: 46px; height: 46px; border-radius: 12px;
+  background: var(--accent); color: var(--on-accent); font-size: 22px; font-weight: 700;
 }
-h1 { margin: 0; font-size: 22px; line-height: 1.25; overflow-wrap: anywhere; }
-h2, legend, .label { margin: 0; padding: 0; font-size: 14px; font-weight: 600; }
-p { margin: 0; overflow-wrap: anywhere; }
-.soft { color: var(--soft); font-size: 14px; }
-section, fieldset, .field { margin: 18px 0 0; padding: 0; border: 0; min-width: 0; }
-header + p { margin-top: 12px; }
-.actor { padding: 12px 16px; border-radius: 10px; background: var(--tint); }
-.actor p { margin-top: 2px; font-size: 14px; }
-ul {
-  display: grid; grid-template-columns: 1fr 1fr; gap: 0 28px; margin: 8px 0 0; padding: 4px 14px; list-style: none;
-  border: 1px solid var(--line); border-radius: 10px;
-}
-li { display: flex; gap: 12px; align-items: baseline; justify-content: space-between; padding: 3px 0; font-size: 14px; }
-ul + p { margin-top: 8px; }
-.kind { flex: none; padding: 0 8px; border-radius: 99px; font-size: 12px; font-weight: 600; background: var(--tint); color: var(--accent); }
-.kind.write { background: var(--write-tint); color: var(--write); }
-.choices { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; margin-top: 8px; }
-.choice {
-  display: flex; gap: 12px; align-items: center; padding: 8px 14px; min-height: 44px; cursor: pointer;
-  border: 1px solid var(--line); border-radius: 10px;
-}
-.choice:has(:checked) { border-color: var(--accent); background: var(--tint); }
-.choice input { flex: none; width: 18px; height: 18px; margin: 0; accent-color: var(--accent); }
-.choice span { display: block; overflow-wrap: anywhere; }
-select {
-  width: 100%; min-height: 44px; margin-top: 8px; padding: 8px 12px; font: inherit; color: inherit;
-  background: var(--card); border: 1px solid var(--line); border-radius: 10px;
-}
-select + p { margin-top: 8px; }
-/* The buttons stay visible, however long the list of scopes is. */
+.dialog:has(> .refused) { border-color: var(--bad); border-top-width: 4px; }
+.refused .mark { background: var(--bad-tint); color: var(--bad); }
+.refused h1 { color: var(--bad); }
+.field { display: grid; gap: 6px; }
+.field > label { font-weight: 650; }
+.dialog select { min-height: 40px; }
+.box { padding: 10px 14px; border-radius: 9px; background: var(--tint); }
+.scopes { padding: 8px 14px; border: 1px solid var(--line); border-radius: 9px; }
+.scopes summary h2 { display: inline; }
+.scopes ul { columns: 2; column-gap: 28px; padding-top: 6px; }
+.scopes li { display: flex; gap: 10px; justify-content: space-between; padding: 2px 0; break-inside: avoid; }
+/* The buttons stay visible in a low window, or after a long list of scopes was opened. */
 .decision {
-  position: sticky; bottom: 0; margin: 20px -32px -28px; padding: 16px 32px; background: var(--card);
-  border-top: 1px solid var(--line); border-radius: 0 0 16px 16px;
+  position: sticky; bottom: 0; margin: 18px -26px -22px; padding: 14px 26px; background: var(--card);
+  border-top: 1px solid var(--line); border-radius: 0 0 14px 14px; text-align: center;
 }
-.buttons { display: flex; gap: 12px; }
-button {
-  flex: 1 1 0; min-height: 48px; padding: 10px 20px; font: inherit; font-weight: 600; border-radius: 10px;
-  cursor: pointer; border: 1px solid var(--line); background: var(--card); color: var(--text);
-}
-button.allow { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
-button:hover { filter: brightness(0.95); }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-code { font: 13px/1.5 ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-.target { margin-top: 8px; text-align: center; }
-footer { margin-top: 12px; max-width: 640px; color: var(--soft); font-size: 13px; text-align: center; }
-@media (max-width: 520px) {
-  body { padding: 12px; justify-content: flex-start; }
-  main { padding: 20px; }
-  ul, .choices { grid-template-columns: 1fr; }
-  .decision { margin: 20px -20px -20px; padding: 12px 20px; }
+.decision > div { display: flex; gap: 10px; margin-bottom: 8px; }
+.decision button { flex: 1; padding: 11px; }
+@media (min-width: 1000px) { .columns:not(.narrow) { grid-template-columns: minmax(0, 1fr) 380px; } }
+@media (scripting: none) { [data-copy] { display: none; } }
+/* On a phone each row of a table is a block, so that nothing scrolls sideways. */
+@media (max-width: 640px) {
+  .top { padding: 8px 12px; }
+  .top nav { width: 100%; margin: 0; overflow-x: auto; }
+  .columns { padding: 10px; gap: 10px; }
+  .console .card { padding: 10px 12px; }
+  .facts > div, .detail .facts > div { grid-template-columns: 1fr; }
+  thead { display: none; }
+  table, tbody, tr, td { display: block; }
+  tr { display: flex; flex-wrap: wrap; gap: 2px 10px; align-items: baseline; padding: 7px 0; border-top: 1px solid var(--line); }
+  td { padding: 0; border: 0; }
+  td:empty { display: none; }
+  td.main { flex: 1 0 100%; order: -1; }
+  td.status { order: -3; }
+  td.status ~ td.main { flex: 1 0 calc(100% - 110px); order: -2; }
+  td.number { order: -1; margin-left: auto; }
+  .detail { padding-top: 0; border: 0; }
+  .detail td { flex: 1 1 100%; min-width: 0; padding: 0 0 8px; }
+  td .soft { display: inline; }
+  body:has(> .dialog) { align-content: start; padding: 10px; }
+  .dialog { padding: 16px; }
+  .dialog h1 { font-size: 17px; }
+  .scopes ul { columns: 1; }
+  .decision { margin: 14px -16px -16px; padding: 12px 16px; }
 }
 `

@@ -1,41 +1,110 @@
-import type { IncomingRequest, RecordedRequest } from './incoming-request.ts'
+/** A request that the sandbox received. */
+export interface RecordedRequest {
+  readonly method: string
+  /** Percent-encoded path, without the query. */
+  readonly path: string
+  /** Decoded query parameters. A parameter that was sent more than once is an array. */
+  readonly query: Record<string, string | string[]>
+  /** Headers with lower-case names. Secrets are not redacted. */
+  readonly headers: Record<string, string>
+  /**
+   * Parsed JSON, a form as an object, or other content as text, such as JSON that is nested more than 100 levels deep.
+   * `undefined` for an empty body and for one that is too large, which gets a 413.
+   */
+  readonly body: unknown
+  /** Status of the response; `undefined` while in flight, or if the connection was dropped before the headers. */
+  readonly status: number | undefined
+  /** Time of arrival in milliseconds since the epoch, on the sandbox's clock. */
+  readonly at: number
+  /** The service's name for the operation, such as `listConversations`; `undefined` for an unknown path. */
+  readonly operation: string | undefined
+  /** Scope that the operation requires; `undefined` if it requires none. */
+  readonly scope: string | undefined
+  /** Actor of the access token; `undefined` without a valid one. */
+  readonly actor: 'app' | 'self' | undefined
+  /**
+   * What the sandbox injected: a fault, such as `status=503` or `drop=after-effect`, or `rate limit`. `undefined` for a
+   * normal response.
+   */
+  readonly fault: string | undefined
+}
 
-/** The most recent requests, up to a number and a total size. Tells listeners about each request that was handled. */
+/** A record that is filled in while the request is handled. */
+export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
+
+/** A recorded request, and what only the console shows of it. */
+export interface LogEntry {
+  /** Counts up from 1. */
+  readonly id: number
+  readonly request: OpenRecord
+  /** Estimated bytes that the entry occupies in memory. */
+  bytes: number
+  /** Time from the arrival to the response in milliseconds; `undefined` while in flight. */
+  duration?: number
+  /** The valid token of the request, shortened. */
+  token?: string
+  /** Id of the organization that the token is for. */
+  organization?: string
+  /** The code and the description in an error response. */
+  error?: { readonly code: string; readonly description: string } | undefined
+  /**
+   * Up to 16,384 characters of the bodies, with tokens and codes shortened. Only captured for a console. `undefined` for
+   * an empty body.
+   */
+  requestBody?: string | undefined
+  responseBody?: string | undefined
+}
+
+/** The most recent requests, up to a number and a size in memory. Tells listeners about each request that was handled. */
 export class RequestLog {
   /** Oldest first. */
+  readonly entries: LogEntry[] = []
+  /** The requests of the entries, in the same order. */
   readonly requests: RecordedRequest[] = []
-  readonly #limits: { readonly requests: number; readonly characters: number }
-  /** The number of characters of each request, in the same order. */
-  #sizes: number[] = []
-  #totalSize = 0
+  readonly #limits: { readonly requests: number; readonly bytes: number }
   readonly #listeners = new Set<(request: RecordedRequest) => void>()
+  #bytes = 0
+  #lastId = 0
 
   /** Keeps requests up to these limits, so that a sandbox that runs for days does not fill the memory. */
-  constructor(limits: { requests: number; characters: number }) {
+  constructor(limits: { requests: number; bytes: number }) {
     this.#limits = limits
   }
 
-  /** Adds a request that is not handled yet, and removes the oldest ones that exceed the limits. */
-  add({ record, url, headers, bodyText }: IncomingRequest): void {
-    const size = [...headers].reduce((sum, header) => sum + header.join().length, url.href.length + bodyText.length)
-    this.requests.push(record)
-    this.#sizes.push(size)
-    this.#totalSize += size
-    while (this.requests.length > this.#limits.requests || this.#totalSize > this.#limits.characters) {
+  /** Adds a request that is not handled yet. `bytes` is its estimated size in memory. */
+  add(request: OpenRecord, bytes: number): LogEntry {
+    this.#lastId += 1
+    const entry: LogEntry = { id: this.#lastId, request, bytes: 0 }
+    this.entries.push(entry)
+    this.requests.push(request)
+    this.grow(entry, bytes)
+    return entry
+  }
+
+  /** Adds to the size of an entry, and removes the oldest entries that exceed the limits. The newest one is always kept. */
+  grow(entry: LogEntry, bytes: number): void {
+    entry.bytes += bytes
+    // An entry that was removed while its request was handled no longer counts.
+    if (entry.id < (this.entries[0]?.id ?? Number.POSITIVE_INFINITY)) return
+    this.#bytes += bytes
+    while (
+      this.entries.length > this.#limits.requests ||
+      (this.#bytes > this.#limits.bytes && this.entries.length > 1)
+    ) {
+      this.#bytes -= this.entries.shift()?.bytes ?? 0
       this.requests.shift()
-      this.#totalSize -= this.#sizes.shift() ?? 0
     }
   }
 
   clear(): void {
+    this.entries.splice(0)
     this.requests.splice(0)
-    this.#sizes = []
-    this.#totalSize = 0
+    this.#bytes = 0
   }
 
   /** Tells the listeners that a request was handled. */
-  finish(record: RecordedRequest): void {
-    for (const listener of this.#listeners) listener(record)
+  finish({ request }: LogEntry): void {
+    for (const listener of this.#listeners) listener(request)
   }
 
   /** Adds a listener and returns a function that removes it. */
@@ -43,4 +112,19 @@ export class RequestLog {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
+}
+
+/** Estimates the bytes that a value occupies in memory. */
+export function sizeOf(value: unknown): number {
+  // Text with characters beyond Latin-1 takes two bytes for each.
+  if (typeof value === 'string') return 24 + value.length * (/[^\0-\xff]/.test(value) ? 2 : 1)
+  if (typeof value !== 'object' || value === null) return 8
+  let bytes = 100
+  for (const [name, inner] of Object.entries(value)) bytes += 50 + name.length + sizeOf(inner)
+  return bytes
+}
+
+/** Shortens access tokens and authorization codes in a text, so that the console does not show those of apps. */
+export function shortenTokens(text: string): string {
+  return text.replace(/\b(swot|code)_([\w-]{4})[\w.-]+/g, '$1_$2…')
 }

@@ -1,5 +1,5 @@
 import type { ScopeName } from './data/scope-catalog.ts'
-import type { RecordedRequest } from './incoming-request.ts'
+import type { RecordedRequest } from './request-log.ts'
 
 /** Options of {@link startSandbox} and {@link createSandbox}. */
 export interface SandboxOptions {
@@ -13,6 +13,13 @@ export interface SandboxOptions {
    * @default '127.0.0.1'
    */
   host?: string
+  /**
+   * Names and addresses that other machines reach the sandbox at, without a port, such as `'sandbox.example'`. A request to
+   * any other host than this machine, `host` and these gets a 403, so that no website can read from the sandbox through a
+   * domain that resolves to it. Required if `host` is `0.0.0.0` or `::`. Only used by `startSandbox`.
+   * @default []
+   */
+  allowedHosts?: readonly string[]
   /**
    * Number of organizations that a person can choose from on the consent page. Each has the counts below. Each count can be
    * up to 100,000, and all organizations together can have up to 1,000,000 records.

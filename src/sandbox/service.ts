@@ -1,7 +1,11 @@
-import { Grants } from './data/grants.ts'
+import * as z from 'zod/mini'
+import { type Grant, Grants } from './data/grants.ts'
+import type { Scope, ScopeName } from './data/scope-catalog.ts'
 import { seedWorkspaces } from './data/seed.ts'
+import type { Member } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
-import type { SandboxSettings } from './sandbox-settings.ts'
+import { oneOf, readOptions, text } from './schema.ts'
+import { type SandboxSettings, scopesSchema } from './settings.ts'
 
 /** A write that took effect. */
 export interface EffectiveWrite {
@@ -12,6 +16,43 @@ export interface EffectiveWrite {
   readonly at: number
 }
 
+/** Options of `sandbox.issueToken`: what the token is bound to. */
+export interface TokenOptions {
+  /**
+   * Whether the token acts as the app or as a person.
+   * @default 'app'
+   */
+  actor?: 'app' | 'self'
+  /**
+   * Granted scopes. A `self` token can use only those that the person's role allows.
+   * @default every scope that the app declares
+   */
+  scopes?: readonly ScopeName[]
+  /**
+   * Organization id.
+   * @default the first organization
+   */
+  organization?: string
+  /**
+   * Membership id of the person that a `self` token acts as.
+   * @default the first member with `role`
+   */
+  member?: string
+  /**
+   * Role of the person that a `self` token acts as. The first `'admin'` is the owner. Ignored with `member`.
+   * @default 'admin'
+   */
+  role?: 'admin' | 'moderator' | 'agent'
+}
+
+const tokenShape = {
+  actor: z.optional(oneOf('app', 'self')),
+  scopes: z.optional(scopesSchema),
+  organization: z.optional(text),
+  member: z.optional(text),
+  role: z.optional(oneOf('admin', 'moderator', 'agent')),
+} satisfies Record<keyof TokenOptions, z.ZodMiniType>
+
 /** Everything that the service stores: its organizations, codes, tokens and the log of writes. */
 export class Service {
   readonly settings: SandboxSettings
@@ -20,17 +61,17 @@ export class Service {
   readonly grants: Grants
   /** The last 100,000 writes, oldest first. */
   readonly writes: EffectiveWrite[] = []
-  /** The tokens that a person can copy, by actor. */
-  readonly readyTokens = new Map<'app' | 'self', string>()
+  readonly #readyTokens = new Map<'app' | 'self', string>()
 
   constructor(settings: SandboxSettings) {
     this.settings = settings
     this.grants = new Grants(settings.now)
-    const workspaces = seedWorkspaces(settings.counts, settings.seed)
+    const workspaces = seedWorkspaces(settings, settings.seed)
     const [firstWorkspace] = workspaces
     if (firstWorkspace === undefined) throw new TypeError('The sandbox needs at least one organization.')
     this.firstWorkspace = firstWorkspace
     this.workspaces = new Map(workspaces.map((workspace) => [workspace.organization.id, workspace]))
+    for (const actor of ['self', 'app'] as const) if (settings.tokens[actor]) this.readyToken(actor)
   }
 
   addWrite(write: EffectiveWrite): void {
@@ -50,4 +91,43 @@ export class Service {
   seconds(): number {
     return Math.floor(this.settings.now() / 1_000)
   }
+
+  /** Returns a token for this actor that a person can copy: the one in the options, or one issued on the first call. */
+  readyToken(actor: 'app' | 'self'): string {
+    return this.#readyTokens.get(actor) ?? this.renewReadyToken(actor)
+  }
+
+  /** Issues the ready token for this actor again. A token in the options keeps its value. */
+  renewReadyToken(actor: 'app' | 'self'): string {
+    const token = this.issueToken({ actor }, this.settings.tokens[actor])
+    this.#readyTokens.set(actor, token)
+    return token
+  }
+
+  /** Issues a token. Its value is random unless it is given. Throws a `TypeError` for an invalid option. */
+  issueToken(options: TokenOptions = {}, value?: string): string {
+    const read = readOptions('`issueToken` option', tokenShape, options)
+    const { actor = 'app', scopes = this.settings.app.scopes, organization, member, role = 'admin' } = read
+    const workspace = organization === undefined ? this.firstWorkspace : this.workspace(organization)
+    const person = actor === 'self' || member !== undefined ? personFor(workspace, member, role) : undefined
+    const grant: Grant = {
+      actor,
+      scopes: [...scopes] as Scope[],
+      organizationId: workspace.organization.id,
+      memberId: actor === 'self' ? person?.id : undefined,
+    }
+    return this.grants.addToken(grant, { fromLogin: false, value })
+  }
+}
+
+function personFor(workspace: Workspace, membershipId: string | undefined, role: string): Member {
+  const person = membershipId === undefined ? workspace.memberWithRole(role) : workspace.members.get(membershipId)
+  if (person !== undefined) return person
+  const where = `The organization ${workspace.organization.id} has no member with the`
+  if (membershipId !== undefined) {
+    throw new TypeError(`${where} membership id ${membershipId}. Use an id from \`sandbox.state.members\`.`)
+  }
+  const members = workspace.members.all().filter(({ archived }) => !archived)
+  const roles = [...new Set(members.map((member) => member.role))]
+  throw new TypeError(`${where} role ${role}. Use one of: ${roles.join(', ')}.`)
 }

@@ -1,18 +1,19 @@
+import type { Hono } from 'hono'
 import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
-import { checkValue, text } from './check-values.ts'
+import type { AppEnv } from './app-env.ts'
 import { createConsole } from './console/console.ts'
-import type { Fault, Faults } from './faults/fault.ts'
-import { checkFault, FaultList } from './faults/fault-list.ts'
-import type { RecordedRequest } from './incoming-request.ts'
-import { RequestLog } from './request-log.ts'
+import { checkFault, type Fault, type Faults } from './faults/fault.ts'
+import { Delays, FaultList } from './faults/inject-faults.ts'
+import type { AppParts } from './parts.ts'
+import { type RecordedRequest, RequestLog } from './request-log.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
-import { readSandboxOptions, redirectUriCheck, type SandboxSettings } from './sandbox-settings.ts'
-import { createRequestHandler, Delays, type RequestHandler, type RequestHandlerParts } from './server/handle-request.ts'
+import { checkValue, text } from './schema.ts'
+import { createApp } from './server/app.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
-import { Service } from './service.ts'
+import { Service, type TokenOptions } from './service.ts'
+import { readSandboxOptions, redirectUriSchema } from './settings.ts'
 import { createState, type SandboxState } from './state.ts'
-import { issueToken, readyToken, type TokenOptions } from './tokens.ts'
 
 /** A running local copy of the service, with controls for tests. */
 export interface Sandbox extends AsyncDisposal {
@@ -24,10 +25,7 @@ export interface Sandbox extends AsyncDisposal {
   readonly state: SandboxState
   /** Faults to inject into responses. */
   readonly faults: Faults
-  /**
-   * The last 10,000 received requests, oldest first. Fewer are kept if their URLs, headers and bodies exceed 32 MiB of text
-   * in total.
-   */
+  /** The last 10,000 received requests, oldest first. Fewer are kept if they occupy more than about 32 MiB of memory. */
   readonly requests: readonly RecordedRequest[]
   /**
    * Handles a request in process, with the signature of `fetch`. It does not depend on `this`. The origin of the URL is
@@ -84,15 +82,15 @@ export interface Sandbox extends AsyncDisposal {
  * })
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const settings = readSandboxOptions(options)
-  const parts = createParts(settings)
-  const { service, faults, log, handleRequest } = parts
-  const console = createConsole({ service, faults, log, fetch: createSandboxFetch(handleRequest) })
-  const respond: RequestHandler = async (request) => {
-    const response = await console(request)
-    return response === undefined ? handleRequest(request) : { kind: 'response', response }
-  }
-  return sandboxOf(parts, await listen(respond, settings.host, settings.port))
+  const parts = createParts(options, true)
+  const { service, faults, log } = parts
+  const app = createApp(parts)
+  const server = await listen(
+    app,
+    (addresses) => createConsole({ service, faults, log, addresses, fetch: createSandboxFetch(app, addresses.url) }),
+    service.settings,
+  )
+  return sandboxOf(app, parts, server)
 }
 
 /**
@@ -103,31 +101,21 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const noServer = { url: 'http://sandbox.localhost', close: () => Promise.resolve() }
-  return sandboxOf(createParts(readSandboxOptions(options)), noServer)
+  const parts = createParts(options, false)
+  return sandboxOf(createApp(parts), parts, noServer)
 }
 
-interface SandboxParts extends RequestHandlerParts {
-  handleRequest: RequestHandler
-}
-
-function createParts(settings: SandboxSettings): SandboxParts {
-  const parts: RequestHandlerParts = {
-    service: new Service(settings),
-    faults: new FaultList(),
-    log: new RequestLog({ requests: 10_000, characters: 32 * 1024 * 1024 }),
-    delays: new Delays(),
-  }
+function createParts(options: SandboxOptions, captureBodies: boolean): AppParts {
+  const settings = readSandboxOptions(options)
+  const log = new RequestLog({ requests: 10_000, bytes: 32 * 1024 * 1024 })
   const { onRequest } = settings
   // In a microtask, an error that the function throws cannot break the response.
-  if (onRequest !== undefined) parts.log.onFinish((request) => queueMicrotask(() => onRequest(request)))
-  for (const actor of ['self', 'app'] as const) if (settings.tokens[actor]) readyToken(parts.service, actor)
-  return { ...parts, handleRequest: createRequestHandler(parts) }
+  if (onRequest !== undefined) log.onFinish((request) => queueMicrotask(() => onRequest(request)))
+  return { service: new Service(settings), faults: new FaultList(), log, delays: new Delays(), captureBodies }
 }
 
-function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
-  const { service, faults, log, delays } = parts
+function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppParts, server: RunningServer): Sandbox {
   const { app } = service.settings
-  const fetch = createSandboxFetch(parts.handleRequest)
   const close = async (): Promise<void> => {
     delays.endAll()
     await server.close()
@@ -138,15 +126,15 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
     state: createState(service),
     faults,
     requests: log.requests,
-    fetch,
-    issueToken: (options) => issueToken(service, options),
+    fetch: createSandboxFetch(hono, server.url),
+    issueToken: (options) => service.issueToken(options),
     revoke(token) {
       checkValue('The token', token, text)
       return service.grants.revoke(token)
     },
     revokeAll: () => service.grants.revokeAll(),
     registerRedirectUri(uri) {
-      checkValue('The redirect URI', uri, redirectUriCheck)
+      checkValue('The redirect URI', uri, redirectUriSchema)
       app.redirectUris.push(uri)
     },
     failNext(fault) {
@@ -154,7 +142,7 @@ function sandboxOf(parts: SandboxParts, server: RunningServer): Sandbox {
       faults.add({ ...fault, path: /^\/api\// })
     },
     clearRequests: () => log.clear(),
-    handlers: (baseUrl = server.url) => createMswHandlers(fetch, baseUrl),
+    handlers: (baseUrl = server.url) => createMswHandlers(hono, baseUrl),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -47,31 +47,17 @@ export function createState(service: Service): SandboxState {
 }
 
 function organizationState(workspace: Workspace): OrganizationState {
-  return {
-    get organization() {
-      return structuredClone(workspace.organization)
-    },
-    get settings() {
-      return structuredClone(workspace.settings)
-    },
-    get conversations() {
-      return structuredClone(workspace.conversations.all())
-    },
-    get contacts() {
-      return structuredClone(workspace.contacts.all())
-    },
-    get members() {
-      return structuredClone(workspace.members.all())
-    },
-    get tasks() {
-      return structuredClone(workspace.tasks.all())
-    },
-    get segments() {
-      return structuredClone(workspace.segments.all())
-    },
-    messages: (conversationId) => structuredClone(workspace.messages(conversationId).all()),
-    notes: (conversationId) => structuredClone(workspace.notes(conversationId).all()),
-  }
+  return Object.defineProperties({} as OrganizationState, {
+    organization: getter(() => workspace.organization),
+    settings: getter(() => workspace.settings),
+    conversations: getter(() => workspace.conversations.all()),
+    contacts: getter(() => workspace.contacts.all()),
+    members: getter(() => workspace.members.all()),
+    tasks: getter(() => workspace.tasks.all()),
+    segments: getter(() => workspace.segments.all()),
+    messages: { value: (conversationId: string) => structuredClone(workspace.messages(conversationId).all()) },
+    notes: { value: (conversationId: string) => structuredClone(workspace.notes(conversationId).all()) },
+  })
 }
 
 function getter<Value>(read: () => Value): PropertyDescriptor {

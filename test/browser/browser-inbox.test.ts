@@ -311,8 +311,9 @@ describe('the server', () => {
     expect(sandbox.requests).toHaveLength(1)
   })
 
-  test('rejects more than 20 exchanges per minute', async () => {
+  test('rejects more than 20 exchanges per minute, without those of other sites', async () => {
     const grant = JSON.stringify(wellFormedGrant())
+    for (let count = 0; count < 21; count++) await exchange(grant, { origin: 'https://evil.example' })
     for (let count = 0; count < 20; count++) expect((await exchange(grant)).status).toBe(400)
     const refused = await exchange(grant)
     expect(refused.status).toBe(429)

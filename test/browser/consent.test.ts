@@ -28,17 +28,33 @@ test.each([
     const app = new OAuthApp({ baseUrl: sandbox.url, redirectUri, clientId, clientSecret })
     const { url } = await app.startLogin({ scope: scopes.join(' '), actor })
     await page.goto(url)
-    for (const name of ['Allow', 'Deny']) {
-      const box = await page.getByRole('button', { name }).boundingBox()
-      expect(box?.y).toBeGreaterThan(0)
-      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(height)
+    const box = async (name: string) => {
+      const { y, height } = (await page.getByRole('button', { name }).boundingBox()) ?? { y: 0, height: 0 }
+      return { top: y, bottom: y + height }
     }
+    expect((await box('Deny')).bottom).toBeLessThanOrEqual(height)
     await picture(page, `consent-${actor}-${width}`)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-    // The buttons do not cover the last field.
-    await page.evaluate('scrollTo(0, document.body.scrollHeight)')
-    const choice = await page.getByLabel('Signed in as').boundingBox()
-    const allow = await page.getByRole('button', { name: 'Allow' }).boundingBox()
-    expect((choice?.y ?? 0) + (choice?.height ?? 0)).toBeLessThan(allow?.y ?? 0)
+    // The bar with the buttons covers nothing, and the writes are named before the list is opened.
+    const list = await page.getByRole('group').last().boundingBox()
+    expect((list?.y ?? 0) + (list?.height ?? 0)).toBeLessThan((await box('Allow')).top)
+    await page.getByText('Writes conversations, ').waitFor()
+    await page.getByText('This app will be able to').click()
+    await page.getByText('Create, update and delete tasks').waitFor()
+    await page.getByLabel('Signed in as').focus()
+    expect((await page.getByLabel('Signed in as').boundingBox())?.y).toBeLessThan((await box('Allow')).top)
   },
 )
+
+test('a refused request names the redirect URI that came, those that are registered, and how to add one', async () => {
+  const { page, watch } = await visit()
+  await page.goto(
+    `${sandbox.url}/api/oauth/authorize?client_id=app_sandbox&redirect_uri=http://localhost:5173/callback`,
+  )
+  for (const text of ['http://localhost:5173/callback', redirectUri, '--redirect-uri']) {
+    await page.getByText(text, { exact: true }).waitFor()
+  }
+  expect(await page.getByRole('heading').evaluate((title) => getComputedStyle(title).color)).toBe('rgb(168, 38, 47)')
+  await picture(page, 'consent-refused')
+  await watch.expectFailedResponses({ status: 400, path: '/api/oauth/authorize' })
+})

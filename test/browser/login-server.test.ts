@@ -63,6 +63,12 @@ describe('a person', () => {
     await page.getByRole('button', { name: 'Send as' }).click()
     const reply = page.getByRole('listitem').filter({ hasText: 'More <b>tomorrow</b> & the day after.' })
     await reply.getByText('You', { exact: true }).waitFor()
+    const customer = sandbox.state.conversations[0]?.user.id
+    const colleagues = sandbox.state
+      .messages(seen[0] ?? '')
+      .slice(1)
+      .filter(({ user }) => user.id !== customer)
+    expect(await page.locator('.message.colleague').count()).toBe(colleagues.length)
     await pictures(page, 'login-server-conversation')
     expect(sandbox.state.messages(seen[0] ?? '')[0]?.body_html).toBe(
       '<p>On it.<br>More &#60;b&#62;tomorrow&#60;/b&#62; &#38; the day after.</p><p>Yours</p>',
@@ -75,6 +81,12 @@ describe('a person', () => {
     await page.goto(`${server.url}/conversations`)
     await page.getByRole('heading', { name: 'Connect your workspace' }).waitFor()
     await watch.expectNothingMore()
+  })
+
+  test('cannot send more than 1 MiB', async () => {
+    const init = { method: 'POST', body: new URLSearchParams({ text: 'x'.repeat(1024 * 1024) }) }
+    const headers = { origin: server.url }
+    expect((await fetch(`${server.url}/conversations/any/messages`, { ...init, headers })).status).toBe(413)
   })
 
   test('sees the HTML of a message as plain text', async () => {

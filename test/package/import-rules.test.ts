@@ -24,11 +24,11 @@ interface Rule {
 }
 
 const sharedFiles =
-  '(tokens|service|request-log|html-page|incoming-request|http-error|sandbox-settings|sandbox-options)[.]ts'
+  '(addresses|app-env|html-page|http-error|http-request|parts|request-log|sandbox-options|service|settings)[.]ts'
 
 /** Matches these files and folders of the sandbox, and the packages that it uses. */
 function sandboxParts(...parts: readonly string[]): RegExp {
-  return new RegExp(`^(sandbox/(${parts.join('|')})|node:|hono|@hono/|msw$)`)
+  return new RegExp(`^(sandbox/(${parts.join('|')})|node:|hono|@hono/|zod/mini$|msw$)`)
 }
 
 const rules: readonly Rule[] = [
@@ -62,41 +62,41 @@ const rules: readonly Rule[] = [
   {
     title: 'sandbox/ imports nothing else of this package, except its version',
     from: /^sandbox(\/|\.ts$)/,
-    only: /^(sandbox\/|version\.ts$|node:|(hono|@hono\/node-server|msw)(\/|$))/,
+    only: /^(sandbox\/|version\.ts$|node:|(hono|@hono\/node-server|zod\/mini|msw)(\/|$))/,
   },
   // The layers of the sandbox, as listed in src/sandbox.ts, from the bottom up. The top layer may import any other.
-  { title: 'sandbox/check-values imports nothing', from: /^sandbox\/check-values\.ts$/, never: /^/ },
+  { title: 'sandbox/schema imports only zod', from: /^sandbox\/schema\.ts$/, only: /^zod\/mini$/ },
   { title: 'sandbox/data/ imports only data/', from: /^sandbox\/data\//, only: sandboxParts('data/') },
   {
-    title: 'sandbox/faults/ imports only faults/ and check-values',
+    title: 'sandbox/faults/ imports only faults/, schema and the types of the app',
     from: /^sandbox\/faults\//,
-    only: sandboxParts('faults/', 'check-values[.]ts'),
+    only: sandboxParts('faults/', 'schema[.]ts', 'app-env[.]ts'),
   },
   {
     title: 'the shared files of sandbox/ import only each other and lower layers',
     from: sandboxParts(sharedFiles),
-    only: sandboxParts(sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
+    only: sandboxParts(sharedFiles, 'data/', 'faults/', 'schema[.]ts'),
   },
   {
     title: 'sandbox/oauth/ imports only oauth/, shared files and data/',
     from: /^sandbox\/oauth\//,
-    only: sandboxParts('oauth/', sharedFiles, 'data/', 'check-values[.]ts'),
+    only: sandboxParts('oauth/', sharedFiles, 'data/', 'schema[.]ts'),
   },
   {
     title: 'sandbox/operations/ imports only operations/, shared files and data/',
     from: /^sandbox\/operations\//,
-    only: sandboxParts('operations/', sharedFiles, 'data/', 'check-values[.]ts'),
+    only: sandboxParts('operations/', sharedFiles, 'data/', 'schema[.]ts'),
   },
   {
     title: 'sandbox/server/ does not import what uses it',
     from: /^sandbox\/server\//,
-    only: sandboxParts('server/', 'oauth/', 'operations/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
+    only: sandboxParts('server/', 'oauth/', 'operations/', sharedFiles, 'data/', 'faults/', 'schema[.]ts'),
   },
   { title: 'only the entry point otel imports OpenTelemetry', from: /^(?!otel\.ts$)/, never: /^@opentelemetry\// },
   {
     title: 'sandbox/console/ imports only console/, shared files, data/ and faults/',
     from: /^sandbox\/console\//,
-    only: sandboxParts('console/', sharedFiles, 'data/', 'faults/', 'check-values[.]ts'),
+    only: sandboxParts('console/', sharedFiles, 'data/', 'faults/', 'schema[.]ts'),
   },
   {
     title: 'no file imports an entry point',
@@ -152,7 +152,7 @@ describe('the check itself', () => {
     ['oauth/a.ts', 'connections/connection.ts'],
     ['connections/a.ts', 'sandbox/scopes.ts'],
     ['sandbox/a.ts', 'web-types.ts'],
-    ['sandbox/check-values.ts', 'sandbox/data/a.ts'],
+    ['sandbox/schema.ts', 'sandbox/data/a.ts'],
     ['sandbox/data/a.ts', 'sandbox/service.ts'],
     ['sandbox/faults/a.ts', 'sandbox/data/a.ts'],
     ['sandbox/service.ts', 'sandbox/operations/a.ts'],

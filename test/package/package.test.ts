@@ -176,7 +176,9 @@ describe('loading an entry point has no side effects', () => {
   test.each(loads)('%s', async (_, load = '') => {
     // OpenTelemetry's API looks for the console.
     const touched = load.includes('otel') ? ['reads console'] : []
-    expect(await runProgram('loading.mjs', watchesLoading(load))).toEqual({ touched, added: [], opened: 0 })
+    // zod keeps its configuration and its registry there, so that its copies share them.
+    const added = load.includes('sandbox') ? ['__zod_globalConfig', '__zod_globalRegistry'] : []
+    expect(await runProgram('loading.mjs', watchesLoading(load))).toEqual({ touched, added, opened: 0 })
   })
 })
 

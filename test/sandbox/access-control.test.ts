@@ -84,7 +84,7 @@ describe('authentication', () => {
   })
 
   test.each<[string, TokenOptions, string]>([
-    ['scope', { scopes: ['all'] }, 'must be one of conversations:read, conversations:write,'],
+    ['scope', { scopes: ['all'] }, 'each one of conversations:read, conversations:write,'],
     ['organization', { organization: 'org_none' }, 'no organization "org_none". Use one of: org_juniper-supplies,'],
     ['role', { actor: 'self', role: 'agent' }, 'no member with the role agent. Use one of: admin.'],
     ['member', { actor: 'self', member: 'mem_1' }, 'membership id mem_1. Use an id from `sandbox.state.members`.'],

@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
-import { readArguments, UsageError } from '../../src/sandbox/command-line.ts'
+import { commandLineOptions, help, readArguments, UsageError } from '../../src/sandbox/command-line.ts'
 import { parseFault } from '../../src/sandbox/faults/fault-text.ts'
-import { defaultRedirectUris } from '../../src/sandbox/sandbox-settings.ts'
+import { defaultRedirectUris } from '../../src/sandbox/settings.ts'
 import { createSandbox, type FaultRule } from '../../src/sandbox.ts'
 import { version } from '../../src/version.ts'
 
@@ -71,16 +71,13 @@ describe('the command-line interface', () => {
     },
   )
 
-  test('prints the options with --help', async () => {
-    const { output, exit } = run('--help')
+  test.each([
+    ['-h', help],
+    ['-v', `${version}\n`],
+  ])('prints what %s asks for', async (flag, stdout) => {
+    const { output, exit } = run(flag)
     expect(await exit).toBe(0)
-    expect(output.stdout).toContain('--auto-consent')
-  })
-
-  test('prints the version with --version', async () => {
-    const { output, exit } = run('--version')
-    expect(await exit).toBe(0)
-    expect(output).toEqual({ stdout: `${version}\n`, stderr: '' })
+    expect(output).toEqual({ stdout, stderr: '' })
   })
 
   test('uses fixed tokens, limits the rate, injects faults and prints a line for each request', async () => {
@@ -110,7 +107,7 @@ describe('the command-line interface', () => {
   })
 
   test.each([
-    [['sandbox', '--prot', '1'], "Unknown option '--prot'. Run with --help to list the options."],
+    [['sandbox', '--prot', '1'], "Unknown option '--prot'. Did you mean `--port`?"],
     [['sandbox', '--port', '70000'], '--port must be an integer from 0 to 65535, not 70000.'],
   ])('reports an invalid option in %j and exits with 2', async (args, message) => {
     const { output, exit } = run(...args)
@@ -149,11 +146,28 @@ describe('the command-line interface', () => {
 
 describe('readArguments', () => {
   test.each([
+    [['--help'], 'help'],
+    [['help'], 'help'],
+    [['sandbox', 'help'], 'help'],
+    [['sandbox', '-h'], 'help'],
+    [['--version'], 'version'],
+  ])('reads %j as %s', (args, kind) => {
+    expect(readArguments(args)).toEqual({ kind })
+  })
+
+  test('explains every option in the help', () => {
+    expect(Object.keys(commandLineOptions).filter((name) => !help.includes(`--${name} `))).toEqual([])
+  })
+
+  test.each([
     [[], 'A command is required. Run `support-workspace-sdk sandbox`.'],
     [['server'], 'Unknown command `server`. Run `support-workspace-sdk sandbox`.'],
     [['sandbox', 'now'], 'Unexpected argument after `sandbox`. Pass options only.'],
     [['sandbox', '--port'], "Option '--port <value>' argument missing. Run with --help to list the options."],
     [['sandbox', '--port', '--help'], "Option '--port' argument is ambiguous. Run with --help to list the options."],
+    [['sandbox', '--conversation=1'], "Unknown option '--conversation'. Did you mean `--conversations`?"],
+    [['sandbox', '--redirect-url=a:b'], "Unknown option '--redirect-url'. Did you mean `--redirect-uri`?"],
+    [['sandbox', '--verbose'], "Unknown option '--verbose'. Run with --help to list the options."],
     [['sandbox', '--port', 'abc'], '--port must be an integer from 0 to 65535, not "abc".'],
     [['sandbox', '--auto-consent', 'maybe'], '--auto-consent must be "allow" or "deny", not "maybe".'],
   ])('rejects %j', (args, message) => {
@@ -177,7 +191,8 @@ describe('readArguments', () => {
     const args = [
       ...['--port', '0', '--host', '::1', '--conversations', '9', '--seed', '7', '--auto-consent', 'allow'],
       ...['--self-token', 'swot_self', '--app-token', 'swot_app', '--rate-limit', '5/s', '--no-cors', '--log'],
-      ...['--redirect-uri', 'a:b', '--redirect-uri', 'c:d'],
+      ...['--redirect-uri', 'a:b', '--redirect-uri', 'c:d', '--client-id', 'app_x', '--client-secret', 'secret_x'],
+      ...['--organizations', '3', '--messages-per-conversation', '4', '--allowed-host', 'one', '--allowed-host', '::1'],
       ...['--fault', 'status=503,times=2,path=/messages', '--fault', 'drip=16/500, latency=10, method=post'],
     ]
     expect(readArguments(['sandbox', ...args])).toEqual({
@@ -185,13 +200,20 @@ describe('readArguments', () => {
       options: {
         port: 0,
         host: '::1',
+        allowedHosts: ['one', '::1'],
+        organizations: 3,
         conversations: 9,
+        messagesPerConversation: 4,
         seed: 7,
         autoConsent: 'allow',
         tokens: { self: 'swot_self', app: 'swot_app' },
         rateLimit: '5/s',
         cors: false,
-        app: { redirectUris: [...defaultRedirectUris, 'a:b', 'c:d'] },
+        app: {
+          clientId: 'app_x',
+          clientSecret: 'secret_x',
+          redirectUris: [...defaultRedirectUris, 'a:b', 'c:d'],
+        },
       },
       faults: [
         { status: 503, times: 2, path: /\/messages/ },

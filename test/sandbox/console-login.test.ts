@@ -7,13 +7,10 @@ const start = useSandboxes()
 
 /** Starts a login in the console and returns the authorization request. */
 async function startLogin(sandbox: Sandbox, actor: string, scope: string): Promise<URL> {
-  const response = await fetch(`${sandbox.url}/_sandbox/login/start`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ actor, scope }),
-  })
-  expect(response.status).toBe(200)
-  return new URL((await response.json()).location, sandbox.url)
+  const body = new URLSearchParams([['actor', actor], ...scope.split(' ').map((name) => ['scope', name])])
+  const response = await fetch(`${sandbox.url}/_sandbox/login/start`, { method: 'POST', body, redirect: 'manual' })
+  expect(response.status).toBe(303)
+  return new URL(response.headers.get('location') ?? '', sandbox.url)
 }
 
 /** Returns the redirect of the service after a person decided on the consent page. */
@@ -21,7 +18,7 @@ async function decide(sandbox: Sandbox, request: URL, changes: Record<string, st
   const consent = await fetch(request)
   expect(consent.status).toBe(200)
   const fields = [...(await consent.text()).matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
-  const form = new URLSearchParams(fields.map(([, name = '', value = '']) => [name, value.replaceAll('&#38;', '&')]))
+  const form = new URLSearchParams(fields.map(([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')]))
   form.set('target_organization_id', sandbox.state.organization.id)
   for (const [name, value] of Object.entries({ decision: 'allow', role: 'admin', ...changes })) form.set(name, value)
   const url = `${sandbox.url}/api/oauth/authorize/consent`
@@ -30,10 +27,13 @@ async function decide(sandbox: Sandbox, request: URL, changes: Record<string, st
 }
 
 /** Opens a page as a browser does, and returns its text without tags. */
-async function open(url: string): Promise<{ status: number; url: string; html: string; text: string }> {
-  const response = await fetch(url)
+async function open(
+  url: string,
+  init?: RequestInit,
+): Promise<{ status: number; url: string; html: string; text: string }> {
+  const response = await fetch(url, init)
   const html = await response.text()
-  const text = html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
+  const text = html.replaceAll(/<[^>]+>|\s+/g, ' ').replaceAll(/ +/g, ' ')
   return { status: response.status, url: response.url, html, text }
 }
 
@@ -159,23 +159,24 @@ describe('a login in the console', () => {
     const query = new URLSearchParams({ state, error: '<script>alert(1)</script>', error_description: '"><img src=x>' })
     const { html } = await open(`${sandbox.url}/_sandbox/callback?${query}`)
     expect(html).not.toMatch(/<script>|<img src=x>/)
-    expect(html).toContain('&#60;script&#62;')
+    expect(html).toContain('&lt;script&gt;')
   })
 
-  test('returns to the host that the console was opened at', async () => {
+  test('returns to the own address that the console was opened at', async () => {
     const sandbox = await start()
     const url = sandbox.url.replace('127.0.0.1', 'localhost')
     const request = await startLogin({ ...sandbox, url }, 'self', 'contacts:read')
     expect(request.searchParams.get('redirect_uri')).toBe(`${url}/_sandbox/callback`)
     expect((await open(await decide(sandbox, request))).text).toContain('Access was granted')
+    expect(sandbox.app.redirectUris.slice(2)).toEqual([`${url}/_sandbox/callback`])
   })
 
-  test('needs a scope', async () => {
+  test('needs a scope, and keeps the actor', async () => {
     const sandbox = await start()
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
-    const body = JSON.stringify({ actor: 'self', scope: '' })
-    const response = await fetch(`${sandbox.url}/_sandbox/login/start`, { ...init, body })
-    expect([response.status, (await response.json()).error_description]).toEqual([400, 'Select at least one scope.'])
+    const body = new URLSearchParams({ actor: 'app' })
+    const { text, html } = await open(`${sandbox.url}/_sandbox/login/start`, { method: 'POST', body })
+    expect(text).toContain('Select at least one scope.')
+    expect(html).toContain('value="app" checked')
   })
 
   test('is forgotten after 100 newer ones', async () => {

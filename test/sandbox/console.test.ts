@@ -1,202 +1,226 @@
-import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { ConsoleState } from '../../src/sandbox/console/console-state.ts'
-import { checkHost } from '../../src/sandbox/console/guard.ts'
 import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
-import { call, exchange, freshCode, useSandboxes, verifier } from './helpers.ts'
+import { call, exchange, freshCode, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const me = '/api/oauth/v1/me'
 
-const state = async (sandbox: Sandbox, query = ''): Promise<ConsoleState> =>
-  (await fetch(`${sandbox.url}/_sandbox/state${query}`)).json()
-
-function post(sandbox: Sandbox, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers } }
-  return fetch(`${sandbox.url}/_sandbox/${path}`, { ...init, body: JSON.stringify(body) })
+/** Opens a page of the console. `text` has one space for each tag and each run of white space. */
+async function open(sandbox: Sandbox, path = '/'): Promise<{ status: number; html: string; text: string }> {
+  const response = await fetch(sandbox.url + path)
+  const html = await response.text()
+  const text = html.replaceAll('<wbr>', '').replaceAll(/<[^>]+>|\s+/g, ' ')
+  return { status: response.status, html, text: unescapeHtml(text.replaceAll(/ +/g, ' ')) }
 }
 
-/** Sends a request with headers that `fetch` does not allow, and returns the status. */
-async function statusOf(sandbox: Sandbox, path: string, headers: Record<string, string>): Promise<number> {
-  const sent = httpRequest(`${sandbox.url}${path}`, { headers }).end()
-  const [response] = await once(sent, 'response')
-  response.destroy()
-  return response.statusCode
-}
-
-/** The requests that only the console's own script may send, each with a valid body. */
-const actions: readonly [path: string, body: Record<string, string>][] = [
-  ['revoke', { id: 'token_1' }],
-  ['tokens', { actor: 'app' }],
-  ['faults', { status: '503' }],
-  ['faults/remove', { id: '1' }],
-  ['login/start', { actor: 'self', scope: 'contacts:read' }],
-]
-
-describe('the console', () => {
-  test('is a page that runs only its own script and style', async () => {
-    const sandbox = await start()
-    const response = await fetch(sandbox.url)
-    expect(response.status).toBe(200)
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(response.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
-        "form-action 'none'; frame-ancestors 'none'",
-    )
-    const html = await response.text()
-    expect(html).toContain('<h1>Sandbox app</h1>')
-    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/_sandbox\/console\.js" defer><)/)
-    const files = [...html.matchAll(/(?:src|href)="(\/_sandbox\/[^"]+)"/g)].map(([, path]) => path)
-    expect(new Set(files)).toEqual(new Set(['/_sandbox/icon.svg', '/_sandbox/console.css', '/_sandbox/console.js']))
-    for (const path of files) expect((await fetch(sandbox.url + path)).status, path).toBe(200)
-    const head = await fetch(sandbox.url, { method: 'HEAD' })
-    expect([head.status, await head.text()]).toEqual([200, ''])
+const unescapeHtml = (text: string): string =>
+  text.replaceAll(/&(quot|#39|lt|gt|amp);/g, (_, name: string) => {
+    return { quot: '"', '#39': "'", lt: '<', gt: '>', amp: '&' }[name] ?? ''
   })
 
-  test('escapes the name of the app', async () => {
-    const sandbox = await start({ app: { name: '<img src=x onerror=alert(1)>' } })
-    const html = await (await fetch(sandbox.url)).text()
-    expect(html).not.toContain('<img src=x')
-    expect(html).toContain('&#60;img src=x')
+/** Sends a form of the console and returns its redirect, without following it. */
+function submit(
+  sandbox: Sandbox,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const body = new URLSearchParams(fields)
+  return fetch(`${sandbox.url}/_sandbox/${path}`, { method: 'POST', body, headers, redirect: 'manual' })
+}
+
+const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, part = '']) => part)
+const connections = (html: string): string[] => matches(html, /<tr id="(token_\w+)"/g)
+const requests = (html: string): string[] => matches(html.replaceAll('<wbr>', ''), /<code>([A-Z]+ [^<]+)<\/code><\/a>/g)
+
+test('no template interpolates an attribute without quotes, which would be an injection', () => {
+  const files = readdirSync('src/sandbox', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'))
+  const texts = files.map((path) => readFileSync(`src/sandbox/${path}`, 'utf8'))
+  const templates = texts.filter((text) => text.includes("from 'hono/html'"))
+  expect(templates.length).toBeGreaterThan(5)
+  expect(templates.flatMap((text) => text.match(/(<\w[^<>]*\s|html` )[\w-]+=\$\{.*/g) ?? [])).toEqual([])
+})
+
+describe('the console', () => {
+  test('is a page that runs only its own scripts and style', async () => {
+    const sandbox = await start()
+    const response = await fetch(sandbox.url)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/html; charset=UTF-8',
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+      'cache-control': 'no-store',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'same-origin',
+      'x-frame-options': 'DENY',
+    })
+    expect(response.headers.has('strict-transport-security')).toBe(false)
+    const html = await response.text()
+    expect(html).not.toMatch(
+      /<style|\sstyle=|\son\w+=|<script(?! (type="module" src="\/_sandbox\/console\.js"|src="\/_sandbox\/idiomorph\.js" defer)><)/,
+    )
+    const files = new Set(matches(html, /(?:src|href)="(\/_sandbox\/[^"]+)"/g))
+    expect(files.size).toBe(4)
+    for (const path of files) expect((await fetch(sandbox.url + path)).status, path).toBe(200)
+    expect((await fetch(sandbox.url, { method: 'HEAD' })).status).toBe(200)
+  })
+
+  test('escapes what users, apps and requests choose', async () => {
+    const hostile = `"'><img src=x onerror=alert(1)>`
+    const sandbox = await start({ app: { name: hostile } })
+    const token = sandbox.issueToken({ actor: 'self' })
+    const id = sandbox.state.conversations[0]?.id
+    await call(sandbox, token, 'POST', `/api/oauth/v1/conversations/${id}/messages`, { body_html: hostile })
+    await call(sandbox, token, 'POST', '/api/oauth/v1/tasks', { title: hostile })
+    await call(sandbox, token, 'GET', `${me}?${hostile}=${hostile}`)
+    const query = new URLSearchParams({ fault: `status=${hostile}`, row: `${id}`, request: 'request-3' })
+    for (const path of [`/?${query}`, '/?list=Tasks', `/?list=${hostile}&page=${hostile}&before=${hostile}`]) {
+      expect((await open(sandbox, path)).html).not.toContain('<img src=x')
+    }
+    expect((await open(sandbox, `/?${query}`)).text.split(hostile).length).toBeGreaterThan(5)
   })
 
   test('is not part of the service: no records, faults, rate limit and CORS headers', async () => {
     const sandbox = await start({ rateLimit: '1/h' })
     sandbox.faults.add({ status: 503 })
-    for (const path of ['/', '/_sandbox/state', '/_sandbox/console.js', '/_sandbox/nowhere', '/_sandbox/icon.svg']) {
+    for (const path of ['/', '/_sandbox/console.js', '/_sandbox/nowhere', '/_sandbox/icon.svg']) {
       const response = await fetch(sandbox.url + path)
       expect(response.status, path).toBe(path.endsWith('nowhere') ? 404 : 200)
       expect(response.headers.has('access-control-allow-origin')).toBe(false)
     }
-    expect(sandbox.requests).toEqual([])
-    expect(sandbox.faults.pending).toBe(1)
+    expect([sandbox.requests.length, sandbox.faults.pending]).toEqual([0, 1])
+    for (const path of ['/api', '/_sandboxes', '/favicon.ico', '//']) await fetch(sandbox.url + path)
+    expect(sandbox.requests.map(({ status }) => status)).toEqual([503, 404, 404, 404])
+    expect((await createSandbox().fetch('http://localhost/')).status).toBe(404)
   })
 
-  test('leaves every other path to the service', async () => {
+  test('shows the credentials, and tokens that work', async () => {
+    const sandbox = await start({ tokens: { self: 'swot_fixed_self' } })
+    const { html, text } = await open(sandbox)
+    const { clientId, clientSecret, redirectUris } = sandbox.app
+    for (const value of [sandbox.url, clientId, clientSecret, ...redirectUris]) expect(text).toContain(` ${value} `)
+    const tokens = matches(html, /<code class="value">(swot_\w+)</g)
+    expect(tokens[0]).toBe('swot_fixed_self')
+    const actors = await Promise.all(tokens.map(async (token) => (await call(sandbox, token, 'GET', me)).body.actor))
+    expect(actors).toEqual(['self', 'app'])
+  })
+
+  test('shows no secret that is not there to copy', async () => {
     const sandbox = await start()
-    for (const path of ['/api', '/_sandboxes', '/favicon.ico', '//']) {
-      const response = await fetch(sandbox.url + path)
-      expect([response.status, (await response.json()).error], path).toEqual([404, 'not_found'])
-    }
-    expect(sandbox.requests).toHaveLength(4)
-  })
-
-  test('is served only over HTTP', async () => {
-    const sandbox = createSandbox()
-    for (const path of ['/', '/_sandbox/state']) expect((await sandbox.fetch(sandbox.url + path)).status).toBe(404)
-  })
-})
-
-describe('the state in the console', () => {
-  test('has the credentials, tokens that work, and the data', async () => {
-    const sandbox = await start({ conversations: 30 })
-    const { app, tokens, organizations, data } = await state(sandbox)
-    const { name, clientId, clientSecret, redirectUris } = sandbox.app
-    expect(app).toEqual({ name, clientId, clientSecret, redirectUris })
-    for (const { actor, value } of tokens) {
-      expect((await call(sandbox, value, 'GET', me)).body).toMatchObject({ actor, scopes: sandbox.app.scopes })
-    }
-    expect(tokens.map(({ actor }) => actor)).toEqual(['self', 'app'])
-    expect((await state(sandbox)).tokens).toEqual(tokens)
-    expect(organizations.map(({ id }) => id)).toEqual(sandbox.state.organizations.map(({ id }) => id))
-    expect(data.tables.map(({ name, total }) => [name, total])).toEqual([
-      ['Conversations', 30],
-      ['Contacts', 5],
-      ['Team members', 6],
-      ['Tasks', 5],
-      ['Segments', 3],
-    ])
-    const ids = sandbox.state.conversations.slice(0, 12).map(({ id }) => id)
-    expect(data.tables[0]?.rows.map(([id]) => id)).toEqual(ids)
-  })
-
-  test('has the data of the selected organization', async () => {
-    const sandbox = await start()
-    const other = sandbox.state.organizations[1]?.id ?? ''
-    const { data } = await state(sandbox, `?organization=${other}`)
-    expect(data.organization).toBe(other)
-    expect(data.tables[0]?.rows[0]?.[0]).toBe(sandbox.state.of(other).conversations[0]?.id)
-  })
-
-  test('shows the fixed tokens', async () => {
-    const sandbox = await start({ tokens: { self: 'swot_fixed_self', app: 'swot_fixed_app' } })
-    expect((await state(sandbox)).tokens.map(({ value }) => value)).toEqual(['swot_fixed_self', 'swot_fixed_app'])
-  })
-
-  test('contains no secret that is not there to copy', async () => {
-    const sandbox = await start()
-    const code = await freshCode(sandbox, { state: 'a-secret-state' })
+    const code = await freshCode(sandbox)
     const { body } = await exchange(sandbox, { code })
     const issued = sandbox.issueToken()
+    const secrets = [code, body.access_token, issued, 'swot_never_issued']
     for (const token of [body.access_token, issued, 'swot_never_issued']) {
       await call(sandbox, token, 'GET', `${me}?access_token=${token}`)
     }
-    const text = JSON.stringify(await state(sandbox))
-    expect(text).toContain('POST')
-    for (const secret of [code, 'a-secret-state', verifier, body.access_token, issued, 'swot_never_issued', 'Bearer']) {
-      expect(text).not.toContain(secret)
+    for (let id = 1; id <= 5; id += 1) {
+      const { text } = await open(sandbox, `/?request=request-${id}`)
+      expect(text).toContain('Operation')
+      for (const secret of secrets) expect(text).not.toContain(secret)
     }
-  })
-
-  test('lists requests with status, scope, actor and fault, newest first', async () => {
-    let now = Date.parse('2026-02-03T04:05:06Z')
-    const sandbox = await start({ now: () => now })
-    const path = '/api/oauth/v1/contacts'
-    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'GET', path)
-    now += 1_000
-    sandbox.failNext({ status: 503, latency: 1 })
-    await call(sandbox, sandbox.issueToken(), 'POST', path, { email: 'new@customer.example' })
-    sandbox.failNext({ drop: 'after-effect' })
-    await call(sandbox, sandbox.issueToken(), 'GET', path).catch(() => {})
-    const scope = 'contacts:read'
-    expect((await state(sandbox)).requests).toEqual([
-      { at: now, method: 'GET', path, scope, actor: 'app', fault: 'drop=after-effect' },
-      {
-        at: now,
-        method: 'POST',
-        path,
-        status: 503,
-        scope: 'contacts:write',
-        actor: 'app',
-        fault: 'status=503,latency=1',
-      },
-      { at: now - 1_000, method: 'GET', path, status: 200, scope, actor: 'self' },
-    ])
-  })
-
-  test('keeps the last 100 requests and the last 50 connections', async () => {
-    const sandbox = await start()
-    for (let count = 0; count < 101; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
-    await sandbox.fetch(`${sandbox.url}/favicon.ico`)
-    for (let count = 0; count < 60; count += 1) sandbox.issueToken()
-    const { requests, connections, moreConnections } = await state(sandbox)
-    expect([requests.length, requests[0]?.path, requests.at(-1)?.path]).toEqual([100, '/100', '/1'])
-    // With the two tokens that the console shows.
-    expect([connections.length, moreConnections]).toEqual([50, 12])
   })
 })
 
-describe('Revoke', () => {
-  test('revokes the token of a connection', async () => {
+describe('the requests', () => {
+  const path = '/api/oauth/v1/contacts'
+
+  test('are listed newest first, with status, error, fault, scope, actor and organization', async () => {
+    const sandbox = await start()
+    const self = sandbox.issueToken({ actor: 'self' })
+    const name = sandbox.state.organization.display_name
+    await call(sandbox, self, 'POST', path, {})
+    sandbox.failNext({ status: 503, latency: 1 })
+    await call(sandbox, sandbox.issueToken(), 'GET', path)
+    sandbox.failNext({ drop: 'after-effect' })
+    await call(sandbox, self, 'GET', path).catch(() => {})
+    const { html, text } = await open(sandbox)
+    expect(requests(html)).toEqual(['GET /contacts', 'GET /contacts', 'POST /contacts'])
+    expect(text).toMatch(new RegExp(`dropped GET /contacts drop=after-effect contacts:read ${name} as self`))
+    expect(text).toMatch(new RegExp(`503 GET /contacts server_error status=503,latency=1 contacts:read ${name} as app`))
+    expect(text).toMatch(new RegExp(`422 POST /contacts \\w+ contacts:write ${name} as self`))
+  })
+
+  test('open with the query, the error, the bodies and the duration', async () => {
+    const sandbox = await start()
+    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', `${path}?dry=1&dry=2`, { email: 7 })
+    const { text } = await open(sandbox, '/?request=request-1')
+    expect(text).toContain(`Operation createContact Path ${path} Query dry=1&dry=2 Error validation_failed `)
+    expect(text).toMatch(/Duration \d+\.\d ms .* Request body \{ "email": 7 \} Response body \{ "error": "validation_/)
+  })
+
+  test('have pages that stay while more requests arrive', async () => {
+    const sandbox = await start()
+    for (let count = 1; count <= 60; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
+    const first = await open(sandbox)
+    await sandbox.fetch(`${sandbox.url}/61`)
+    await sandbox.fetch(`${sandbox.url}/favicon.ico`)
+    const [older = ''] = matches(first.html, /href="(\/\?before=[^"]+)">Older/g)
+    const second = await open(sandbox, older)
+    const [last = ''] = matches(second.html, /href="(\/\?before=[^"]+)">Older/g)
+    const third = await open(sandbox, last)
+    const shown = [first, second, third].flatMap(({ html }) => requests(html))
+    expect(shown).toEqual(Array.from({ length: 60 }, (_, index) => `GET /${60 - index}`))
+    expect([third.text.includes('Older'), third.text.includes('Newest')]).toEqual([false, true])
+  })
+})
+
+describe('the data', () => {
+  test('has the lists of the selected organization, in pages', async () => {
+    const sandbox = await start({ conversations: 40 })
+    const other = sandbox.state.organizations[1]?.id ?? ''
+    const ids = (html: string) => matches(html, /<tr id="((?:cnv|con)_\w+)"/g)
+    const conversations = sandbox.state.conversations.map(({ id }) => id)
+    expect(ids((await open(sandbox)).html)).toEqual(conversations.slice(0, 15))
+    const last = await open(sandbox, '/?page=3')
+    expect(ids(last.html)).toEqual(conversations.slice(30))
+    expect(last.text).toContain('31 to 40 of 40 Previous ')
+    const contacts = sandbox.state.of(other).contacts.map(({ id }) => id)
+    expect(ids((await open(sandbox, `/?organization=${other}&list=Contacts&page=99`)).html)).toEqual(contacts)
+  })
+
+  test('opens a conversation with its messages and notes, newest first', async () => {
+    const sandbox = await start()
+    const token = sandbox.issueToken({ actor: 'self' })
+    const id = sandbox.state.conversations[2]?.id
+    for (const [list, body_html] of [
+      ['notes', '<p>A note</p>'],
+      ['messages', '<p>Late</p>'],
+    ] as const) {
+      await call(sandbox, token, 'POST', `/api/oauth/v1/conversations/${id}/${list}`, { body_html })
+    }
+    const { text } = await open(sandbox, `/?row=${id}`)
+    expect(text).toMatch(/ note api, [\d :-]+ UTC <p>A note<\/p>/)
+    for (const { body_html } of sandbox.state.messages(id ?? '')) expect(text).toContain(body_html)
+  })
+})
+
+describe('the connections', () => {
+  test('are revoked one by one, with those of the console apart', async () => {
     const sandbox = await start()
     const { body } = await exchange(sandbox, { code: await freshCode(sandbox, { actor: 'self' }) })
     const kept = sandbox.issueToken()
-    const { connections } = await state(sandbox)
-    const connection = connections.find(({ fromLogin }) => fromLogin)
-    expect(connection).toMatchObject({
-      app: 'Sandbox app',
-      organization: sandbox.state.organization.display_name,
-      actor: 'self',
-      person: `${sandbox.state.members[0]?.user.name} (admin)`,
-      scopes: ['conversations:read', 'contacts:read'],
-    })
-    expect((await call(sandbox, body.access_token, 'GET', me)).status).toBe(200)
-    expect((await post(sandbox, 'revoke', { id: connection?.id })).status).toBe(200)
+    const { html, text } = await open(sandbox)
+    const [, login = '', ...own] = connections(html)
+    const owner = `${sandbox.state.members[0]?.user.name} (admin)`
+    expect(text).toContain(`self ${owner} conversations:read contacts:read`)
+    expect([own.length, html.indexOf('Used by this console') < html.indexOf(own[0] ?? '')]).toEqual([2, true])
+    const headers = { referer: `${sandbox.url}/?page=2&fault=status%3Dx` }
+    const response = await submit(sandbox, 'connections/revoke', { id: login }, headers)
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/?page=2#connections'])
     expect((await call(sandbox, body.access_token, 'GET', me)).body.error).toBe('invalid_token')
     expect((await call(sandbox, kept, 'GET', me)).status).toBe(200)
-    expect((await state(sandbox)).connections.map(({ id }) => id)).not.toContain(connection?.id)
-    expect((await post(sandbox, 'revoke', { id: connection?.id })).status).toBe(404)
+    expect((await submit(sandbox, 'connections/revoke', { id: login })).status).toBe(303)
+  })
+
+  test('have pages', async () => {
+    const sandbox = await start()
+    for (let count = 0; count < 20; count += 1) sandbox.issueToken()
+    const pages = [await open(sandbox), await open(sandbox, '/?connections=2')]
+    expect(pages.map(({ html }) => connections(html).length)).toEqual([15 + 2, 5 + 2])
   })
 
   test.each([
@@ -204,14 +228,13 @@ describe('Revoke', () => {
     ['a random token is replaced by another', {}, false],
   ])('%s', async (_, tokens, isSame) => {
     const sandbox = await start({ tokens })
-    const before = (await state(sandbox)).tokens[0]
+    const token = async () => matches((await open(sandbox)).html, /<code class="value">(swot_\w+)</g)[0]
+    const before = await token()
     sandbox.revokeAll()
-    expect((await state(sandbox)).tokens[0]).toMatchObject({ value: before?.value, valid: false })
-    await post(sandbox, 'tokens', { actor: 'self' })
-    const after = (await state(sandbox)).tokens[0]
-    expect(after?.valid).toBe(true)
-    expect(after?.value === before?.value).toBe(isSame)
-    expect((await call(sandbox, after?.value, 'GET', me)).body.actor).toBe('self')
+    expect((await open(sandbox)).text).toContain(`actor=self revoked ${before} Issue again`)
+    await submit(sandbox, 'tokens', { actor: 'self' })
+    expect((await token()) === before).toBe(isSame)
+    expect((await call(sandbox, await token(), 'GET', me)).body.actor).toBe('self')
   })
 })
 
@@ -220,63 +243,67 @@ describe('the fault form', () => {
     const sandbox = await start()
     const token = sandbox.issueToken()
     const status = async (path: string) => (await call(sandbox, token, 'GET', path)).status
-    await post(sandbox, 'faults', {
+    const fields = {
+      kind: 'status',
       status: '503',
       'retry-after': '7',
       path: '/cont',
       times: '2',
       after: '1',
       method: 'GET',
-    })
-    const fault = 'status=503,retry-after=7'
-    expect((await state(sandbox)).faults).toEqual([{ id: 1, fault, match: 'GET /cont', skips: 1, times: 2 }])
-    const statuses = [await status('/api/oauth/v1/contacts'), await status(me), await status('/api/oauth/v1/contacts')]
-    expect(statuses).toEqual([200, 200, 503])
-    expect((await state(sandbox)).faults).toMatchObject([{ skips: 0, times: 1 }])
-    expect((await post(sandbox, 'faults/remove', { id: '1' })).status).toBe(200)
-    expect(await status('/api/oauth/v1/contacts')).toBe(200)
-    expect((await post(sandbox, 'faults/remove', { id: '1' })).status).toBe(404)
+    }
+    expect((await submit(sandbox, 'faults', { ...fields, drop: 'mid-body' })).headers.get('location')).toBe('/?#faults')
+    expect((await open(sandbox)).text).toContain(
+      'status=503,retry-after=7 GET /cont, 2 more times, after 1 more Remove',
+    )
+    const contacts = '/api/oauth/v1/contacts'
+    expect([await status(contacts), await status(me), await status(contacts)]).toEqual([200, 200, 503])
+    expect((await open(sandbox)).text).toContain('GET /cont, 1 more time Remove')
+    await submit(sandbox, 'faults/remove', { id: '1' })
+    expect([await status(contacts), sandbox.faults.pending]).toEqual([200, 0])
   })
 
   test('lists the faults of tests too', async () => {
     const sandbox = await start()
     sandbox.faults.add({ drop: 'mid-body', path: /\/messages$/, times: Infinity })
-    sandbox.faults.add({ status: 429, retryAfter: new Date(0), effect: true, path: me })
-    expect((await state(sandbox)).faults).toEqual([
-      { id: 1, fault: 'drop=mid-body', match: '/messages$', skips: 0, times: 'all' },
-      { id: 2, fault: 'status=429,retry-after=1970-01-01T00:00:00.000Z,effect', match: me, skips: 0, times: 1 },
-    ])
+    expect((await open(sandbox)).text).toContain('drop=mid-body /messages$, every time')
   })
 
   test.each([
-    [{ status: 'x' }, 'The fault option `status` must be an integer from 200 to 599, not "x".'],
-    [{ status: '503', times: '0' }, 'The fault option `times` must be an integer of at least 1 or "all", not "0".'],
-    [{}, 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.'],
-    [{ status: 503 }, '`status` must be a string.'],
-  ])('rejects %j', async (fields, message) => {
+    [{ kind: 'status', status: 'x', latency: '5' }, 'status', 'Must be an integer from 200 to 599, not "x".'],
+    [{ kind: 'status', status: '503', times: '0' }, 'times', 'Must be an integer of at least 1 or "all", not "0".'],
+    [{ kind: 'latency', latency: '' }, undefined, 'A fault must have one of `status`, `drop`, '],
+    [{ kind: 'drop', drop: 'never' }, 'drop', 'Must be '],
+  ])('shows what is wrong with %j at the field, and keeps what was typed', async (fields, field, message) => {
     const sandbox = await start()
-    const response = await post(sandbox, 'faults', fields)
-    expect([response.status, (await response.json()).error_description]).toEqual([400, message])
+    const location = (await submit(sandbox, 'faults', fields)).headers.get('location')
+    const { html, text } = await open(sandbox, location ?? '')
+    expect(text).toContain(message)
+    expect(matches(html, /<(?:input|select) name="([\w-]+)"[^>]*aria-invalid="true"/g)).toEqual(
+      field === undefined ? [] : [field],
+    )
+    for (const value of Object.values(fields).slice(1, 3))
+      if (value !== 'never') expect(html).toContain(`value="${value}"`)
     expect(sandbox.faults.pending).toBe(0)
   })
 })
 
-describe('the live log', () => {
-  test('gets an event when it opens, and one for each request and change', async () => {
+describe('the events', () => {
+  test('are sent when the stream opens, and for each request and change', async () => {
     const sandbox = await start()
     const response = await fetch(`${sandbox.url}/_sandbox/events`)
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     const next = async () => (await reader?.read())?.value
-    expect(await next()).toBe('data: changed\n\n')
+    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
     await call(sandbox, undefined, 'GET', me)
-    expect(await next()).toBe('data: changed\n\n')
-    await post(sandbox, 'tokens', { actor: 'app' })
-    expect(await next()).toBe('data: changed\n\n')
+    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
+    await submit(sandbox, 'tokens', { actor: 'app' })
+    expect(await next()).toBe('data: changed\nretry: 2000\n\n')
     await reader?.cancel()
   })
 
-  test('does not keep the sandbox from closing', async () => {
+  test('do not keep the sandbox from closing', async () => {
     const sandbox = await start()
     const response = await fetch(`${sandbox.url}/_sandbox/events`)
     await sandbox.close()
@@ -284,68 +311,44 @@ describe('the live log', () => {
   })
 })
 
-describe('a page of another origin', () => {
+const forms: readonly [path: string, fields: Record<string, string>][] = [
+  ['connections/revoke', { id: 'token_1' }],
+  ['tokens', { actor: 'app' }],
+  ['faults', { kind: 'status', status: '503' }],
+  ['faults/remove', { id: '1' }],
+  ['login/start', { actor: 'self', scope: 'contacts:read' }],
+]
+
+describe('a form of the console', () => {
   test.each([
     ['an Origin of another site', { origin: 'https://evil.example' }],
     ['an Origin of another port', { origin: 'http://127.0.0.1:1' }],
     ['an opaque Origin', { origin: 'null' }],
     ['Sec-Fetch-Site: cross-site', { 'sec-fetch-site': 'cross-site' }],
     ['Sec-Fetch-Site: same-site', { 'sec-fetch-site': 'same-site' }],
-  ])('cannot read or change anything with %s', async (_, headers) => {
+  ])('is refused with %s', async (_, headers) => {
     const sandbox = await start()
-    const tokens = sandbox.state.tokens
-    for (const [path, body] of actions) expect((await post(sandbox, path, body, headers)).status, path).toBe(403)
-    for (const path of ['/_sandbox/state', '/_sandbox/events']) {
-      expect((await fetch(sandbox.url + path, { headers })).status, path).toBe(403)
-    }
-    expect([sandbox.state.tokens, sandbox.faults.pending]).toEqual([tokens, 0])
+    const before = sandbox.state.tokens
+    for (const [path, fields] of forms) expect((await submit(sandbox, path, fields, headers)).status, path).toBe(403)
+    expect([sandbox.state.tokens, sandbox.faults.pending]).toEqual([before, 0])
   })
 
-  test.each(actions)('cannot send %s as a form, as a link, or with a preflight', async (path, body) => {
+  test.each(forms)('is refused as JSON, as text, as a link and with a preflight: %s', async (path, fields) => {
     const sandbox = await start()
-    for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
-      expect((await post(sandbox, path, body, { 'content-type': type })).status).toBe(400)
+    for (const type of ['application/json', 'text/plain', 'multipart/form-data']) {
+      expect((await submit(sandbox, path, fields, { 'content-type': type })).status, type).toBe(400)
     }
-    expect((await fetch(`${sandbox.url}/_sandbox/${path}`)).status).toBe(405)
+    expect((await fetch(`${sandbox.url}/_sandbox/${path}`)).status).toBe(404)
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
     const preflight = await fetch(`${sandbox.url}/_sandbox/${path}`, { method: 'OPTIONS', headers })
-    expect(preflight.status).toBe(405)
     expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
-  test('cannot use a domain that resolves to this machine', async () => {
+  test('is accepted from its own page, up to 64 kB', async () => {
     const sandbox = await start()
-    const { port } = new URL(sandbox.url)
-    for (const path of ['/', '/_sandbox/state', '/_sandbox/console.js', '/_sandbox/callback']) {
-      expect(await statusOf(sandbox, path, { host: `evil.example:${port}` }), path).toBe(403)
-    }
-    expect(await statusOf(sandbox, '/', { host: `localhost:${port}` })).toBe(200)
-    // The service itself responds to any host.
-    expect(await statusOf(sandbox, me, { host: `evil.example:${port}` })).toBe(401)
+    const headers = { origin: sandbox.url, 'sec-fetch-site': 'same-origin' }
+    expect((await submit(sandbox, 'faults', { kind: 'garbage' }, headers)).status).toBe(303)
+    expect((await submit(sandbox, 'faults', { kind: 'x'.repeat(65_536) }, headers)).status).toBe(413)
+    expect(sandbox.faults.pending).toBe(1)
   })
-})
-
-test('the console accepts the request of its own script', async () => {
-  const sandbox = await start()
-  const headers = { origin: sandbox.url, 'sec-fetch-site': 'same-origin' }
-  expect((await post(sandbox, 'tokens', { actor: 'self' }, headers)).status).toBe(200)
-  expect((await post(sandbox, 'tokens', { actor: 'nobody' }, headers)).status).toBe(400)
-})
-
-test.each([
-  ['127.0.0.1', 'http://localhost:4010', true],
-  ['127.0.0.1', 'http://127.1.2.3:4010', true],
-  ['127.0.0.1', 'http://[::1]:4010', true],
-  ['127.0.0.1', 'http://192.168.1.5:4010', false],
-  ['127.0.0.1', 'http://localhost.evil.example:4010', false],
-  ['127.0.0.1', 'http://127.0.0.1.evil.example:4010', false],
-  ['Sandbox.local', 'http://sandbox.local:4010', true],
-  ['192.168.1.5', 'http://192.168.1.5:4010', true],
-  ['0.0.0.0', 'http://192.168.1.5:4010', true],
-  ['::', 'http://[fd00::5]:4010', true],
-  ['0.0.0.0', 'http://evil.example:4010', false],
-])('a console that listens on %s allows %s: %s', (listenHost, url, allowed) => {
-  const check = () => checkHost(new URL(url), listenHost)
-  if (allowed) expect(check).not.toThrow()
-  else expect(check).toThrow('The console does not respond to the host')
 })

@@ -33,6 +33,10 @@ const boolean = { values: [1, 'true', null], message: 'must be true or false, no
 const sandboxOptions = {
   port: { values: [-1, 1.5, 70_000, Number.NaN, '80', null], message: 'must be an integer from 0 to 65535, not ' },
   host: text,
+  allowedHosts: {
+    values: ['sandbox', null, [5], [''], ['http://sandbox'], ['sandbox:80'], ['*'], [undefined]],
+    message: 'must be an array of host names without a port, not ',
+  },
   organizations: count(1),
   conversations: count(0),
   messagesPerConversation: count(0),
@@ -281,13 +285,9 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
   port: {
     '--port': "Option '--port <value>' argument missing",
     '--port=': 'must be an integer from 0 to 65535, not "".',
-    '--port=-1': 'must be an integer from 0 to 65535, not -1.',
-    '--port=1.5': 'must be an integer from 0 to 65535, not 1.5.',
     '--port=abc': 'must be an integer from 0 to 65535, not "abc".',
-    '--port=70000': 'must be an integer from 0 to 65535, not 70000.',
   },
   host: {
-    '--host': "Option '--host <value>' argument missing",
     '--host=': 'must be a non-empty string, not "".',
   },
   'self-token': {
@@ -301,36 +301,32 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
   'redirect-uri': {
     '--redirect-uri=':
       'must be an absolute URL of printable ASCII characters without a fragment, such as http://localhost:3000/callback, not "".',
-    '--redirect-uri=/callback': 'must be an absolute URL of printable ASCII characters without a fragment',
-    '--redirect-uri=http://localhost/#here': 'must be an absolute URL of printable ASCII characters without a fragment',
-    '--redirect-uri=http://localhost:3000/€':
-      'must be an absolute URL of printable ASCII characters without a fragment',
     '--redirect-uri=http://localhost/\r\nx': 'must be an absolute URL of printable ASCII characters without a fragment',
   },
   'auto-consent': {
-    '--auto-consent': "Option '--auto-consent <value>' argument missing",
     '--auto-consent=true': 'must be "allow" or "deny", not "true".',
   },
+  'allowed-host': { '--allowed-host=sandbox:80': 'must be a host name or an IP address without a port' },
+  'client-id': { '--client-id=': 'must be a non-empty string, not "".' },
+  'client-secret': { '--client-secret=': 'must be a non-empty string.' },
+  organizations: { '--organizations=0': 'must be an integer from 1 to 100000, not 0.' },
+  'messages-per-conversation': {
+    '--messages-per-conversation=x': 'must be an integer from 0 to 100000, not "x".',
+  },
   conversations: {
-    '--conversations=': 'must be an integer from 0 to 100000, not "".',
-    '--conversations=-1': 'must be an integer from 0 to 100000, not -1.',
     '--conversations=many': 'must be an integer from 0 to 100000, not "many".',
-    '--conversations=100000000': 'must be an integer from 0 to 100000, not 100000000.',
   },
   seed: {
     '--seed=abc': 'must be an integer from 0 to 4294967295, not "abc".',
-    '--seed=4294967296': 'must be an integer from 0 to 4294967295, not 4294967296.',
   },
   'rate-limit': {
     '--rate-limit=100': 'must be a number of requests per s, min or h, such as "100/min", not "100".',
-    '--rate-limit=0/min': 'must be a number of requests per s, min or h, such as "100/min", not "0/min".',
-    '--rate-limit=100/day': 'must be a number of requests per s, min or h, such as "100/min", not "100/day".',
   },
   fault: {
     '--fault=':
       '"" is invalid. A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.',
     '--fault=status=abc': 'The fault option `status` must be an integer from 200 to 599, not "abc".',
-    '--fault=status': 'The fault option `status` must be an integer from 200 to 599, not "true".',
+    '--fault=status': 'The fault option `status` must be an integer from 200 to 599, not true.',
     '--fault=state=503': 'Unknown fault option `state`. Use one of: `status`, `retry-after`, ',
     '--fault=status=503,status=500': '`status` is set twice. Remove one of them.',
     '--fault=__proto__=x,status=503': 'Unknown fault option `__proto__`. Use one of: `status`, `retry-after`, ',
@@ -347,7 +343,7 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
   cors: { '--cors=x': "Option '--cors' does not take an argument" },
   'no-cors': { '--no-cors=x': "Option '--no-cors' does not take an argument" },
   log: { '--log=x': "Option '--log' does not take an argument" },
-  version: { '--version=x': "Option '--version' does not take an argument" },
+  version: { '--version=x': "Option '-v, --version' does not take an argument" },
   help: { '--help=x': "Option '-h, --help' does not take an argument" },
 }
 

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
-import { FaultList } from '../../src/sandbox/faults/fault-list.ts'
+import { Delays, FaultList } from '../../src/sandbox/faults/inject-faults.ts'
 import { RequestLog } from '../../src/sandbox/request-log.ts'
-import { readSandboxOptions } from '../../src/sandbox/sandbox-settings.ts'
-import { createRequestHandler, Delays } from '../../src/sandbox/server/handle-request.ts'
+import { createApp } from '../../src/sandbox/server/app.ts'
 import { Service } from '../../src/sandbox/service.ts'
+import { readSandboxOptions } from '../../src/sandbox/settings.ts'
 import { createSandbox, type SandboxState, startSandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
@@ -50,11 +50,12 @@ describe('requests', () => {
     const parts = {
       service,
       faults: new FaultList(),
-      log: new RequestLog({ requests: 2, characters: 10_000 }),
+      log: new RequestLog({ requests: 2, bytes: 10_000 }),
       delays: new Delays(),
+      captureBodies: false,
     }
-    const receive = createRequestHandler(parts)
-    for (const path of ['/1', '/2', '/3']) await receive(new Request(`http://localhost${path}`))
+    const app = createApp(parts)
+    for (const path of ['/1', '/2', '/3']) await app.fetch(new Request(`http://localhost${path}`), {})
     expect(parts.log.requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })
 
@@ -325,7 +326,7 @@ describe('starting', () => {
   })
 
   test('has a URL to connect to if it listens on every interface', async () => {
-    const sandbox = await start({ host: '0.0.0.0' })
+    const sandbox = await start({ host: '0.0.0.0', allowedHosts: ['sandbox.example'] })
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   })
 

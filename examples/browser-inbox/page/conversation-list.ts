@@ -1,4 +1,5 @@
 import type { Conversation, Message, SupportWorkspace } from 'support-workspace-sdk'
+import { statusClass } from '../../shared/inbox-classes.ts'
 import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
@@ -93,11 +94,6 @@ export function conversationList({ workspace, fail, signal }: Options): Conversa
 
 function hashOf(id: string): string {
   return `#${encodeURIComponent(id)}`
-}
-
-/** Returns the CSS class of a status. The service documents no statuses, so unknown ones get a neutral color. */
-function statusClass(status: string | null | undefined): string {
-  return `status-${(status ?? '').toLowerCase().replace(/[^a-z]+/g, '-')}`
 }
 
 function conversationItem({

@@ -1,4 +1,5 @@
 import { type Conversation, type Me, type Message, type SupportWorkspace, textToHtml } from 'support-workspace-sdk'
+import { authorClass } from '../../shared/inbox-classes.ts'
 import { toText } from '../../shared/message-text.ts'
 import { announce, element } from './elements.ts'
 import type { Fail } from './inbox.ts'
@@ -32,7 +33,7 @@ export function conversationPane(id: string, options: Options): HTMLElement {
     try {
       const { value: page } = await pages.next()
       const shown = page?.data.toReversed() ?? []
-      messages.prepend(...shown.map((message) => messageItem(message, options.me)))
+      messages.prepend(...shown.map((message) => messageItem(message, options)))
       const more = element('button', { onclick: () => void loadOlder() }, 'Older messages')
       older.replaceChildren(...(page?.after == null ? [] : [more]))
     } catch (error) {
@@ -45,7 +46,7 @@ export function conversationPane(id: string, options: Options): HTMLElement {
   const article = element('article', {}, back, heading, older, messages)
   article.append(
     replyForm(id, options, (message) => {
-      messages.append(messageItem(message, options.me))
+      messages.append(messageItem(message, options))
       options.onSent(message)
     }),
   )
@@ -95,15 +96,16 @@ function replyForm(
   return form
 }
 
-function messageItem({ user, inserted_at, body_html }: Message, me: Me): HTMLElement {
-  const isMine = user?.id !== undefined && user.id === me.user?.id
+function messageItem({ user, inserted_at, body_html }: Message, { me, conversation }: Options): HTMLElement {
+  const author = authorClass(user, me.user, conversation?.user)
   return element(
     'li',
-    { className: isMine ? 'message mine' : 'message' },
+    { className: `message ${author}` },
     element(
       'p',
       { className: 'head' },
-      element('strong', {}, ...breakable(isMine ? 'You' : nameOf(user))),
+      element('strong', {}, ...breakable(author === 'mine' ? 'You' : nameOf(user))),
+      ...(author === 'colleague' ? [element('span', { className: 'mark' }, 'colleague')] : []),
       time(inserted_at, 'long'),
     ),
     element('p', { className: 'text' }, toText(body_html ?? '')),

@@ -1,148 +1,151 @@
-// src/sandbox/console holds the page at the sandbox's address. It is served only over HTTP, and it is not part of the
-// service: its requests are not recorded, and they have no faults, rate limit and CORS headers.
+// src/sandbox/console holds the pages at the sandbox's address. They are served only over HTTP, and they are not part of
+// the service: their requests are not recorded, and they have no faults, rate limit and CORS headers.
 
-import { readFault } from '../faults/fault-text.ts'
-import { badRequest, HttpError, notFound } from '../http-error.ts'
-import { contentTooLarge, parseJsonObject, readBodyText } from '../incoming-request.ts'
-import { renewReadyToken } from '../tokens.ts'
-import { consoleIcon, consolePage } from './console-page.ts'
-import { consoleScript } from './console-script.ts'
-import { readConsoleState, type StateSources } from './console-state.ts'
-import { consoleStyle } from './console-style.ts'
-import { EventStreams } from './event-streams.ts'
-import { checkHost, checkJson, checkSameOrigin, securityHeaders } from './guard.ts'
-import { TryLogin } from './try-login.ts'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { csrf } from 'hono/csrf'
+import { secureHeaders } from 'hono/secure-headers'
+import { streamSSE } from 'hono/streaming'
+import { pageStyle } from '../html-page.ts'
+import { badRequest, notFound } from '../http-error.ts'
+import type { ConsoleContext } from '../parts.ts'
+import { readFaultForm } from './faults.ts'
+import { TryLogin, unknownLoginPage } from './login.ts'
+import { consolePage } from './page.ts'
 
-export interface ConsoleParts extends StateSources {
-  /** Sends a request to the service, in process. */
-  readonly fetch: (request: Request) => Promise<Response>
-}
+/** Returns the console: `/`, `/_sandbox` and every path below it. */
+export function createConsole(context: ConsoleContext): Hono {
+  const { service, faults, log, addresses } = context
+  const login = new TryLogin(context)
+  const changed = new Signal()
+  log.onFinish(() => changed.send())
 
-/** Returns the console's response to a request, or `undefined` if the request is for the service. */
-export type Console = (request: Request) => Promise<Response | undefined>
-
-interface ConsoleRoute {
-  readonly method: 'GET' | 'POST'
-  /** Whether a link can lead here. Otherwise only the console's own script may send the request. */
-  readonly linkable?: boolean
-  readonly handle: (request: { url: URL; body: Record<string, unknown> }) => Response | Promise<Response>
-}
-
-export function createConsole(parts: ConsoleParts): Console {
-  const routes = consoleRoutes(parts)
-
-  const respond = async (request: Request, url: URL): Promise<Response> => {
-    checkHost(url, parts.service.settings.host)
-    const route = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined
-    if (route === undefined) throw notFound('page of the console')
-    const { method, linkable, handle } = route
-    const isHead = request.method === 'HEAD' && linkable
-    if (request.method !== method && !isHead) {
-      throw new HttpError(405, 'method_not_allowed', `This path supports only ${method}.`, { allow: method })
-    }
-    if (!linkable) checkSameOrigin(request.headers, url)
-    if (method === 'POST') checkJson(request.headers)
-    const response = await handle({ url, body: method === 'POST' ? await readJson(request) : {} })
-    return isHead ? new Response(null, response) : response
-  }
-
-  return async (request) => {
-    const url = new URL(request.url)
-    const { pathname } = url
-    if (!Object.hasOwn(routes, pathname) && !`${pathname}/`.startsWith('/_sandbox/')) return undefined
-    const response = await respond(request, url).catch((error: unknown) => {
-      if (error instanceof HttpError) return error.toResponse()
-      throw error
+  const app = new Hono()
+  const paths = ['/', '/_sandbox', '/_sandbox/*']
+  const guard = csrf({ origin: (origin) => addresses.isOwnOrigin(origin) })
+  for (const path of paths) {
+    app.use(path, secureHeaders(headers), async (c, next) => {
+      c.header('cache-control', 'no-store')
+      // Programs that are not browsers send neither header.
+      const isBrowser = c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
+      return isBrowser ? guard(c, next) : next()
     })
-    for (const [name, value] of Object.entries(securityHeaders)) response.headers.set(name, value)
-    return response
   }
-}
-
-function consoleRoutes(parts: ConsoleParts): Readonly<Record<string, ConsoleRoute>> {
-  const { service, faults, log } = parts
-  const login = new TryLogin(service, parts.fetch)
-  const streams = new EventStreams()
-  log.onFinish(() => streams.notify())
-
-  const changed = (): Response => {
-    streams.notify()
-    return Response.json({})
-  }
-
-  return {
-    '/': page(() => file('text/html', consolePage(service.settings.app))),
-    '/_sandbox/icon.svg': page(() => file('image/svg+xml', consoleIcon)),
-    '/_sandbox/console.css': page(() => file('text/css', consoleStyle)),
-    '/_sandbox/console.js': page(() => file('text/javascript', `(${consoleScript})()\n`)),
-    '/_sandbox/callback': page((url) => login.finish(url)),
-    '/_sandbox/login': page(async (url) => {
-      const { status, markup } = await login.resultPage(url.searchParams.get('id') ?? '')
-      return file('text/html', markup, status)
-    }),
-    '/_sandbox/state': {
-      method: 'GET',
-      handle: ({ url }) => Response.json(readConsoleState(parts, url.searchParams.get('organization'))),
-    },
-    '/_sandbox/events': { method: 'GET', handle: () => streams.open() },
-    '/_sandbox/revoke': action(({ id }) => {
-      if (!service.grants.revokeById(String(id))) throw notFound('connection')
-      return changed()
-    }),
-    '/_sandbox/tokens': action(({ actor }) => {
-      renewReadyToken(service, readActor(actor))
-      return changed()
-    }),
-    '/_sandbox/faults': action((fields) => {
-      faults.add(orBadRequest(() => readFault(fields)))
-      return changed()
-    }),
-    '/_sandbox/faults/remove': action(({ id }) => {
-      if (!faults.removeById(Number(id))) throw notFound('fault')
-      return changed()
-    }),
-    '/_sandbox/login/start': action(({ actor, scope }, url) =>
-      Response.json({ location: login.start(url.origin, readActor(actor), String(scope)) }),
-    ),
-  }
-}
-
-async function readJson(request: Request): Promise<Record<string, unknown>> {
-  const text = await readBodyText(request)
-  if (text === undefined) throw contentTooLarge()
-  return parseJsonObject(text)
-}
-
-function page(handle: (url: URL) => Response | Promise<Response>): ConsoleRoute {
-  return { method: 'GET', linkable: true, handle: ({ url }) => handle(url) }
-}
-
-/** A route that changes something. The fields of its body are text. */
-function action(handle: (fields: Record<string, string>, url: URL) => Response): ConsoleRoute {
-  return {
-    method: 'POST',
-    handle({ body, url }) {
-      for (const [name, value] of Object.entries(body)) {
-        if (typeof value !== 'string') throw badRequest(`\`${name}\` must be a string.`)
+  app.get('/', (c) => c.html(consolePage({ service, faults, log, url: new URL(c.req.url) })))
+  app.get('/_sandbox/icon.svg', (c) => c.body(icon, 200, { 'content-type': 'image/svg+xml' }))
+  app.get('/_sandbox/console.css', (c) => c.body(pageStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
+  app.get('/_sandbox/console.js', (c) => script(c, clientScript()))
+  app.get('/_sandbox/idiomorph.js', (c) => script(c, idiomorph()))
+  app.get('/_sandbox/events', (c) =>
+    streamSSE(c, async (stream) => {
+      const aborted = new Promise<void>((resolve) => stream.onAbort(resolve))
+      while (!stream.aborted) {
+        // Before the write: what changes meanwhile is another event.
+        const next = changed.next()
+        await stream.writeSSE({ data: 'changed', retry: 2_000 })
+        await Promise.race([next, aborted])
       }
-      return handle(body as Record<string, string>, url)
-    },
+    }),
+  )
+  app.get('/_sandbox/callback', async (c) => c.redirect(await login.finish(new URL(c.req.url).searchParams), 303))
+  app.get('/_sandbox/login', async (c) => {
+    const page = await login.resultPage(c.req.query('id') ?? '')
+    return page === undefined ? c.html(unknownLoginPage(), 404) : c.html(page)
+  })
+
+  /** Adds a form. Its handler returns the parameters of the page that show what is wrong, or an address to go to. */
+  const form = (path: string, handle: (form: URLSearchParams, c: Context) => Record<string, string> | string): void => {
+    app.post(`/_sandbox/${path}`, bodyLimit({ maxSize: 64 * 1024 }), async (c) => {
+      if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '')) {
+        return badRequest('The body must be a form.').toResponse()
+      }
+      const result = handle(new URLSearchParams(await c.req.text()), c)
+      changed.send()
+      return c.redirect(typeof result === 'string' ? result : viewAfter(c, result), 303)
+    })
+  }
+  form('connections/revoke', (fields) => {
+    service.grants.revokeById(fields.get('id') ?? '')
+    return {}
+  })
+  form('tokens', (fields) => {
+    service.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self')
+    return {}
+  })
+  form('faults', (fields) => {
+    const { rule } = readFaultForm(fields)
+    if (rule !== undefined) faults.add(rule)
+    return rule === undefined ? { fault: fields.toString() } : {}
+  })
+  form('faults/remove', (fields) => {
+    faults.removeById(Number(fields.get('id')))
+    return {}
+  })
+  form('login/start', (fields, c) => login.start(fields, new URL(c.req.url).origin) ?? { login: fields.toString() })
+
+  for (const path of paths) app.all(path, () => notFound('page of the console').toResponse())
+  return app
+}
+
+/** Tells everyone who waits that something changed. */
+class Signal {
+  #next = Promise.withResolvers<void>()
+
+  send(): void {
+    this.#next.resolve()
+    this.#next = Promise.withResolvers()
+  }
+
+  next(): Promise<void> {
+    return this.#next.promise
   }
 }
 
-function file(type: string, text: string, status = 200): Response {
-  return new Response(text, { status, headers: { 'content-type': `${type}; charset=utf-8` } })
+/** Returns the address of the view whose form was sent. Parameters of an earlier mistake are removed. */
+function viewAfter(c: Context, changes: Record<string, string>): string {
+  const referrer = c.req.header('referer') ?? ''
+  const query = new URLSearchParams(URL.canParse(referrer) ? new URL(referrer).search : '')
+  for (const name of ['fault', 'login']) query.delete(name)
+  for (const [name, value] of Object.entries(changes)) query.set(name, value)
+  return `/?${query}#${new URL(c.req.url).pathname.split('/')[2]}`
 }
 
-function readActor(actor: string | undefined): 'app' | 'self' {
-  if (actor === 'app' || actor === 'self') return actor
-  throw badRequest('`actor` must be `app` or `self`.')
+const headers: Parameters<typeof secureHeaders>[0] = {
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    baseUri: ["'none'"],
+    formAction: ["'self'"],
+    frameAncestors: ["'none'"],
+  },
+  strictTransportSecurity: false,
+  referrerPolicy: 'same-origin',
+  xFrameOptions: 'DENY',
 }
 
-function orBadRequest<Value>(read: () => Value): Value {
-  try {
-    return read()
-  } catch (error) {
-    throw error instanceof TypeError ? badRequest(error.message) : error
-  }
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2f5bd0"/><path d="M8 10h16v10H15l-4 4v-4H8z" fill="#fff"/></svg>`
+
+function script(c: Context, text: string): Response {
+  return c.body(text, 200, { 'content-type': 'text/javascript; charset=utf-8' })
+}
+
+// The build puts the texts of these files here, because neither is in the package.
+declare const CLIENT_SCRIPT: string | undefined
+declare const IDIOMORPH: string | undefined
+
+function clientScript(): string {
+  return typeof CLIENT_SCRIPT === 'string'
+    ? CLIENT_SCRIPT
+    : readFileSync(join(dirname(import.meta.filename), 'client.js'), 'utf8')
+}
+
+function idiomorph(): string {
+  if (typeof IDIOMORPH === 'string') return IDIOMORPH
+  return readFileSync(createRequire(import.meta.filename).resolve('idiomorph/dist/idiomorph.min.js'), 'utf8')
 }

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 
 export interface PageRequest {
   limit: number
-  after?: string
-  before?: string
+  after: string | undefined
+  before: string | undefined
 }
 
 export interface CursorPage<Item> {
@@ -65,30 +65,24 @@ export class Collection<Item extends { id: string }> {
   /** Returns one page, or `'bad-cursor'` if the cursor was not issued by this list. */
   page({ limit, after, before }: PageRequest): CursorPage<Item> | 'bad-cursor' {
     const list = this.#list()
-    let start = 0
-    let end = Math.min(limit, list.length)
-    if (after !== undefined) {
-      const sequence = readCursor(this.#name, after)
-      if (sequence === undefined) return 'bad-cursor'
-      start = countWhile(list, (entry) => !this.#isBeyond(entry.sequence, sequence))
-      end = Math.min(start + limit, list.length)
-    } else if (before !== undefined) {
-      const sequence = readCursor(this.#name, before)
-      if (sequence === undefined) return 'bad-cursor'
-      end = countWhile(list, (entry) => this.#isBeyond(sequence, entry.sequence))
+    const cursor = after ?? before
+    const at = cursor === undefined ? 0 : readCursor(this.#name, cursor)
+    if (at === undefined) return 'bad-cursor'
+    const isAhead = ({ sequence }: CollectionEntry<Item>) =>
+      this.#order === 'newest-first' ? sequence > at : sequence < at
+    let start = after === undefined ? 0 : countWhile(list, (entry) => isAhead(entry) || entry.sequence === at)
+    let end = start + limit
+    if (before !== undefined) {
+      end = countWhile(list, isAhead)
       start = Math.max(end - limit, 0)
     }
-    const first = list[start]
-    const last = list[end - 1]
+    const page = list.slice(start, end)
+    const [head, last] = [page[0], page.at(-1)]
     return {
-      items: list.slice(start, end).map(({ item }) => item),
+      items: page.map(({ item }) => item),
       after: last !== undefined && end < list.length ? writeCursor(this.#name, last.sequence) : null,
-      before: first !== undefined && start > 0 ? writeCursor(this.#name, first.sequence) : null,
+      before: head !== undefined && start > 0 ? writeCursor(this.#name, head.sequence) : null,
     }
-  }
-
-  #isBeyond(sequence: number, other: number): boolean {
-    return this.#order === 'newest-first' ? sequence < other : sequence > other
   }
 
   #list(): CollectionEntry<Item>[] {

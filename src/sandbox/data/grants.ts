@@ -59,7 +59,10 @@ export class Grants {
   }
 
   /** Adds a token and returns it. */
-  addToken(grant: Grant, { fromLogin, value = newToken() }: { fromLogin: boolean; value?: string }): string {
+  addToken(
+    grant: Grant,
+    { fromLogin, value = newToken() }: { fromLogin: boolean; value?: string | undefined },
+  ): string {
     const id = `token_${randomBytes(8).toString('hex')}`
     this.#tokens.set(value, { id, grant, fromLogin, issuedAt: this.#now() })
     return value

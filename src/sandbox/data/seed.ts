@@ -1,14 +1,4 @@
-import {
-  familyNames,
-  followUps,
-  givenNames,
-  groups,
-  noteTexts,
-  organizationNames,
-  questions,
-  replies,
-} from './sample-texts.ts'
-import type { Conversation, Member, Message, Role, User } from './shapes.ts'
+import type { Conversation, Group, Member, Message, Role, User } from './shapes.ts'
 import { Workspace } from './workspace.ts'
 
 export interface SeedCounts {
@@ -30,7 +20,7 @@ function seedWorkspace(index: number, counts: SeedCounts, seed: number): Workspa
   const workspace = emptyWorkspace(index, seed)
   for (let count = 0; count < counts.members; count += 1) addMember(workspace, roleAt(count))
   for (let count = 0; count < counts.contacts; count += 1) addContact(workspace, count)
-  const members = workspace.members.all().map(({ user }) => user)
+  const members = workspace.members.all().map(({ user }) => user) as [User, ...User[]]
   const contacts = workspace.contacts.all().map(({ user }) => user)
   for (let count = 0; count < counts.conversations; count += 1) {
     seedConversation(workspace, { members, contacts }, startOfSeed + count * 1_800, counts.messagesPerConversation)
@@ -101,7 +91,7 @@ function toEmailName(name: string): string {
 
 /** Collected once, because reading the lists for each conversation would take quadratic time. */
 interface People {
-  members: readonly User[]
+  members: readonly [User, ...User[]]
   contacts: readonly User[]
 }
 
@@ -111,15 +101,15 @@ function seedConversation(workspace: Workspace, { members, contacts }: People, a
   const customer =
     contacts[random.between(0, contacts.length - 1)] ?? workspace.newUser('someone@customer.example', null)
   const conversation = workspace.newConversation(customer, random.pick(questions), at)
-  addConversationDetails(workspace, conversation, members, at)
+  addDetails(workspace, conversation, members, at)
   workspace.conversations.add(conversation)
 
   const messages = workspace.messages(conversation.id)
   let previous: Message | undefined
   for (let count = 0; count < messageCount; count += 1) {
-    const fromCustomer = count % 2 === 0 || members.length === 0
+    const fromCustomer = count % 2 === 0
     const text = count === 0 ? conversation.initial_message : random.pick(fromCustomer ? followUps : replies)
-    const author = fromCustomer ? conversation.user : pickUser(workspace, members, conversation.user)
+    const author = fromCustomer ? conversation.user : random.pick(members)
     const source = fromCustomer ? 'email' : 'dashboard'
     const message = workspace.newMessage(conversation.id, author, `<p>${text}</p>`, source, at + count * 60)
     if (count > 0) addMessageDetails(workspace, message, previous)
@@ -127,24 +117,14 @@ function seedConversation(workspace: Workspace, { members, contacts }: People, a
   }
   workspace.refreshLastMessage(conversation)
 
-  if (members.length > 0 && random.chance(0.3)) {
-    const author = pickUser(workspace, members, conversation.user)
+  if (random.chance(0.3)) {
+    const author = random.pick(members)
     const note = workspace.newMessage(conversation.id, author, `<p>${random.pick(noteTexts)}</p>`, 'dashboard', at + 30)
     workspace.notes(conversation.id).add(note)
   }
 }
 
-function pickUser(workspace: Workspace, users: readonly User[], otherwise: User): User {
-  return users[workspace.random.between(0, users.length - 1)] ?? otherwise
-}
-
-function addConversationDetails(
-  workspace: Workspace,
-  conversation: Conversation,
-  members: readonly User[],
-  at: number,
-): void {
-  const { random } = workspace
+function addDetails({ random }: Workspace, conversation: Conversation, members: People['members'], at: number): void {
   // The documents do not list the statuses; informal notes mention these (docs/service.md#conversations).
   conversation.status = random.pick(['open', 'open', 'open', 'waiting', 'closed', 'resolved'])
   conversation.pinned = random.chance(0.05)
@@ -157,8 +137,8 @@ function addConversationDetails(
     conversation.group = group
     conversation.group_id = group.id
   }
-  const assignee = members[random.between(0, members.length - 1)]
-  if (assignee !== undefined && random.chance(0.5)) {
+  const assignee = random.pick(members)
+  if (random.chance(0.5)) {
     conversation.conversation_assignee = {
       id: random.id('asg'),
       conversation_id: conversation.id,
@@ -169,8 +149,7 @@ function addConversationDetails(
   }
 }
 
-function addMessageDetails(workspace: Workspace, message: Message, previous: Message | undefined): void {
-  const { random } = workspace
+function addMessageDetails({ random }: Workspace, message: Message, previous: Message | undefined): void {
   if (previous !== undefined && random.chance(0.2)) {
     message.reply_to = { id: previous.id, body_html: previous.body_html, user: previous.user }
   }
@@ -185,4 +164,61 @@ function addMessageDetails(workspace: Workspace, message: Message, previous: Mes
       resource_id: message.id,
     })
   }
+}
+
+// Texts for sample data. Domains are the ones that RFC 2606 and RFC 6761 reserve for examples.
+
+const givenNames = words(
+  'Ada Björn Chidi Daria Elif Farah Goran Hana Inês Jonas Kwame Lucía Mei Noor Oisín Priya Quentin Rosa Søren Tomoko',
+)
+
+const familyNames = words(
+  'Abara Bianchi Castro Dvořák Eriksen Fofana Grant Haddad Ito Jansen Kaya Lindqvist Mbeki Novak O’Brien Petrov Rao Silva Tanaka Weiss',
+)
+
+const questions = [
+  'My invoice shows the wrong address.',
+  'I cannot sign in since this morning.',
+  'How do I export my data?',
+  'The app is slow on my phone.',
+  'Can I change my plan in the middle of the month?',
+  'The confirmation email never arrived.',
+  'Your widget covers our menu on small screens.',
+  'Do you offer a discount for schools?',
+  'I was charged twice for the same order.',
+  'Is there a way to merge two accounts?',
+] as const
+
+const replies = [
+  'Thanks for writing, I am looking into it.',
+  'Could you tell me which browser you use?',
+  'This is fixed now. Please try again.',
+  'I have passed this on to our billing team.',
+  'You will find it under Settings, then Account.',
+] as const
+
+const followUps = [
+  'It works now, thank you!',
+  'I still see the same page.',
+  'Here is a screenshot of what happens.',
+  'That was quick, thanks.',
+  'Is there any news?',
+] as const
+
+const noteTexts = [
+  'Customer since the beta, be kind.',
+  'Same cause as last week’s report.',
+  'Waiting for a reply from billing.',
+] as const
+
+const groups: readonly [Group, ...Group[]] = [
+  { id: 'grp_billing', name: 'Billing', slug: 'billing', color: '#2f6fed' },
+  { id: 'grp_product', name: 'Product', slug: 'product', color: '#1b998b' },
+  { id: 'grp_access', name: 'Access', slug: 'access', color: '#c8553d' },
+]
+
+const organizationNames = ['Juniper Supplies', 'Harbour Books', 'Meadow Cycles', 'Lantern Studio'] as const
+
+function words(text: string): [string, ...string[]] {
+  return text.split(' ') as [string, ...string[]]
 }

@@ -1,6 +1,6 @@
-import { type Check, checkValue, mustBe } from '../check-values.ts'
-import type { Fault, FaultRule } from './fault.ts'
-import { checkRule } from './fault-list.ts'
+import * as z from 'zod/mini'
+import { checkValue, mustBe, quoted } from '../schema.ts'
+import { checkRule, type Fault, type FaultRule } from './fault.ts'
 
 /** The fields of a fault as text, such as `{ status: '503', path: '/messages' }`. */
 export type FaultFields = Readonly<Record<string, string>>
@@ -25,56 +25,44 @@ export function parseFault(text: string): FaultRule {
 export function readFault(fields: FaultFields): FaultRule {
   const rule: Record<string, unknown> = {}
   for (const [name, text] of Object.entries(fields)) {
-    const read = Object.hasOwn(fieldReaders, name) ? fieldReaders[name] : undefined
-    if (read === undefined) {
-      const names = Object.keys(fieldReaders).map((each) => `\`${each}\``)
-      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${names.join(', ')}.`)
+    if (!fieldNames.includes(name)) {
+      throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${quoted(fieldNames).join(', ')}.`)
     }
-    rule[name === 'retry-after' ? 'retryAfter' : name] = read(text)
+    const special = Object.hasOwn(specialFields, name) ? specialFields[name] : undefined
+    if (special !== undefined) checkValue(`The fault option \`${name}\``, text, special.schema)
+    rule[name === 'retry-after' ? 'retryAfter' : name] = (special?.read ?? readValue)(text)
   }
   checkRule(rule)
   return rule
 }
 
+const fieldNames = 'status retry-after effect latency drop truncate garbage drip method path times after'.split(' ')
+
 // Text that cannot be read stays text, so that the check of the rule reports it.
-const number = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
-const flag = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text)
-const plain = (text: string): unknown => text
-
-const pathPart = textLike('part of a path, such as "/messages"', /^[^?#\s]+$/)
-const timesText = textLike('an integer of at least 1 or "all"', /^([1-9]\d{0,8}|all)$/)
-const dripText = textLike('a number of bytes and milliseconds, such as "16/500"', /^[1-9]\d{0,8}\/\d{1,9}$/)
-
-function textLike(expected: string, syntax: RegExp): Check {
-  return mustBe(expected, (value) => typeof value === 'string' && syntax.test(value))
+function readValue(text: string): unknown {
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  return text === 'true' ? true : text === 'false' ? false : text
 }
 
-const fieldReaders: Readonly<Record<string, (text: string) => unknown>> = {
-  status: number,
-  'retry-after': number,
-  effect: flag,
-  latency: number,
-  drop: plain,
-  truncate: flag,
-  garbage: flag,
-  drip: readDrip,
-  method: plain,
-  path: (text) => {
-    checkValue('The fault option `path`', text, pathPart)
-    return new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&'))
+const specialFields: Readonly<Record<string, { schema: z.ZodMiniType; read: (text: string) => unknown }>> = {
+  path: {
+    schema: mustBe('part of a path, such as "/messages"', z.string().check(z.regex(/^[^?#\s]+$/))),
+    read: (text) => new RegExp(text.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&')),
   },
-  times: (text) => {
-    checkValue('The fault option `times`', text, timesText)
-    return text === 'all' ? Infinity : Number(text)
+  times: {
+    schema: mustBe('an integer of at least 1 or "all"', z.string().check(z.regex(/^([1-9]\d{0,8}|all)$/))),
+    read: (text) => (text === 'all' ? Infinity : Number(text)),
   },
-  after: number,
-}
-
-/** Reads `16/500`: 16 bytes every 500 ms. */
-function readDrip(text: string): unknown {
-  checkValue('The fault option `drip`', text, dripText)
-  const [bytes, interval] = text.split('/')
-  return { bytes: Number(bytes), interval: Number(interval) }
+  drip: {
+    schema: mustBe(
+      'a number of bytes and milliseconds, such as "16/500"',
+      z.string().check(z.regex(/^[1-9]\d{0,8}\/\d{1,9}$/)),
+    ),
+    read(text) {
+      const [bytes, interval] = text.split('/')
+      return { bytes: Number(bytes), interval: Number(interval) }
+    },
+  },
 }
 
 /** Describes a fault in the same syntax, without the requests that it applies to. Bodies and headers are left out. */

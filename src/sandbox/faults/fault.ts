@@ -1,3 +1,6 @@
+import * as z from 'zod/mini'
+import { flag, integer, isPlainObject, milliseconds, mustBe, oneOf, readOptions } from '../schema.ts'
+
 /**
  * A fault to inject into a response. Set at most one of `status`, `drop`, `truncate`, `garbage` and `drip`; `latency`
  * can be combined with any of them or used alone. A write still takes effect, except with `status` (unless `effect` is
@@ -61,4 +64,97 @@ export interface Faults {
   clear(): void
   /** Number of rules that still apply to a future request. */
   readonly pending: number
+}
+
+const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'HEAD', 'OPTIONS']
+
+const faultShape = {
+  status: z.optional(integer(200, 599)),
+  retryAfter: z.optional(
+    mustBe(
+      'a number of seconds of at least 0, a valid Date or the text of a header',
+      z.union([z.number().check(z.gte(0)), z.date(), z.string().check(z.refine((text) => isHeaders({ text })))]),
+    ),
+  ),
+  body: z.optional(mustBe('a string or a JSON value', z.custom<unknown>(isBody))),
+  headers: z.optional(mustBe('an object of header names and their text', z.custom<Record<string, string>>(isHeaders))),
+  effect: z.optional(flag),
+  latency: z.optional(milliseconds),
+  drop: z.optional(oneOf('before-effect', 'after-effect', 'mid-headers', 'mid-body')),
+  truncate: z.optional(flag),
+  garbage: z.optional(flag),
+  drip: z.optional(
+    mustBe(
+      'an object with `bytes`, an integer of at least 1, and `interval`, a number of milliseconds',
+      z.strictObject({ bytes: integer(1), interval: milliseconds }),
+    ),
+  ),
+} satisfies Record<keyof Fault, z.ZodMiniType>
+
+const ruleShape = {
+  ...faultShape,
+  method: z.optional(
+    mustBe(
+      `one of ${methods.join(', ')}`,
+      z.string().check(z.refine((method) => methods.includes(method.toUpperCase()))),
+    ),
+  ),
+  path: z.optional(
+    mustBe(
+      'a pathname without a query, such as "/api/oauth/v1/me", or a RegExp',
+      z.union([z.instanceof(RegExp), z.string().check(z.refine(isPathname))]),
+    ),
+  ),
+  times: z.optional(mustBe('an integer of at least 1 or Infinity', z.union([integer(1), z.literal(Infinity)]))),
+  after: z.optional(integer(0)),
+} satisfies Record<keyof FaultRule, z.ZodMiniType>
+
+/** Throws a `TypeError` unless the fault is valid and has no key of a {@link FaultRule}. */
+export function checkFault(fault: Fault): void {
+  readOptions('fault option', faultShape, fault)
+}
+
+/** Throws a `TypeError` unless the rule is valid. */
+export function checkRule(rule: FaultRule): void {
+  readOptions('fault option', ruleShape, rule)
+  const { status, drop, truncate, garbage, drip, latency } = rule
+  const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined].filter(Boolean).length
+  if (kinds > 1) {
+    throw new TypeError(
+      'A fault can have only one of `status`, `drop`, `truncate`, `garbage` and `drip`. Add one rule for each.',
+    )
+  }
+  if (kinds === 0 && latency === undefined) {
+    throw new TypeError('A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.')
+  }
+  const { retryAfter, body, headers, effect } = rule
+  if (status === undefined && [retryAfter, body, headers, effect].some((value) => value !== undefined)) {
+    throw new TypeError('`retryAfter`, `body`, `headers` and `effect` require `status`. Set `status`, or remove them.')
+  }
+}
+
+// Any other text never equals the pathname of a request.
+function isPathname(path: string): boolean {
+  const url = `http://localhost${path}`
+  return URL.canParse(url) && new URL(url).pathname === path
+}
+
+function isHeaders(value: unknown): boolean {
+  if (!isPlainObject(value) || !Object.values(value).every((header) => typeof header === 'string')) return false
+  try {
+    new Headers(value as Record<string, string>)
+    return true
+  } catch {
+    return false
+  }
+}
+
+// Sent as JSON, a stream or a `Map` would be `{}`.
+function isBody(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPlainObject(value)) return false
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
 }

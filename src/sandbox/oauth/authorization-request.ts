@@ -1,8 +1,9 @@
 import { isScope, type Scope, splitScope } from '../data/scope-catalog.ts'
 import { badRequest } from '../http-error.ts'
-import type { SandboxSettings } from '../sandbox-settings.ts'
-import { parameter, repeatedParameter } from './parameters.ts'
-import { AuthorizationError } from './redirect.ts'
+import type { SandboxSettings } from '../settings.ts'
+
+/** The parameters of a query, a form or a JSON object. A parameter that was sent more than once is an array. */
+export type Parameters = Readonly<Record<string, string | readonly string[]>>
 
 /** A valid authorization request (docs/service.md#login). */
 export interface AuthorizationRequest {
@@ -14,14 +15,50 @@ export interface AuthorizationRequest {
   codeChallenge: string
 }
 
+/** An error that is reported to the app through a redirect (RFC 6749, 4.1.2.1). */
+export class AuthorizationError extends Error {
+  readonly target: RedirectTarget
+  readonly code: string
+
+  constructor(target: RedirectTarget, code: string, description: string) {
+    super(description)
+    this.name = 'AuthorizationError'
+    this.target = target
+    this.code = code
+  }
+
+  get location(): string {
+    return redirectLocation(this.target, { error: this.code, error_description: this.message })
+  }
+}
+
+interface RedirectTarget {
+  redirectUri: string
+  state: string | undefined
+}
+
+/** Returns the redirect URI with these parameters and the `state` added to its query (RFC 6749, 3.1.2). */
+export function redirectLocation({ redirectUri, state }: RedirectTarget, parameters: Record<string, string>): string {
+  const query = new URLSearchParams({ ...parameters, ...(state !== undefined && { state }) })
+  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
+}
+
+/** Returns the value of a parameter. An empty value counts as not sent (RFC 6749, 3.1). */
+export function parameter(parameters: Parameters, name: string): string | undefined {
+  const value = parameters[name]
+  return (typeof value === 'object' ? value[0] : value) || undefined
+}
+
+/** Returns the first parameter that was sent more than once, which RFC 6749, 3.1 and 3.2, forbid. */
+export function repeatedParameter(parameters: Parameters): string | undefined {
+  return Object.keys(parameters).find((name) => typeof parameters[name] === 'object')
+}
+
 /**
  * Throws an `HttpError`, which must not be redirected, for an unknown client or redirect URI. Throws an
  * `AuthorizationError`, which is sent to the redirect URI, for any other mistake (RFC 6749, 4.1.2.1).
  */
-export function readAuthorizationRequest(
-  app: SandboxSettings['app'],
-  parameters: URLSearchParams,
-): AuthorizationRequest {
+export function readAuthorizationRequest(app: SandboxSettings['app'], parameters: Parameters): AuthorizationRequest {
   const redirectUri = trustedRedirectUri(app, parameters)
   const state = parameter(parameters, 'state')
   const fail = (code: string, description: string): AuthorizationError =>
@@ -33,7 +70,7 @@ export function readAuthorizationRequest(
   }
 
   const repeated = repeatedParameter(parameters)
-  if (repeated !== undefined) throw fail('invalid_request', `${repeated} was sent more than once.`)
+  if (repeated !== undefined) throw fail('invalid_request', `${printable(repeated)} was sent more than once.`)
   if ((parameter(parameters, 'response_type') ?? 'code') !== 'code') {
     throw fail('unsupported_response_type', 'response_type must be code.')
   }
@@ -56,16 +93,12 @@ export function readAuthorizationRequest(
   return { clientId: app.clientId, redirectUri, scopes, state: state ?? '', actor, codeChallenge }
 }
 
-function trustedRedirectUri(app: SandboxSettings['app'], parameters: URLSearchParams): string {
-  const clientIds = parameters.getAll('client_id')
-  if (clientIds.length !== 1 || clientIds[0] !== app.clientId) {
-    throw badRequest('client_id must be the id of a registered app.')
-  }
-  const [redirectUri, another] = parameters.getAll('redirect_uri')
-  if (redirectUri === undefined || another !== undefined || !app.redirectUris.includes(redirectUri)) {
+function trustedRedirectUri(app: SandboxSettings['app'], { client_id, redirect_uri }: Parameters): string {
+  if (client_id !== app.clientId) throw badRequest('client_id must be the id of a registered app.')
+  if (typeof redirect_uri !== 'string' || !app.redirectUris.includes(redirect_uri)) {
     throw badRequest('redirect_uri must be exactly one of the URIs that are registered for this app.')
   }
-  return redirectUri
+  return redirect_uri
 }
 
 // An error_description can contain only printable ASCII, without quotes and backslashes (RFC 6749, 4.1.2.1).

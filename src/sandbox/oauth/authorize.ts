@@ -1,75 +1,91 @@
-// src/sandbox/oauth holds the routes of a login: authorization, consent and code exchange. It must not import the
-// sandbox's operations, faults or server.
+// src/sandbox/oauth holds the operations of a login: authorization, consent and code exchange. It must not import the
+// sandbox's faults or server.
 
+import type { Context } from 'hono'
+import { allowsOrigin, isLoopbackOrigin } from '../addresses.ts'
+import type { AppEnv, Operation } from '../app-env.ts'
 import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
 import { badRequest, forbidden, HttpError } from '../http-error.ts'
-import { type IncomingRequest, mediaType, parseJsonObject, type Route } from '../incoming-request.ts'
-import { allowsOrigin, isLoopbackOrigin, type SandboxSettings } from '../sandbox-settings.ts'
+import { formType, readJsonObject } from '../http-request.ts'
 import type { Service } from '../service.ts'
-import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
+import {
+  AuthorizationError,
+  type AuthorizationRequest,
+  type Parameters,
+  parameter,
+  readAuthorizationRequest,
+  redirectLocation,
+} from './authorization-request.ts'
 import { consentPage, errorPage } from './consent-page.ts'
-import { parameter } from './parameters.ts'
-import { AuthorizationError, redirect, redirectLocation } from './redirect.ts'
 
-/** Returns the route `GET /api/oauth/authorize` (docs/service.md#login). */
-export function authorizeRoute(service: Service): Route {
-  const { app } = service.settings
-  const handle = (incoming: IncomingRequest): Response => {
-    const query = incoming.url.searchParams
-    const auto = parameter(query, 'auto') ?? service.settings.autoConsent
-    return withErrorsInBrowser(302, wantsJson(incoming), () => {
+/** The consent page, or its metadata as JSON (docs/service.md#login). */
+export const authorize: Operation = {
+  route: 'GET /api/oauth/authorize',
+  handler: (service) => (c) => {
+    const { query } = c.get('entry').request
+    const { app, autoConsent } = service.settings
+    const auto = parameter(query, 'auto') ?? autoConsent
+    const json = wantsJson(c.req.header('accept') ?? '')
+    const describe = json ? undefined : (error: HttpError) => errorPage(error, app, query)
+    return respondInBrowser(302, describe, () => {
       const request = readAuthorizationRequest(app, query)
       if (auto === 'allow' || auto === 'deny') {
         const organizationId = parameter(query, 'organization') ?? service.firstWorkspace.organization.id
-        return redirect(
-          302,
-          decide(service, request, { allow: auto === 'allow', organizationId, role: parameter(query, 'role') }),
-        )
+        return decide(service, request, { allow: auto === 'allow', organizationId, role: parameter(query, 'role') })
       }
-      if (wantsJson(incoming)) return Response.json(consentMetadata(service, request), noStore)
-      return consentPage({
-        app,
-        request,
-        organizations: eligibleOrganizations(service),
-        roles: request.actor === 'app' ? ['admin'] : availableRoles(service),
-      })
+      const organizations = eligibleOrganizations(service)
+      if (json) return Response.json(consentMetadata(service, request, organizations), noStore)
+      const roles: Role[] = request.actor === 'app' ? ['admin'] : availableRoles(service)
+      return consentPage({ app, request, organizations, roles })
     })
-  }
-  return { name: 'authorize', method: 'GET', path: '/api/oauth/authorize', handle }
+  },
 }
 
 /**
- * Returns the route `POST /api/oauth/authorize/consent` (docs/service.md#login). A program sends JSON and the
- * consent page a form. The route checks the whole request again, because a client can send other values than the page showed.
+ * The decision on the consent page (docs/service.md#login). A program sends JSON and the consent page a form. The whole
+ * request is checked again, because a client can send other values than the page showed.
  */
-export function consentRoute(service: Service): Route {
-  const handle = (incoming: IncomingRequest): Response => {
-    const type = mediaType(incoming.headers.get('content-type'))
-    const locationFor = (parameters: URLSearchParams): string => {
-      checkOrigin(incoming, service.settings.cors)
-      return decide(service, readAuthorizationRequest(service.settings.app, parameters), readDecision(parameters))
+export const authorizeConsent: Operation = {
+  route: 'POST /api/oauth/authorize/consent',
+  handler: (service) => (c) => {
+    const { app, cors } = service.settings
+    const locationFor = (parameters: Parameters): string => {
+      checkOrigin(c, cors)
+      return decide(service, readAuthorizationRequest(app, parameters), {
+        allow: parameter(parameters, 'decision') !== 'deny',
+        organizationId: parameter(parameters, 'target_organization_id'),
+        role: parameter(parameters, 'role'),
+      })
     }
-
-    if (type === 'application/x-www-form-urlencoded') {
-      const form = new URLSearchParams(incoming.bodyText)
-      return withErrorsInBrowser(303, false, () => redirect(303, locationFor(form)))
+    const body = c.get('body')
+    if (body.type === formType) {
+      const form = (body.value ?? {}) as Parameters
+      return respondInBrowser(
+        303,
+        (error) => errorPage(error, app, form),
+        () => locationFor(form),
+      )
     }
-    if (type !== 'application/json') {
+    if (body.type !== 'application/json') {
       throw badRequest('The body must be sent as `application/json` or `application/x-www-form-urlencoded`.')
     }
-    const parameters = jsonParameters(incoming.bodyText)
-    return Response.json({ redirect_to: locationOrBadRequest(() => locationFor(parameters)) }, noStore)
-  }
-  return { name: 'authorizeConsent', method: 'POST', path: '/api/oauth/authorize/consent', handle }
+    const parameters = readJsonObject(body)
+    for (const [name, value] of Object.entries(parameters)) {
+      if (typeof value !== 'string') throw badRequest(`\`${name}\` must be a string.`)
+    }
+    return Response.json({ redirect_to: locationOrBadRequest(() => locationFor(parameters as Parameters)) }, noStore)
+  },
 }
 
-// The app's id and secret are well known, so any page that a person visits could log in to the sandbox.
-function checkOrigin({ headers, url }: IncomingRequest, cors: SandboxSettings['cors']): void {
-  const origin = headers.get('origin')
-  // Programs that are not browsers send no origin. A proxy in front of the sandbox can change the scheme.
-  const isOwn = origin === null || [`http://${url.host}`, `https://${url.host}`].includes(origin)
-  if (isOwn || isLoopbackOrigin(origin) || allowsOrigin(cors, origin)) return
+// The app's id and secret are well known, so any page that a person visits could log in to the sandbox. A program that is
+// not a browser sends no origin.
+function checkOrigin(c: Context<AppEnv>, cors: Service['settings']['cors']): void {
+  const origin = c.req.header('origin')
+  if (origin === undefined || c.env.isOwnOrigin(origin) || isLoopbackOrigin(origin) || allowsOrigin(cors, origin))
+    return
+  // The browser itself sends this header. It knows the address of a proxy in front of the sandbox.
+  if (c.req.header('sec-fetch-site') === 'same-origin') return
   throw forbidden('Pages of this origin cannot give consent. Allow the origin with the option `cors`.')
 }
 
@@ -111,25 +127,31 @@ function decide(service: Service, request: AuthorizationRequest, decision: Decis
   return redirectLocation(request, { code })
 }
 
-function readDecision(parameters: URLSearchParams): Decision {
-  return {
-    allow: parameters.get('decision') !== 'deny',
-    organizationId: parameter(parameters, 'target_organization_id'),
-    role: parameter(parameters, 'role'),
+const noStore = { headers: { 'cache-control': 'no-store' } }
+
+/**
+ * Returns the response of a function, or a redirect to the location that it returns. A browser receives an
+ * `AuthorizationError` as a redirect to the app, and other errors as a page. After a form the status is 303, so that the
+ * browser continues with GET.
+ */
+function respondInBrowser(
+  status: 302 | 303,
+  describe: ((error: HttpError) => Response) | undefined,
+  respond: () => Response | string,
+): Response {
+  try {
+    const result = respond()
+    return typeof result === 'string' ? redirect(status, result) : result
+  } catch (error) {
+    if (error instanceof AuthorizationError) return redirect(status, error.location)
+    if (error instanceof HttpError && describe !== undefined) return describe(error)
+    throw error
   }
 }
 
-const noStore = { headers: { 'cache-control': 'no-store' } }
-
-// A browser receives an `AuthorizationError` as a redirect to the app, and other errors as a page.
-function withErrorsInBrowser(status: 302 | 303, json: boolean, respond: () => Response): Response {
-  try {
-    return respond()
-  } catch (error) {
-    if (error instanceof AuthorizationError) return redirect(status, error.location)
-    if (error instanceof HttpError && !json) return errorPage(error)
-    throw error
-  }
+function redirect(status: 302 | 303, location: string): Response {
+  const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+  return new Response(null, { status, headers })
 }
 
 // If the person denies access, the program receives a location too. Any other error is a mistake in its request.
@@ -143,39 +165,34 @@ function locationOrBadRequest(locate: () => string): string {
   }
 }
 
-function jsonParameters(text: string): URLSearchParams {
-  const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(parseJsonObject(text))) {
-    if (typeof value !== 'string') throw badRequest(`\`${name}\` must be a string.`)
-    // Unlike `set`, `append` does not search the others. The names in an object are unique.
-    parameters.append(name, value)
-  }
-  return parameters
-}
-
-function wantsJson(incoming: IncomingRequest): boolean {
-  const accept = incoming.headers.get('accept') ?? ''
+function wantsJson(accept: string): boolean {
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
+type EligibleOrganization = { id: string; name: string; domain: string }
+
 // The reference has the shape (docs/service.md#login).
-function consentMetadata(service: Service, request: AuthorizationRequest): Record<string, unknown> {
-  const { name, description } = service.settings.app
+function consentMetadata(
+  { settings }: Service,
+  { clientId, actor, redirectUri, scopes, state }: AuthorizationRequest,
+  organizations: readonly EligibleOrganization[],
+): Record<string, unknown> {
+  const { name, description } = settings.app
   return {
-    client_id: request.clientId,
+    client_id: clientId,
     app: { name, description, logo_url: null },
-    actor: request.actor,
-    redirect_uri: request.redirectUri,
-    scopes: request.scopes,
+    actor,
+    redirect_uri: redirectUri,
+    scopes,
     scope_details: Object.fromEntries(
-      request.scopes.map((scope) => [scope, describeScope(scope, request.actor) ?? 'Requires actor=self']),
+      scopes.map((scope) => [scope, describeScope(scope, actor) ?? 'Requires actor=self']),
     ),
-    state: request.state,
-    eligible_organizations: eligibleOrganizations(service),
+    state,
+    eligible_organizations: organizations,
   }
 }
 
-function eligibleOrganizations(service: Service): { id: string; name: string; domain: string }[] {
+function eligibleOrganizations(service: Service): EligibleOrganization[] {
   return [...service.workspaces.values()].map(({ organization: { id, display_name, domain } }) => {
     return { id, name: display_name, domain }
   })

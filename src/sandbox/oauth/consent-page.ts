@@ -1,9 +1,10 @@
+import { html } from 'hono/html'
 import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import { escapeHtml, htmlPage } from '../html-page.ts'
+import { htmlPage, type Markup } from '../html-page.ts'
 import type { HttpError } from '../http-error.ts'
-import type { SandboxSettings } from '../sandbox-settings.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
+import type { SandboxSettings } from '../settings.ts'
+import type { AuthorizationRequest, Parameters } from './authorization-request.ts'
 
 export interface ConsentPageContent {
   app: SandboxSettings['app']
@@ -14,69 +15,71 @@ export interface ConsentPageContent {
 
 /** Returns the page that asks a person for consent. It is a plain form and needs no JavaScript. */
 export function consentPage({ app, request, organizations, roles }: ConsentPageContent): Response {
-  const name = escapeHtml(app.name)
   return htmlPage(
     200,
     `Connect ${app.name}`,
-    `<header>
-<div class="mark" aria-hidden="true">${escapeHtml([...app.name][0]?.toUpperCase() ?? '?')}</div>
-<h1>${name} requests access</h1>
+    html`<header class="title">
+<div class="mark" aria-hidden="true">${[...app.name][0]?.toUpperCase() ?? '?'}</div>
+<div><h1>${app.name} requests access</h1><p class="soft">${app.description}</p></div>
 </header>
-<p class="soft">${escapeHtml(app.description)}</p>
 <form method="post" action="/api/oauth/authorize/consent">
 ${hiddenFields(request)}
-<section class="actor">
-<h2>${request.actor === 'self' ? 'This app will act as you' : 'This app will act as itself'}</h2>
-<p>${describeActor(request.actor, name)}</p>
-</section>
-<section>
-<h2>This app will be able to</h2>
-${scopeList(request)}
-</section>
-<fieldset>
-<legend>Organization</legend>
-<div class="choices">
-${organizations.map(organizationChoice).join('\n')}
-</div>
-</fieldset>
 <div class="field">
-<label class="label" for="role">Signed in as</label>
-<select id="role" name="role" aria-describedby="role-hint">
-${roles.map((role) => `<option value="${role}">${roleLabels[role]}</option>`).join('\n')}
+<label for="organization">Organization</label>
+<select id="organization" name="target_organization_id">
+${organizations.map(({ id, name, domain }) => html`<option value="${id}">${name} (${domain})</option>`)}
 </select>
-<p class="soft" id="role-hint">${roleHint(request.actor)}</p>
 </div>
+<div class="field">
+<label for="role">Signed in as</label>
+<select id="role" name="role" aria-describedby="role-hint">
+${roles.map((role) => html`<option value="${role}">${roleLabels[role]}</option>`)}
+</select>
+<p class="soft" id="role-hint">${roleHints[request.actor]}</p>
+</div>
+<section class="box">
+<h2>${request.actor === 'self' ? 'This app will act as you' : 'This app will act as itself'}</h2>
+<p>${describeActor(request.actor, app.name)}</p>
+</section>
+${scopeList(request)}
 <div class="decision">
-<div class="buttons">
-<button class="allow" name="decision" value="allow">Allow</button>
-<button name="decision" value="deny">Deny</button>
-</div>
-<p class="soft target">You will be redirected to <code>${escapeHtml(request.redirectUri)}</code></p>
+<div><button class="primary" name="decision" value="allow">Allow</button> <button name="decision" value="deny">Deny</button></div>
+<p class="soft">You will be redirected to <code>${request.redirectUri}</code></p>
 </div>
 </form>`,
   )
 }
 
 /** Returns a page for an error that must not be redirected (RFC 6749, 4.1.2.1). */
-export function errorPage(error: HttpError): Response {
+export function errorPage(error: HttpError, app: SandboxSettings['app'], parameters: Parameters): Response {
+  const received = [parameters.redirect_uri ?? []].flat()
+  const isKnown = received.length === 1 && received.every((uri) => app.redirectUris.includes(uri))
   return htmlPage(
     error.status,
     'Invalid authorization request',
-    `<header>
+    html`<section class="refused">
+<header class="title">
 <div class="mark" aria-hidden="true">!</div>
 <h1>Invalid authorization request</h1>
 </header>
-<section>
-<p>${escapeHtml(error.message)}</p>
-</section>
-<section>
-<p class="soft">Error <code>${escapeHtml(error.code)}</code>. You were not redirected, because the app or its redirect URI
-could not be verified. Correct the request in the app that sent you here.</p>
+<p>${error.message}</p>
+${!isKnown && redirectUris(received, app.redirectUris)}
+<p class="soft">Error <code>${error.code}</code>. You were not redirected, because the app or its redirect URI could not be
+verified. Correct the request in the app that sent you here.</p>
 </section>`,
   )
 }
 
-function hiddenFields(request: AuthorizationRequest): string {
+function redirectUris(received: readonly string[], registered: readonly string[]): Markup {
+  const list = (uris: readonly string[]): Markup => html`${uris.map((uri) => html`<p><code>${uri}</code></p>`)}`
+  return html`<dl class="facts">
+<div><dt>Received</dt><dd>${received.length === 0 ? 'No redirect URI.' : list(received)}</dd></div>
+<div><dt>Registered</dt><dd>${list(registered)}</dd></div>
+</dl>
+<p>To register another one, start the sandbox with <code>--redirect-uri</code>, or call <code>sandbox.registerRedirectUri(uri)</code>.</p>`
+}
+
+function hiddenFields(request: AuthorizationRequest): Markup[] {
   const fields = {
     client_id: request.clientId,
     redirect_uri: request.redirectUri,
@@ -86,51 +89,52 @@ function hiddenFields(request: AuthorizationRequest): string {
     code_challenge: request.codeChallenge,
     code_challenge_method: 'S256',
   }
-  return Object.entries(fields)
-    .map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`)
-    .join('\n')
+  return Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }
+
+const roleLabels = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
+
+const roleHints = {
+  app: 'Only an admin can connect an app that acts as itself.',
+  self: 'For a moderator or an agent, scopes that require an admin are not granted, even if they are listed below.',
+} as const
 
 function describeActor(actor: 'app' | 'self', name: string): string {
   if (actor === 'self') return `Everything that ${name} writes, such as messages and notes, appears under your name.`
   return `${name} reads and manages your workspace as an app. It cannot write messages or notes, and nothing appears under your name.`
 }
 
-function scopeList({ scopes, actor }: AuthorizationRequest): string {
-  const items = scopes.flatMap((scope) => {
-    const words = describeScope(scope, actor)
-    return words === null ? [] : scopeItem(scope, words)
-  })
-  const without = scopes.filter((scope) => describeScope(scope, actor) === null)
-  return [
-    ...(items.length === 0
-      ? ['<p class="soft">Nothing: every requested scope requires an app that acts as you.</p>']
-      : [`<ul>\n${items.join('\n')}\n</ul>`]),
-    ...(without.length === 0 ? [] : [`<p class="soft">${unusableScopes(without)}</p>`]),
-  ].join('\n')
+/** Returns the scopes. A long list is closed, and its heading still says what the app can write. */
+function scopeList({ scopes, actor }: AuthorizationRequest): Markup {
+  const isUsable = (scope: Scope): boolean => describeScope(scope, actor) !== null
+  const usable = scopes.filter(isUsable)
+  const unusable = scopes.filter((scope) => !isUsable(scope))
+  const writes = usable.filter(isWrite)
+  if (usable.length === 0) {
+    return html`<p class="soft">Nothing: every requested scope requires an app that acts as you.</p>`
+  }
+  return html`<details class="scopes"${usable.length <= 6 && html` open`}>
+<summary><h2>This app will be able to</h2> <span class="tag">read ${usable.length - writes.length}</span>
+${
+  writes.length > 0 &&
+  html`<span class="tag warn">write ${writes.length}</span>
+<p class="soft">Writes ${writes.map((scope) => scope.split(':')[0]).join(', ')}.</p>`
+}</summary>
+<ul>
+${usable.map((scope) => {
+  const kind = isWrite(scope) ? html`<span class="tag warn">write</span>` : html`<span class="tag">read</span>`
+  return html`<li>${describeScope(scope, actor)}${kind}</li>`
+})}
+</ul>
+${
+  unusable.length > 0 &&
+  html`<p class="soft">These scopes have no effect for an app that acts as itself: ${unusable.map((scope, index) => {
+    return html`${index > 0 && ', '}<code>${scope}</code>`
+  })}.</p>`
+}
+</details>`
 }
 
-function unusableScopes(scopes: readonly Scope[]): string {
-  const names = scopes.map((scope) => `<code>${scope}</code>`).join(', ')
-  return `These scopes have no effect for an app that acts as itself: ${names}.`
-}
-
-function scopeItem(scope: Scope, words: string): string {
-  const writes = scope.endsWith(':write')
-  const kind = `<span class="kind${writes ? ' write' : ''}">${writes ? 'write' : 'read'}</span>`
-  return `<li>${words}${kind}</li>`
-}
-
-function organizationChoice({ id, name, domain }: ConsentPageContent['organizations'][number], index: number): string {
-  return `<label class="choice">
-<input type="radio" name="target_organization_id" value="${escapeHtml(id)}"${index === 0 ? ' checked' : ''} required>
-<span>${escapeHtml(name)} <span class="soft">${escapeHtml(domain)}</span></span>
-</label>`
-}
-
-const roleLabels = { admin: 'An admin (the owner)', moderator: 'A moderator', agent: 'An agent' } as const
-
-function roleHint(actor: 'app' | 'self'): string {
-  if (actor === 'app') return 'Only an admin can connect an app that acts as itself.'
-  return 'For a moderator or an agent, scopes that require an admin are not granted, even if they are listed above.'
+function isWrite(scope: Scope): boolean {
+  return scope.endsWith(':write')
 }

@@ -1,23 +1,24 @@
 import { createHash } from 'node:crypto'
+import type { Operation } from '../app-env.ts'
 import type { AuthorizationCode } from '../data/grants.ts'
 import { badRequest, HttpError } from '../http-error.ts'
-import { type IncomingRequest, mediaType, type Route } from '../incoming-request.ts'
-import type { SandboxSettings } from '../sandbox-settings.ts'
+import { formType, type RequestBody } from '../http-request.ts'
 import type { Service } from '../service.ts'
-import { parameter, repeatedParameter } from './parameters.ts'
+import type { SandboxSettings } from '../settings.ts'
+import { type Parameters, parameter, repeatedParameter } from './authorization-request.ts'
 
-/** Returns the route `POST /api/oauth/token` (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
-export function tokenRoute(service: Service): Route {
-  const handle = (incoming: IncomingRequest): Response => {
+/** The exchange of a code for a token (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */
+export const token: Operation = {
+  route: 'POST /api/oauth/token',
+  handler: (service) => (c) => {
     try {
-      const body = exchangeCode(service, incoming)
-      return Response.json(body, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
+      const response = exchangeCode(service, c.req.header('authorization'), c.get('body'))
+      return Response.json(response, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
     } catch (error) {
       if (error instanceof HttpError) error.headers['cache-control'] = 'no-store'
       throw error
     }
-  }
-  return { name: 'token', method: 'POST', path: '/api/oauth/token', handle }
+  },
 }
 
 interface TokenResponse {
@@ -26,14 +27,14 @@ interface TokenResponse {
   scope: string
 }
 
-function exchangeCode(service: Service, { headers, bodyText }: IncomingRequest): TokenResponse {
-  if (mediaType(headers.get('content-type')) !== 'application/x-www-form-urlencoded') {
+function exchangeCode(service: Service, authorization: string | undefined, body: RequestBody): TokenResponse {
+  if (body.type !== formType) {
     throw badRequest('The body must be sent as `content-type: application/x-www-form-urlencoded`.')
   }
-  const form = new URLSearchParams(bodyText)
+  const form = (body.value ?? {}) as Parameters
   const repeated = repeatedParameter(form)
   if (repeated !== undefined) throw badRequest(`\`${repeated}\` was sent more than once.`)
-  authenticateClient(service.settings.app, headers.get('authorization'), form)
+  authenticateClient(service.settings.app, authorization, form)
 
   if (required(form, 'grant_type') !== 'authorization_code') {
     throw new HttpError(400, 'unsupported_grant_type', '`grant_type` must be `authorization_code`.')
@@ -70,7 +71,7 @@ function matchesChallenge(verifier: string, challenge: string): boolean {
   return createHash('sha256').update(verifier).digest('base64url') === challenge
 }
 
-function required(form: URLSearchParams, name: string): string {
+function required(form: Parameters, name: string): string {
   const value = parameter(form, name)
   if (value === undefined) throw badRequest(`\`${name}\` is required.`)
   return value
@@ -81,14 +82,10 @@ function invalidGrant(description: string): HttpError {
 }
 
 /** Throws an `HttpError` unless the app authenticated with HTTP Basic or in the form, not both (RFC 6749, 2.3.1). */
-export function authenticateClient(
-  app: SandboxSettings['app'],
-  authorization: string | null,
-  form: URLSearchParams,
-): void {
+function authenticateClient(app: SandboxSettings['app'], authorization: string | undefined, form: Parameters): void {
   const id = parameter(form, 'client_id')
   const secret = parameter(form, 'client_secret')
-  if (authorization === null) {
+  if (authorization === undefined) {
     if (id !== app.clientId || secret !== app.clientSecret) throw invalidClient({})
     return
   }

@@ -1,116 +1,146 @@
-import type { Conversation, Member } from '../data/shapes.ts'
-import { notFound, validationFailed } from '../http-error.ts'
-import { optionalFlag, optionalText, requiredEmail, requiredText } from './fields.ts'
-import { pageResponse } from './listing.ts'
-import {
-  actingPerson,
-  created,
-  noContent,
-  type OperationContext,
-  type OperationResponse,
-  ok,
-  type ServiceOperation,
-} from './service-operation.ts'
+import * as z from 'zod/mini'
+import type { Conversation, Message } from '../data/shapes.ts'
+import { forbidden, notFound, validationFailed } from '../http-error.ts'
+import { flag } from '../schema.ts'
+import { authorOf, type Caller, operation, requiredEmail, requiredText } from './operation.ts'
 
-export const conversationOperations: readonly ServiceOperation[] = [
-  {
-    name: 'listConversations',
-    method: 'GET',
-    path: '/api/oauth/v1/conversations',
+export const conversationOperations = {
+  listConversations: operation({
+    route: 'GET /conversations',
     scope: 'conversations:read',
-    handle: (context) => pageResponse(context, context.workspace.conversations),
-  },
-  {
-    name: 'createConversation',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations',
+    list: ({ workspace }) => workspace.conversations,
+  }),
+  createConversation: operation({
+    route: 'POST /conversations',
     scope: 'conversations:write',
     actor: 'self',
-    handle: createConversation,
-  },
-  {
-    name: 'getConversation',
-    method: 'GET',
-    path: '/api/oauth/v1/conversations/:conversation_id',
-    scope: 'conversations:read',
-    handle: (context) => ok(conversationOf(context)),
-  },
-  {
-    name: 'updateConversation',
-    method: 'PATCH',
-    path: '/api/oauth/v1/conversations/:conversation_id',
-    scope: 'conversations:write',
-    handle: updateConversation,
-  },
-  {
-    name: 'assignConversation',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations/:conversation_id/assignee',
-    scope: 'conversations:write',
-    actor: 'self',
-    handle: assignConversation,
-  },
-  {
-    name: 'unassignConversation',
-    method: 'DELETE',
-    path: '/api/oauth/v1/conversations/:conversation_id/assignee',
-    scope: 'conversations:write',
-    handle: (context) => {
-      conversationOf(context).conversation_assignee = null
-      return noContent()
+    body: z.object({ customer_email: requiredEmail, initial_message: requiredText }),
+    handle(call) {
+      const { workspace, service, body } = call
+      const at = service.seconds()
+      const contact =
+        workspace.contactByEmail(body.customer_email) ?? workspace.addContact(body.customer_email, null, 'api', at)
+      const conversation = workspace.newConversation(contact.user, body.initial_message, at)
+      const message = workspace.newMessage(conversation.id, authorOf(call), body.initial_message, 'api', at)
+      workspace.messages(conversation.id).add(message)
+      return workspace.conversations.add(conversation)
     },
-  },
-]
+  }),
+  getConversation: operation({
+    route: 'GET /conversations/:conversation_id',
+    scope: 'conversations:read',
+    find: findConversation,
+  }),
+  updateConversation: operation({
+    route: 'PATCH /conversations/:conversation_id',
+    scope: 'conversations:write',
+    find: findConversation,
+    // Accepts any text as a status, because the documents do not list the statuses.
+    body: z.object({ status: z.optional(requiredText), is_spam: z.optional(flag), pinned: z.optional(flag) }),
+  }),
+  assignConversation: operation({
+    route: 'POST /conversations/:conversation_id/assignee',
+    scope: 'conversations:write',
+    actor: 'self',
+    find: findConversation,
+    body: z.object({ user_id: requiredText }),
+    handle(call) {
+      const { workspace, service, found, body } = call
+      // The documents do not say whether `user_id` is a user id or a membership id (docs/service.md#conversations).
+      const member = workspace.members.find(({ archived, id, user }) => {
+        return !archived && (id === body.user_id || user.id === body.user_id)
+      })
+      if (member === undefined)
+        throw validationFailed('`user_id` must be the id of a team member of this organization.')
+      found.conversation_assignee = {
+        id: workspace.random.id('asg'),
+        conversation_id: found.id,
+        user_id: member.user.id,
+        assignor_id: authorOf(call).id,
+        assigned_at: service.seconds(),
+      }
+      return found.conversation_assignee
+    },
+  }),
+  unassignConversation: operation({
+    route: 'DELETE /conversations/:conversation_id/assignee',
+    scope: 'conversations:write',
+    find: findConversation,
+    handle({ found }) {
+      found.conversation_assignee = null
+    },
+  }),
+  listMessages: operation({
+    route: 'GET /conversations/:conversation_id/messages',
+    scope: 'messages:read',
+    find: findConversation,
+    list: ({ workspace, found }) => workspace.messages(found.id),
+  }),
+  createMessage: operation({
+    route: 'POST /conversations/:conversation_id/messages',
+    scope: 'messages:write',
+    actor: 'self',
+    find: findConversation,
+    body: z.object({ body_html: requiredText }),
+    handle(call) {
+      const message = call.workspace.messages(call.found.id).add(newMessage(call))
+      call.workspace.refreshLastMessage(call.found)
+      return message
+    },
+  }),
+  updateMessage: operation({
+    route: 'PATCH /conversations/:conversation_id/messages/:id',
+    scope: 'messages:write',
+    find: findOwnMessage,
+    body: z.object({ body_html: z.optional(requiredText) }),
+    handle({ workspace, found, body }) {
+      const message = Object.assign(found.message, body)
+      workspace.refreshLastMessage(found.conversation)
+      return message
+    },
+  }),
+  deleteMessage: operation({
+    route: 'DELETE /conversations/:conversation_id/messages/:id',
+    scope: 'messages:write',
+    actor: 'self',
+    find: findOwnMessage,
+    handle({ workspace, found }) {
+      workspace.messages(found.conversation.id).remove(found.message.id)
+      workspace.refreshLastMessage(found.conversation)
+    },
+  }),
+  listNotes: operation({
+    route: 'GET /conversations/:conversation_id/notes',
+    scope: 'notes:read',
+    find: findConversation,
+    list: ({ workspace, found }) => workspace.notes(found.id),
+  }),
+  createNote: operation({
+    route: 'POST /conversations/:conversation_id/notes',
+    scope: 'notes:write',
+    actor: 'self',
+    find: findConversation,
+    body: z.object({ body_html: requiredText }),
+    handle: (call) => call.workspace.notes(call.found.id).add(newMessage(call)),
+  }),
+}
 
-/** Returns the conversation in the path. Throws a 404 if there is none. */
-export function conversationOf(context: OperationContext): Conversation {
-  const conversation = context.workspace.conversations.get(context.parameter('conversation_id'))
+function findConversation({ workspace, parameters }: Caller): Conversation {
+  const conversation = workspace.conversations.get(parameters.conversation_id ?? '')
   if (conversation === undefined) throw notFound('conversation')
   return conversation
 }
 
-function createConversation(context: OperationContext): OperationResponse {
-  const { workspace, service } = context
-  const body = context.json()
-  const email = requiredEmail(body, 'customer_email')
-  const text = requiredText(body, 'initial_message')
-  const at = service.seconds()
-  const customer = (workspace.contactByEmail(email) ?? workspace.addContact(email, null, 'api', at)).user
-  const conversation = workspace.conversations.add(workspace.newConversation(customer, text, at))
-  const author = actingPerson(context).user
-  workspace.messages(conversation.id).add(workspace.newMessage(conversation.id, author, text, 'api', at))
-  return created(conversation)
+// An app is not the author of any message, so it cannot change one (docs/service.md#messages).
+function findOwnMessage(caller: Caller): { conversation: Conversation; message: Message } {
+  const conversation = findConversation(caller)
+  const message = caller.workspace.messages(conversation.id).get(caller.parameters.id ?? '')
+  if (message === undefined) throw notFound('message')
+  if (message.user.id !== caller.person?.user.id) throw forbidden('Only the author can change or delete a message.')
+  return { conversation, message }
 }
 
-function updateConversation(context: OperationContext): OperationResponse {
-  const conversation = conversationOf(context)
-  const body = context.json()
-  const status = optionalText(body, 'status')
-  const isSpam = optionalFlag(body, 'is_spam')
-  const pinned = optionalFlag(body, 'pinned')
-  // Accepts any text as a status, because the documents do not list the statuses.
-  if (status !== undefined) conversation.status = status
-  if (isSpam !== undefined) conversation.is_spam = isSpam
-  if (pinned !== undefined) conversation.pinned = pinned
-  return ok(conversation)
-}
-
-function assignConversation(context: OperationContext): OperationResponse {
-  const { workspace, service } = context
-  const conversation = conversationOf(context)
-  const member = memberByEitherId(context, requiredText(context.json(), 'user_id'))
-  if (member === undefined) throw validationFailed('`user_id` must be the id of a team member of this organization.')
-  conversation.conversation_assignee = {
-    id: workspace.random.id('asg'),
-    conversation_id: conversation.id,
-    user_id: member.user.id,
-    assignor_id: actingPerson(context).user.id,
-    assigned_at: service.seconds(),
-  }
-  return created(conversation.conversation_assignee)
-}
-
-// The documents do not say whether `user_id` is a user id or a membership id (docs/service.md#conversations).
-function memberByEitherId(context: OperationContext, id: string): Member | undefined {
-  return context.workspace.members.find((member) => !member.archived && (member.id === id || member.user.id === id))
+function newMessage(call: Caller & { found: Conversation; body: { body_html: string } }): Message {
+  const { workspace, service, found, body } = call
+  return workspace.newMessage(found.id, authorOf(call), body.body_html, 'api', service.seconds())
 }

@@ -1,30 +1,38 @@
 import { createRequire } from 'node:module'
-import { checkValue, mustBe } from '../check-values.ts'
-import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
-import type { RequestHandler } from './handle-request.ts'
+import type { Hono } from 'hono'
+import * as z from 'zod/mini'
+import type { AppEnv, Drop } from '../app-env.ts'
+import { firstHalf } from '../faults/inject-faults.ts'
+import { checkValue, mustBe } from '../schema.ts'
 
 export type SandboxFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-/** Returns a function with the signature of `fetch` that calls the service without a socket. */
-export function createSandboxFetch(handleRequest: RequestHandler): SandboxFetch {
+/** Returns a function with the signature of `fetch` that calls the service at this URL without a socket. */
+export function createSandboxFetch(app: Hono<AppEnv>, baseUrl: string): SandboxFetch {
+  const { origin: ownOrigin } = new URL(baseUrl)
   return async (input, init) => {
     const request = new Request(input, init)
     const { signal } = request
-    const response = await unlessAborted(signal, async () => toResponse(await handleRequest(request), signal))
+    const response = await unlessAborted(signal, async () => {
+      const env: AppEnv['Bindings'] = { isOwnOrigin: (origin) => origin === ownOrigin }
+      const whole = await app.fetch(request, env)
+      return env.drop === undefined ? abortableResponse(whole, signal) : cutResponse(whole, env.drop)
+    })
     if (request.redirect === 'error' && isRedirect(response)) throw fetchError('unexpected redirect')
     return response
   }
 }
 
-const baseUrlCheck = mustBe(
+const baseUrlSchema = mustBe(
   'an absolute URL, such as "https://service.example"',
-  (value) => typeof value === 'string' && URL.canParse(value),
+  z.string().check(z.refine((url) => URL.canParse(url))),
 )
 
 /** Returns msw request handlers that respond to every request below `baseUrl` from the sandbox. */
-export function createMswHandlers<Handler>(fetch: SandboxFetch, baseUrl: string): Handler[] {
-  checkValue('`baseUrl`', baseUrl, baseUrlCheck)
+export function createMswHandlers<Handler>(app: Hono<AppEnv>, baseUrl: string): Handler[] {
+  checkValue('`baseUrl`', baseUrl, baseUrlSchema)
   const { http } = loadMsw()
+  const fetch = createSandboxFetch(app, baseUrl)
   const handler = http.all(`${baseUrl.replace(/\/+$/, '')}/*`, async ({ request }) => {
     try {
       return await fetch(request.clone())
@@ -48,20 +56,19 @@ function loadMsw(): typeof import('msw') {
   }
 }
 
-function toResponse(result: ResponseOrDrop, signal: AbortSignal): Response {
-  if (result.kind === 'response') return abortableResponse(result.response, signal)
-  if (result.at !== 'mid-body') throw fetchError('other side closed')
-  const half = firstHalf(result.body)
+async function cutResponse(response: Response, drop: Drop): Promise<Response> {
+  if (drop !== 'mid-body') throw fetchError('other side closed')
+  const whole = new Uint8Array(await response.arrayBuffer())
   const body = new ReadableStream(
     {
-      start: (controller) => controller.enqueue(half),
+      start: (controller) => controller.enqueue(firstHalf(whole)),
       pull: (controller) => controller.error(new TypeError('terminated', { cause: socketError('other side closed') })),
     },
     { highWaterMark: 0 },
   )
   // As over a socket, the header states the length of the whole body. msw relies on it too.
-  result.response.headers.set('content-length', String(result.body.length))
-  return new Response(body, result.response)
+  response.headers.set('content-length', String(whole.length))
+  return new Response(body, response)
 }
 
 // As with a socket, aborting the request also aborts reading the body.

@@ -1,28 +1,38 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { firstHalf, type ResponseOrDrop } from '../faults/apply-fault.ts'
-import { badRequest, HttpError } from '../http-error.ts'
-import type { RequestHandler } from './handle-request.ts'
+import { Hono } from 'hono'
+import { type Addresses, createAddresses } from '../addresses.ts'
+import type { AppEnv, Drop } from '../app-env.ts'
+import { firstHalf } from '../faults/inject-faults.ts'
+import { badRequest, forbidden, HttpError } from '../http-error.ts'
+import type { SandboxSettings } from '../settings.ts'
 
 export interface RunningServer {
   url: string
   close(): Promise<void>
 }
 
-/** Listens on an address. Rejects with an `Error` that names the cause if it cannot. */
-export async function listen(handleRequest: RequestHandler, host: string, port: number): Promise<RunningServer> {
+/**
+ * Listens for requests to the service and to the console that a function creates for the server's addresses. Rejects with an
+ * `Error` that names the cause if it cannot.
+ */
+export async function listen(
+  service: Hono<AppEnv>,
+  createConsole: (addresses: Addresses) => Hono,
+  { host, port, allowedHosts }: SandboxSettings,
+): Promise<RunningServer> {
+  let receive: (request: Request, outgoing: ServerResponse) => Promise<Response>
   const listener = getRequestListener(
-    async (request, { outgoing }) => {
-      if (request.method === 'TRACE') return traceNotAllowed().toResponse()
-      const result = await handleRequest(request)
-      if (result.kind === 'response') return result.response
-      dropConnection(result, outgoing as ServerResponse<IncomingMessage>)
-      return RESPONSE_ALREADY_SENT
+    (request, { outgoing }) => {
+      // A `Request` cannot have this method.
+      if (request.method === 'TRACE')
+        throw new HttpError(405, 'method_not_allowed', 'TRACE is not supported.', { allow })
+      return receive(platformRequest(request), outgoing as ServerResponse)
     },
     // By default the adapter replaces the global Request and Response of the whole program.
-    { overrideGlobalObjects: false, errorHandler: () => unreadableRequest().toResponse() },
+    { overrideGlobalObjects: false, errorHandler: errorResponse },
   )
   const server = createServer((incoming, outgoing) => {
     // An unhandled rejection would end the process.
@@ -41,7 +51,11 @@ export async function listen(handleRequest: RequestHandler, host: string, port: 
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
-    server.listen(port, host, resolve)
+    server.listen(port, host, () => {
+      const addresses = createAddresses(baseUrlOf(server.address() as AddressInfo), host, allowedHosts)
+      receive = createReceiver(service, createConsole(addresses), addresses)
+      resolve()
+    })
   })
 
   const stopped = (): Promise<void> =>
@@ -59,35 +73,60 @@ export async function listen(handleRequest: RequestHandler, host: string, port: 
   }
 }
 
-// A `Request` cannot have this method, so it cannot reach the router.
-function traceNotAllowed(): HttpError {
-  return new HttpError(405, 'method_not_allowed', 'The service does not support TRACE.', {
-    allow: 'GET, POST, PATCH, DELETE',
+// The platform cannot copy the adapter's own kind of `Request`, as middleware does. Throws for a malformed URL.
+function platformRequest({ url, method, headers, body }: Request): Request {
+  return new Request(url, { method, headers, body, duplex: 'half' } as RequestInit)
+}
+
+const allow = 'GET, POST, PATCH, DELETE'
+
+// The service handles its own errors, so an error around it means that the `Host`, the target or the body is malformed.
+function errorResponse(error: unknown): Response {
+  return (error instanceof HttpError ? error : badRequest('The request is malformed.')).toResponse()
+}
+
+/** Returns a function that handles the requests to own hosts. */
+function createReceiver(
+  service: Hono<AppEnv>,
+  console: Hono,
+  { isOwnHost, isOwnOrigin }: Addresses,
+): (request: Request, outgoing: ServerResponse) => Promise<Response> {
+  const app = new Hono<AppEnv>()
+  app.use(async (c, next) => {
+    const { hostname } = new URL(c.req.url)
+    if (isOwnHost(hostname)) return next()
+    return forbidden(
+      `The sandbox does not respond to the host ${hostname}. Allow it with --allowed-host, or \`allowedHosts\` in code.`,
+    ).toResponse()
   })
+  app.route('/', console)
+  app.all('*', (c) => service.fetch(c.req.raw, c.env))
+  return async (request, outgoing) => {
+    const env: AppEnv['Bindings'] = { isOwnOrigin }
+    const response = await app.fetch(request, env)
+    if (env.drop === undefined) return response
+    await dropConnection(env.drop, response, outgoing)
+    return RESPONSE_ALREADY_SENT
+  }
 }
 
-// The router handles its own errors, so an error around it means that the `Host`, target or body is malformed.
-function unreadableRequest(): HttpError {
-  return badRequest('The request is malformed.')
-}
-
-type Drop = Extract<ResponseOrDrop, { kind: 'drop' }>
-
-function dropConnection(drop: Drop, outgoing: ServerResponse): void {
+async function dropConnection(drop: Drop, response: Response, outgoing: ServerResponse): Promise<void> {
   const { socket } = outgoing
   const destroy = (): void => void socket?.destroy()
-  switch (drop.at) {
+  switch (drop) {
     case 'before-headers':
       destroy()
       break
     case 'mid-headers':
       socket?.write('HTTP/1.1 200 OK\r\ncontent-type: applicat', destroy)
       break
-    case 'mid-body':
+    case 'mid-body': {
+      const body = new Uint8Array(await response.arrayBuffer())
       // The header states the length of the whole body, so that the client can detect that it was cut off.
-      outgoing.setHeaders(drop.response.headers)
-      outgoing.writeHead(drop.response.status, { 'content-length': drop.body.length })
-      outgoing.write(firstHalf(drop.body), destroy)
+      outgoing.setHeaders(response.headers)
+      outgoing.writeHead(response.status, { 'content-length': body.length })
+      outgoing.write(firstHalf(body), destroy)
+    }
   }
 }
 
@@ -102,11 +141,6 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
     EADDRINUSE: `Port ${port} on ${host} is already in use. Choose another port, or 0 for any free one.`,
     EACCES: `Port ${port} on ${host} requires privileges that this process does not have. Choose a port above 1023.`,
   }
-  return new Error(
-    reasons[error.code ?? ''] ??
-      `The sandbox cannot listen on port ${port} of ${host}: ${error.message}. Choose another address.`,
-    {
-      cause: error,
-    },
-  )
+  const otherwise = `The sandbox cannot listen on port ${port} of ${host}: ${error.message}. Choose another address.`
+  return new Error(reasons[error.code ?? ''] ?? otherwise, { cause: error })
 }

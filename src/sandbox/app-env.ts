@@ -1,0 +1,37 @@
+import type { Handler } from 'hono'
+import type { Grant } from './data/grants.ts'
+import type { Scope } from './data/scope-catalog.ts'
+import type { RequestBody } from './http-request.ts'
+import type { LogEntry } from './request-log.ts'
+import type { Service } from './service.ts'
+
+/** Types of the Hono app: what it reports to the transport, and what its middleware adds to a request. */
+export interface AppEnv {
+  Bindings: {
+    /** Set by the app if a fault cuts the connection while the response is sent. */
+    drop?: Drop
+    /** Returns whether an `Origin` header is that of the sandbox's own pages. */
+    isOwnOrigin: (origin: string) => boolean
+  }
+  Variables: {
+    /** The request's entry in the log. */
+    entry: LogEntry
+    /** What the valid token of the request grants. */
+    grant: Grant | undefined
+    body: RequestBody
+  }
+}
+
+/** Where a connection is cut: before the response, or after half of its headers or of its body. */
+export type Drop = 'before-headers' | 'mid-headers' | 'mid-body'
+
+/** A method of a path, and what handles it. */
+export interface Operation {
+  /** Method and path, with `:name` for each parameter. */
+  readonly route: Route
+  readonly scope?: Scope | undefined
+  readonly handler: (service: Service) => Handler<AppEnv>
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Route = `${Method} /${string}`

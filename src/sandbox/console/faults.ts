@@ -1,0 +1,113 @@
+import { html } from 'hono/html'
+import type { FaultRule } from '../faults/fault.ts'
+import { describeFault, describeMatch, readFault } from '../faults/fault-text.ts'
+import type { Markup } from '../html-page.ts'
+import { actionButton, type View } from './view.ts'
+
+/** Returns the form that injects a fault, and the active faults. */
+export function faultsSection(view: View): Markup {
+  const sent = view.url.searchParams.get('fault')
+  const form = new URLSearchParams(sent ?? 'status=503&times=1')
+  const problem = sent === null ? undefined : readFaultForm(form).problem
+  const faults = view.faults.list()
+  return html`<section class="card" id="faults" aria-labelledby="faults-title">
+<h2 id="faults-title">Inject a fault</h2>
+<form method="post" action="/_sandbox/faults" class="fault-form" data-inline>
+<div class="fields">
+${choice('kind', 'Kind', kinds, 'wide')}
+${input('status', 'Status', '', 'for-status')}
+${input('retry-after', 'Retry-After (seconds)', 'none', 'for-status')}
+${choice('drop', 'When', drops, 'for-drop wide')}
+${input('latency', 'Latency (ms)', 'none')}
+${choice('method', 'Method', methods)}
+${input('path', 'Path contains', '/messages')}
+${input('times', 'Times, or “all”', '1')}
+${input('after', 'Skip first', '0')}
+</div>
+${errorAt(undefined)}
+<button class="primary">Add fault</button>
+</form>
+<div id="active-faults" data-live>
+<h3>Active faults</h3>
+${
+  faults.length === 0
+    ? html`<p class="soft">None. Every request gets a normal response.</p>`
+    : html`<ul class="rows">${faults.map(activeFault)}</ul>`
+}
+</div>
+</section>`
+
+  function input(name: string, label: string, placeholder: string, className = ''): Markup {
+    const value = form.get(name) ?? ''
+    return html`<label class="${className}">${label}
+<input name="${name}" value="${value}" placeholder="${placeholder}" autocomplete="off" spellcheck="false"${invalid(name)}>
+${errorAt(name)}</label>`
+  }
+
+  function choice(name: string, label: string, options: Readonly<Record<string, string>>, className = ''): Markup {
+    return html`<label class="${className}">${label}
+<select name="${name}"${invalid(name)}>${Object.entries(options).map(([value, text]) => {
+      return html`<option value="${value}"${form.get(name) === value && html` selected`}>${text}</option>`
+    })}</select>${errorAt(name)}</label>`
+  }
+
+  function invalid(name: string): Markup | false {
+    return problem?.field === name && html` aria-invalid="true" aria-describedby="fault-error" autofocus`
+  }
+
+  function errorAt(name: string | undefined): Markup | false {
+    return problem?.field === name && html`<span class="error" id="fault-error">${problem?.message}</span>`
+  }
+}
+
+const kinds = {
+  status: 'Error status',
+  drop: 'Dropped connection',
+  truncate: 'Truncated body',
+  garbage: 'HTML instead of JSON',
+  latency: 'Only latency',
+}
+
+const drops = {
+  'before-effect': 'Before the effect',
+  'after-effect': 'After the effect',
+  'mid-headers': 'In the headers',
+  'mid-body': 'In the body',
+}
+
+const methods = { '': 'Any', GET: 'GET', POST: 'POST', PATCH: 'PATCH', DELETE: 'DELETE' }
+
+interface FaultForm {
+  readonly rule?: FaultRule
+  /** Why the form has no rule, and the field that caused it. */
+  readonly problem?: { readonly field: string | undefined; readonly message: string }
+}
+
+/** Reads the form. The fields of another kind are ignored, because the page only hides them. */
+export function readFaultForm(form: URLSearchParams): FaultForm {
+  const { kind, ...fields } = Object.fromEntries([...form].filter(([, value]) => value !== ''))
+  if (kind !== 'status') for (const name of ['status', 'retry-after']) delete fields[name]
+  if (kind !== 'drop') delete fields.drop
+  if (kind === 'truncate' || kind === 'garbage') fields[kind] = 'true'
+  try {
+    return { rule: readFault(fields) }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    const [, name] = /^The fault option `(\w+)`/.exec(error.message) ?? []
+    const message = error.message.replace(/^The fault option `\w+` must/, 'Must')
+    return { problem: { field: name === 'retryAfter' ? 'retry-after' : name, message } }
+  }
+}
+
+function activeFault({ id, rule, skips, times }: ReturnType<View['faults']['list']>[number]): Markup {
+  const fault = describeFault(rule)
+  const match = describeMatch(rule)
+  const when = [
+    match === '' ? 'any request' : match,
+    Number.isFinite(times) ? `${times} more ${times === 1 ? 'time' : 'times'}` : 'every time',
+    ...(skips > 0 ? [`after ${skips} more`] : []),
+  ].join(', ')
+  const button = html`<button class="small" aria-label="Remove ${fault}">Remove</button>`
+  return html`<li id="fault-${id}" class="copied"><span><code>${fault}</code><br><span class="soft">${when}</span></span>
+${actionButton('faults/remove', { id: String(id) }, button)}</li>`
+}

@@ -1,0 +1,210 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { html } from 'hono/html'
+import type { Grant } from '../data/grants.ts'
+import { splitScope } from '../data/scope-catalog.ts'
+import type { Markup } from '../html-page.ts'
+import type { ConsoleContext } from '../parts.ts'
+import { isPlainObject } from '../schema.ts'
+import { copyButton, messagePage, personOf, type View } from './view.ts'
+
+/** Returns the form that starts a login. */
+export function loginSection({ service, url }: View): Markup {
+  const { scopes } = service.settings.app
+  const sent = url.searchParams.get('login')
+  const form = new URLSearchParams(sent ?? scopes.map((scope) => ['scope', scope]))
+  const isWrong = sent !== null && form.getAll('scope').length === 0
+  const actor = (value: 'self' | 'app', text: string): Markup => {
+    const isChecked = (form.get('actor') ?? 'self') === value
+    return html`<label><input type="radio" name="actor" value="${value}"${isChecked && html` checked`}> <span><code>${value}</code>, ${text}</span></label>`
+  }
+  return html`<section class="card" id="login" aria-labelledby="login-title">
+<h2 id="login-title">Try a login</h2>
+<p class="soft">Runs the OAuth flow with PKCE and shows what the token can do.</p>
+<form method="post" action="/_sandbox/login/start">
+<fieldset class="checks one"><legend class="hidden">Actor</legend>
+${actor('self', 'acts as a person')}
+${actor('app', 'acts as the app')}
+</fieldset>
+<details${isWrong && html` open`}>
+<summary>Scopes <span class="soft">all ${scopes.length}, unless you change them</span></summary>
+<fieldset class="checks"><legend class="hidden">Scopes</legend>
+${scopes.map((scope) => {
+  const isChecked = form.getAll('scope').includes(scope)
+  return html`<label><input type="checkbox" name="scope" value="${scope}"${isChecked && html` checked`}> <code>${scope}</code></label>`
+})}
+</fieldset>
+</details>
+${isWrong && html`<p class="error" role="alert">Select at least one scope.</p>`}
+<p class="bar"><button class="primary">Start login</button></p>
+</form>
+</section>`
+}
+
+/** A login that a person tries in the console, from the authorization request to the page that it ends on. */
+interface Attempt {
+  readonly scopes: readonly string[]
+  readonly redirectUri: string
+  readonly codeVerifier: string
+  result?: Promise<Markup>
+}
+
+/** The logins that are tried in the console. They use the service as any app does, with PKCE. */
+export class TryLogin {
+  readonly #context: ConsoleContext
+  /** By state, oldest first. */
+  readonly #attempts = new Map<string, Attempt>()
+
+  constructor(context: ConsoleContext) {
+    this.#context = context
+  }
+
+  /** Starts a login and returns the URL of the authorization request, or nothing if the form has no scope. */
+  start(form: URLSearchParams, requestedOrigin: string): string | undefined {
+    const scopes = splitScope(form.getAll('scope').join(' '))
+    if (scopes.length === 0) return undefined
+    const { service, addresses } = this.#context
+    const { app } = service.settings
+    // Never an origin that a request made up: a proxy or a wrong host would get a code.
+    const origin = addresses.origins.includes(requestedOrigin) ? requestedOrigin : addresses.url
+    const redirectUri = `${origin}/_sandbox/callback`
+    if (!app.redirectUris.includes(redirectUri)) app.redirectUris.push(redirectUri)
+    const state = randomBytes(16).toString('base64url')
+    const codeVerifier = randomBytes(32).toString('base64url')
+    this.#attempts.set(state, { scopes, redirectUri, codeVerifier })
+    for (const oldest of this.#attempts.keys()) if (this.#attempts.size > maxAttempts) this.#attempts.delete(oldest)
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: app.clientId,
+      redirect_uri: redirectUri,
+      scope: scopes.join(' '),
+      state,
+      actor: form.get('actor') === 'app' ? 'app' : 'self',
+      code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    })
+    return `/api/oauth/authorize?${query}`
+  }
+
+  /** Handles the redirect of the service and returns the address of the page with the result, which can be reloaded. */
+  async finish(query: URLSearchParams): Promise<string> {
+    const state = query.get('state') ?? ''
+    const attempt = this.#attempts.get(state)
+    if (attempt !== undefined) attempt.result ??= this.#complete(attempt, query)
+    await attempt?.result
+    return `/_sandbox/login?id=${encodeURIComponent(state)}`
+  }
+
+  /** Returns the page that a login ended on. */
+  resultPage(id: string): Promise<Markup> | undefined {
+    return this.#attempts.get(id)?.result
+  }
+
+  async #complete(attempt: Attempt, query: URLSearchParams): Promise<Markup> {
+    const error = query.get('error')
+    const code = query.get('code')
+    if (error === 'access_denied') return deniedPage()
+    if (error !== null || code === null) {
+      const description = query.get('error_description') ?? 'The redirect has no code.'
+      return failedPage('The authorization request', `${error ?? 'invalid_request'}: ${description}`)
+    }
+    const { service, addresses } = this.#context
+    const { clientId, clientSecret } = service.settings.app
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: attempt.redirectUri,
+      client_id: clientId,
+      client_secret: clientSecret,
+      code_verifier: attempt.codeVerifier,
+    })
+    const exchange = await this.#send(new Request(`${addresses.url}/api/oauth/token`, { method: 'POST', body }))
+    const token = exchange.body?.access_token
+    const grant = typeof token === 'string' ? service.grants.token(token) : undefined
+    if (typeof token !== 'string' || grant === undefined) {
+      return failedPage('The code exchange', exchange.problem ?? 'The response has no valid token.')
+    }
+    const headers = { authorization: `Bearer ${token}` }
+    const me = await this.#send(new Request(`${addresses.url}/api/oauth/v1/me`, { headers }))
+    return this.#grantedPage(token, grant, attempt.scopes, me)
+  }
+
+  async #send(request: Request): Promise<ServiceResponse> {
+    try {
+      const response = await this.#context.fetch(request)
+      const body: unknown = JSON.parse(await response.text())
+      if (!isPlainObject(body)) return { problem: 'The body is not a JSON object.' }
+      if (response.ok) return { body }
+      return { problem: `${response.status} ${body.error}: ${body.error_description}` }
+    } catch (error) {
+      if (error instanceof SyntaxError) return { problem: 'The body is not valid JSON.' }
+      return { problem: 'The connection was dropped.' }
+    }
+  }
+
+  #grantedPage(token: string, grant: Grant, requested: readonly string[], me: ServiceResponse): Markup {
+    const workspace = this.#context.service.workspace(grant.organizationId)
+    const { organization } = workspace
+    const email = workspace.members.get(grant.memberId ?? '')?.user.email
+    const withheld = requested.filter((scope) => !grant.scopes.some((granted) => granted === scope))
+    const facts = Object.entries({
+      Actor: html`<code>${grant.actor}</code>`,
+      'Acts as': `${personOf(grant, workspace)}${email === undefined ? '' : `, ${email}`}`,
+      Organization: `${organization.display_name}, ${organization.domain}`,
+      'Granted scopes': tags(grant.scopes),
+      'Not granted':
+        withheld.length > 0 && html`${tags(withheld)} <span class="soft">The person’s role does not allow them.</span>`,
+      'Access token': html`<span class="copied"><code id="token" class="value">${token}</code> ${copyButton(token, 'token')}</span>`,
+    })
+    return messagePage(
+      'Access was granted',
+      html`<section class="card">
+<p>The sandbox checked the code and its PKCE verifier, and issued this token.</p>
+<dl class="facts">${facts.map(([name, value]) => value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${actions('Try another login')}
+</section>
+<section class="card">
+<h2>Response of <code>GET /api/oauth/v1/me</code></h2>
+${
+  me.body === undefined
+    ? html`<p class="error">The call failed: ${me.problem}</p>`
+    : html`<pre tabindex="0">${JSON.stringify(me.body, null, 2)}</pre>`
+}
+</section>`,
+    )
+  }
+}
+
+const maxAttempts = 100
+
+/** The JSON of a successful response, or what is wrong with the response. */
+interface ServiceResponse {
+  readonly body?: Record<string, unknown>
+  readonly problem?: string
+}
+
+export function unknownLoginPage(): Markup {
+  const text = 'It was not started in this console, or the sandbox was restarted. Start it again.'
+  return textPage('This login is unknown', html`${text}`)
+}
+
+function deniedPage(): Markup {
+  const text = html`The service redirected back with the error <code>access_denied</code>. No token was issued.`
+  return textPage('Access was denied', text)
+}
+
+function failedPage(step: string, problem: string): Markup {
+  const text = html`${step} failed: <code>${problem}</code>. If you injected a fault, it applied to this login.`
+  return textPage('The login failed', text)
+}
+
+function textPage(title: string, text: Markup): Markup {
+  return messagePage(title, html`<section class="card"><p>${text}</p>${actions('Try again')}</section>`)
+}
+
+function actions(again: string): Markup {
+  return html`<p class="bar"><a class="button primary" href="/">Open the console</a> <a class="button" href="/#login">${again}</a></p>`
+}
+
+function tags(scopes: readonly string[]): Markup {
+  return html`${scopes.map((scope) => html`<span class="tag">${scope}</span> `)}`
+}

@@ -1,0 +1,121 @@
+import { html } from 'hono/html'
+import type { IssuedToken } from '../data/grants.ts'
+import type { Markup } from '../html-page.ts'
+import { dataSection } from './data.ts'
+import { faultsSection } from './faults.ts'
+import { loginSection } from './login.ts'
+import { requestsSection } from './requests.ts'
+import { actionButton, consoleFrame, consoleHeader, copyButton, paginate, personOf, timeOf, type View } from './view.ts'
+
+/** Returns the console. What changes is in elements with `data-live`, which the script replaces. */
+export function consolePage(view: View): Markup {
+  const { name } = view.service.settings.app
+  const links = ['Requests', 'Connections', 'Data', 'App', 'Tokens', 'Login', 'Faults'].map((title) => {
+    return html`<a href="#${title.toLowerCase()}">${title}</a>`
+  })
+  return consoleFrame(
+    name,
+    html`${consoleHeader(
+      name,
+      html`<span id="live" class="tag" role="status" hidden>connecting</span><noscript><span class="tag">Reload to update</span></noscript>
+<nav aria-label="Sections">${links}</nav>`,
+    )}
+<main class="columns">
+<div class="column">
+${requestsSection(view)}
+${connectionsSection(view)}
+${dataSection(view)}
+</div>
+<div class="column">
+${appSection(view)}
+${tokensSection(view)}
+${loginSection(view)}
+${faultsSection(view)}
+</div>
+</main>`,
+  )
+}
+
+const actors = ['self', 'app'] as const
+
+function appSection({ service, url }: View): Markup {
+  const { clientId, clientSecret, redirectUris } = service.settings.app
+  const facts = Object.entries({ 'Base URL': url.origin, 'Client ID': clientId, 'Client secret': clientSecret })
+  return html`<section class="card" id="app" aria-labelledby="app-title">
+<h2 id="app-title">App credentials</h2>
+<dl class="facts">
+${facts.map(([name, value]) => {
+  const copy = copyButton(
+    value,
+    name.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
+  )
+  return html`<div><dt>${name}</dt><dd class="copied"><code class="value">${value}</code> ${copy}</dd></div>`
+})}
+<div id="redirect-uris" data-live><dt>Redirect URIs</dt><dd>${redirectUris.map((uri) => html`<p><code>${uri}</code></p>`)}</dd></div>
+</dl>
+</section>`
+}
+
+function tokensSection({ service, url }: View): Markup {
+  const rows = actors.map((actor) => {
+    const token = service.readyToken(actor)
+    const grant = service.grants.token(token)
+    const about = html`<code>actor=${actor}</code> <span class="soft">${personOf(grant, service.firstWorkspace)}</span>`
+    if (grant === undefined) {
+      const button = html`<button class="small" aria-label="Issue the ${actor} token again">Issue again</button>`
+      return html`<li class="revoked"><p class="bar"><code>actor=${actor}</code> <span class="tag bad">revoked</span></p>
+<p class="copied"><code class="value">${token}</code> ${actionButton('tokens', { actor }, button)}</p></li>`
+    }
+    const curl = `curl -H 'Authorization: Bearer ${token}' '${url.origin}/api/oauth/v1/me'`
+    return html`<li><p class="bar">${about}
+<span class="end">${copyButton(curl, `with the ${actor} token`, 'Copy as curl')}</span></p>
+<p class="copied"><code class="value">${token}</code> ${copyButton(token, `${actor} token`)}</p></li>`
+  })
+  return html`<section class="card" id="tokens" aria-labelledby="tokens-title" data-live>
+<h2 id="tokens-title">Access tokens</h2>
+<p class="soft">Ready to use, with every scope of the app.</p>
+<ul class="rows">${rows}</ul>
+</section>`
+}
+
+function connectionsSection(view: View): Markup {
+  const { grants } = view.service
+  const ready = new Set(actors.map((actor) => grants.token(view.service.readyToken(actor))))
+  const issued = grants.issuedTokens()
+  const own = issued.filter(({ grant }) => ready.has(grant))
+  const items = issued.filter(({ grant }) => !ready.has(grant))
+  const page = paginate(view, { parameter: 'connections', section: 'connections', items, size: 15 })
+  return html`<section class="card" id="connections" aria-labelledby="connections-title" data-live>
+<h2 id="connections-title">Connections</h2>
+<p class="soft">What an admin sees in the service’s dashboard. A revoked token fails with 401 <code>invalid_token</code>.</p>
+${items.length === 0 && html`<p class="soft">No app is connected.</p>`}
+<table>
+<thead><tr><th>App</th><th>Organization</th><th>Acts as</th><th>Scopes</th><th>Since</th><th><span class="hidden">Action</span></th></tr></thead>
+<tbody>${page.items.map((token) => connectionRow(view, token))}</tbody>
+${
+  own.length > 0 &&
+  html`<tbody><tr><th colspan="6" scope="rowgroup">Used by this console</th></tr>${own.map((token) => connectionRow(view, token))}</tbody>`
+}
+</table>
+${page.pager}
+</section>`
+}
+
+function connectionRow({ service }: View, { id, grant, fromLogin, issuedAt }: IssuedToken): Markup {
+  const { name } = service.settings.app
+  const workspace = service.workspace(grant.organizationId)
+  const organization = workspace.organization.display_name
+  const person = personOf(grant, workspace)
+  const { length } = grant.scopes
+  const scopes = length > 2 ? html`<details id="${id}-scopes"><summary>${length} scopes</summary>` : ''
+  const label = `Revoke ${name} in ${organization}, ${person}`
+  const button = html`<button class="small danger" aria-label="${label}">Revoke</button>`
+  return html`<tr id="${id}">
+<td>${name}</td>
+<td>${organization}</td>
+<td><code>${grant.actor}</code> <span class="soft">${person}</span></td>
+<td>${scopes}<code>${grant.scopes.join(' ')}</code>${length > 2 && html`</details>`}</td>
+<td class="time">${timeOf(issuedAt)} <span class="soft">${fromLogin ? 'by a login' : 'by the sandbox'}</span></td>
+<td>${actionButton('connections/revoke', { id }, button)}</td>
+</tr>`
+}

@@ -1,0 +1,96 @@
+import { html } from 'hono/html'
+import type { Markup } from '../html-page.ts'
+import { type LogEntry, shortenTokens } from '../request-log.ts'
+import { link, openLink, timeOf, type View } from './view.ts'
+
+/** Returns the requests that the service received, newest first. A row opens with everything that is known about it. */
+export function requestsSection(view: View): Markup {
+  const { entries, older } = shownRequests(view)
+  const isNewest = !view.url.searchParams.has('before')
+  return html`<section class="card" id="requests" aria-labelledby="requests-title">
+<h2 id="requests-title">Requests</h2>
+<div id="request-rows" data-live>
+${
+  entries.length === 0
+    ? html`<p class="soft">No requests yet. Send one with a token from this page.</p>`
+    : html`<table>
+<thead><tr><th>Time</th><th>Status</th><th>Request, below <code>${prefix}</code></th><th>Scope</th><th>Organization</th><th class="number">ms</th></tr></thead>
+<tbody>${entries.map((entry) => requestRow(view, entry))}</tbody>
+</table>`
+}
+<p class="bar">
+${!isNewest && html`<a href="${link(view, { before: undefined }, 'requests')}">Newest</a>`}
+${older !== undefined && html`<a href="${link(view, { before: older }, 'requests')}">Older</a>`}
+</p>
+</div>
+</section>`
+}
+
+const prefix = '/api/oauth/v1'
+const pageSize = 25
+
+/** Returns a page of requests, and where the next one starts. It starts at a request, so that it stays when more arrive. */
+function shownRequests({ log, url }: View): { entries: LogEntry[]; older: number | undefined } {
+  const before = Number(url.searchParams.get('before') ?? Number.POSITIVE_INFINITY)
+  const earlier = log.entries.filter(({ id, request }) => id < before && request.path !== '/favicon.ico')
+  const entries = earlier.slice(-pageSize).reverse()
+  return { entries, older: earlier.length > pageSize ? entries.at(-1)?.id : undefined }
+}
+
+function requestRow(view: View, entry: LogEntry): Markup {
+  const { error, duration } = entry
+  const { method, path, status, fault, scope, actor, at } = entry.request
+  const id = `request-${entry.id}`
+  const isOpen = view.url.searchParams.get('request') === id
+  const kind = status === undefined || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
+  const organization = view.service.workspaces.get(entry.organization ?? '')?.organization.display_name
+  return html`<tr id="${id}">
+<td class="time"><time datetime="${new Date(at).toISOString()}">${timeOf(at)}</time></td>
+<td class="status"><span class="tag ${kind}">${status ?? (duration === undefined ? 'waiting' : 'dropped')}</span></td>
+<td class="main">${openLink(view, { request: id }, html`<code>${method} ${breakable(shortPath(path))}</code>`)}
+${error && html`<span class="soft">${error.code}</span>`} ${fault && html`<span class="tag bad fault">${breakable(fault)}</span>`}</td>
+<td>${scope && breakable(scope)}</td>
+<td>${organization} ${actor && html`<span class="soft">as ${actor}</span>`}</td>
+<td class="number">${duration !== undefined && Math.round(duration)}</td>
+</tr>
+${isOpen && html`<tr class="detail" id="${id}-detail"><td colspan="6">${details(entry)}</td></tr>`}`
+}
+
+function details({ request, error, duration, token, requestBody, responseBody }: LogEntry): Markup {
+  const query = Object.entries(request.query).flatMap(([name, values]) => {
+    return [values].flat().map((value) => `${name}=${value}`)
+  })
+  const facts = Object.entries({
+    Operation: request.operation,
+    Path: html`<code>${request.path}</code>`,
+    Query: query.length > 0 && html`<code>${shortenTokens(query.join('&'))}</code>`,
+    Error: error && html`<code>${error.code}</code> ${error.description}`,
+    Fault: request.fault && html`<code>${request.fault}</code>`,
+    Duration: duration !== undefined && `${duration.toFixed(1)} ms`,
+    Token: token && html`<code>${token}</code>`,
+    'Request body': requestBody !== undefined && bodyText(requestBody),
+    'Response body': responseBody !== undefined && bodyText(responseBody),
+  })
+  return html`<dl class="facts">${facts.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+/** A body, indented if it is JSON. Long ones were cut off when they were captured. */
+function bodyText(body: string): Markup {
+  let text = body
+  try {
+    text = JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    // Shown as it is.
+  }
+  return html`<pre tabindex="0">${text}</pre>`
+}
+
+function shortPath(path: string): string {
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
+}
+
+/** Text that can break before a slash, and after a colon or a comma. */
+function breakable(text: string): Markup {
+  const parts = text.split(/(?=\/)|(?<=[:,])/)
+  return html`${parts.map((part, index) => html`${index > 0 && html`<wbr>`}${part}`)}`
+}

@@ -1,0 +1,112 @@
+import { html } from 'hono/html'
+import type { Grant } from '../data/grants.ts'
+import type { Workspace } from '../data/workspace.ts'
+import type { FaultList } from '../faults/inject-faults.ts'
+import { type Markup, pageFrame } from '../html-page.ts'
+import type { RequestLog } from '../request-log.ts'
+import type { Service } from '../service.ts'
+
+/** What the console shows. */
+export interface ConsoleParts {
+  readonly service: Service
+  readonly faults: FaultList
+  readonly log: RequestLog
+}
+
+/** What a page of the console shows, and the URL, whose query selects pages and opened rows. */
+export interface View extends ConsoleParts {
+  readonly url: URL
+}
+
+/** Returns a narrow page of the console, such as the one that a login ends on. */
+export function messagePage(title: string, content: Markup): Markup {
+  return consoleFrame(title, html`${consoleHeader(title)}<main class="columns narrow">${content}</main>`)
+}
+
+/** Returns a page with the console's style and script. */
+export function consoleFrame(title: string, content: Markup): Markup {
+  return pageFrame({
+    title: `${title} – Sandbox`,
+    head: html`<link rel="stylesheet" href="/_sandbox/console.css">
+<script src="/_sandbox/idiomorph.js" defer></script>
+<script type="module" src="/_sandbox/console.js"></script>`,
+    body: html`<div class="console">${content}
+<footer>A local copy of the service. Its people and organizations are made up.</footer>
+<div id="notice" role="status"></div></div>`,
+  })
+}
+
+/** Returns the header of a page, whose icon leads to the console. */
+export function consoleHeader(title: string, more?: Markup): Markup {
+  return html`<header class="top"><a href="/" aria-label="Sandbox"><img src="/_sandbox/icon.svg" alt="" width="24" height="24"></a>
+<h1>${title}</h1> ${more}</header>`
+}
+
+/** Returns the address of this view with other parameters. `undefined` removes a parameter. */
+export function link(
+  { url }: View,
+  changes: Readonly<Record<string, string | number | undefined>>,
+  to: string,
+): string {
+  const query = new URLSearchParams(url.search)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) query.delete(name)
+    else query.set(name, String(value))
+  }
+  return `/?${query}#${to}`
+}
+
+/** Returns a link that opens the details of a row, or closes them. The first of `changes` names the row. */
+export function openLink(view: View, changes: Readonly<Record<string, string | undefined>>, text: Markup): Markup {
+  const [[parameter, id] = ['', '']] = Object.entries(changes)
+  const isOpen = view.url.searchParams.get(parameter) === id
+  const address = link(view, isOpen ? { ...changes, [parameter]: undefined } : changes, id ?? '')
+  return html`<a class="open" href="${address}" aria-expanded="${isOpen ? 'true' : 'false'}">${text}</a>`
+}
+
+interface Page<Item> {
+  readonly items: readonly Item[]
+  /** Links to the other pages; nothing if there is only one. */
+  readonly pager: Markup | undefined
+}
+
+/** Returns the page of a list that a parameter of the URL selects. */
+export function paginate<Item>(
+  view: View,
+  { parameter, section, items, size }: { parameter: string; section: string; items: readonly Item[]; size: number },
+): Page<Item> {
+  const pages = Math.max(1, Math.ceil(items.length / size))
+  const selected = Number(view.url.searchParams.get(parameter))
+  const page = Number.isInteger(selected) ? Math.min(Math.max(1, selected), pages) : 1
+  const start = (page - 1) * size
+  const shown = items.slice(start, start + size)
+  if (pages === 1) return { items: shown, pager: undefined }
+  const to = (number: number, text: string): Markup =>
+    html`<a href="${link(view, { [parameter]: number === 1 ? undefined : number }, section)}">${text}</a>`
+  const pager = html`<p class="bar"><span class="soft">${start + 1} to ${start + shown.length} of ${items.length}</span>
+${page > 1 && to(page - 1, 'Previous')} ${page < pages && to(page + 1, 'Next')}</p>`
+  return { items: shown, pager }
+}
+
+/** Returns a button that copies a text. `what` names the text for screen readers. */
+export function copyButton(text: string, what: string, label = 'Copy'): Markup {
+  return html`<button type="button" class="small" data-copy="${text}" aria-label="${label} ${what}">${label}</button>`
+}
+
+/** Returns a form with one button. The names of its fields and their values are sent as they are. */
+export function actionButton(action: string, fields: Readonly<Record<string, string>>, button: Markup): Markup {
+  const inputs = Object.entries(fields).map(([name, value]) => {
+    return html`<input type="hidden" name="${name}" value="${value}">`
+  })
+  return html`<form method="post" action="/_sandbox/${action}" data-inline>${inputs}${button}</form>`
+}
+
+/** Returns the person that a token acts as, such as `Ada Abara (admin)`, or "The app". */
+export function personOf(grant: Grant | undefined, workspace: Workspace): string {
+  const member = workspace.members.get(grant?.memberId ?? '')
+  return member === undefined ? 'The app' : `${member.user.name} (${member.role})`
+}
+
+export function timeOf(at: number): string {
+  return new Date(at).toTimeString().slice(0, 8)
+}

@@ -1,0 +1,161 @@
+// src/sandbox/operations holds the API that an access token gives access to. It must not import the sandbox's logins,
+// faults or server.
+
+import type { Context } from 'hono'
+import * as z from 'zod/mini'
+import type { AppEnv, Method, Operation, Route } from '../app-env.ts'
+import type { Collection } from '../data/collection.ts'
+import type { Grant } from '../data/grants.ts'
+import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
+import type { Member, User } from '../data/shapes.ts'
+import type { Workspace } from '../data/workspace.ts'
+import { actorSelfRequired, badRequest, forbidden, HttpError, validationFailed } from '../http-error.ts'
+import { bearerToken, type RequestBody, readJsonObject } from '../http-request.ts'
+import type { RecordedRequest } from '../request-log.ts'
+import { expectationOf, mustBe } from '../schema.ts'
+import type { Service } from '../service.ts'
+import type { SandboxSettings } from '../settings.ts'
+
+/** An authorized request: whom the token acts as, and the parameters of the path. */
+export interface Caller {
+  readonly service: Service
+  readonly workspace: Workspace
+  readonly grant: Grant
+  readonly scopes: readonly Scope[]
+  /** The person that the token acts as; `undefined` for an app's token. */
+  readonly person: Member | undefined
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+type Item = { id: string }
+
+interface OperationDefinition<Found, Body> {
+  /** Method and path below `/api/oauth/v1`. */
+  readonly route: Route
+  readonly scope?: Scope
+  /** Set if the documents require a token that acts as a person. */
+  readonly actor?: 'self'
+  /** Set if the documents require that this person is an admin or the owner. */
+  readonly role?: 'admin' | 'owner'
+  /** Finds what the request is about, before the body is checked. Throws a 404 or a 403. */
+  readonly find?: (caller: Caller) => Found
+  /** Schema of the JSON body. */
+  readonly body?: z.ZodMiniType<Body>
+  /** Returns the list that a request reads a page of. */
+  readonly list?: (call: Caller & { found: Found }) => Collection<Item>
+  /** Returns the data of the response. By default it assigns the body to what was found, and returns that. */
+  readonly handle?: (call: Caller & { found: Found; body: Body }) => unknown
+  /** Whether the data is the whole response, instead of its `data`. */
+  readonly unwrapped?: boolean
+}
+
+// The statuses after a create and a delete are inferred (docs/service.md#errors).
+const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
+
+/** Returns an operation that checks the token, the scope, the actor, the role, the path and the body, in this order. */
+export function operation<Found = undefined, Body = undefined>(
+  definition: OperationDefinition<Found, Body>,
+): Operation {
+  const { scope, find, body: schema, list, handle = assign, unwrapped } = definition
+  const [method, path] = definition.route.split(' ') as [Method, string]
+  const handler: Operation['handler'] = (service) => (c) => {
+    const caller = authenticate(service, c)
+    checkAccess(caller, definition)
+    const found = find?.(caller) as Found
+    const body = (schema && readJson(c.get('body'), schema)) as Body
+    const { request } = c.get('entry')
+    if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
+    const data = handle({ ...caller, found, body })
+    if (method !== 'GET') {
+      service.addWrite({ operation: request.operation ?? '', path: request.path, at: service.settings.now() })
+    }
+    const status = statuses[method]
+    return method === 'DELETE' ? new Response(null, { status }) : Response.json(unwrapped ? data : { data }, { status })
+  }
+  return { route: `${method} /api/oauth/v1${path}`, scope, handler }
+}
+
+/**
+ * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than conversations is
+ * complete and without `page_metadata`, as in the reference's samples.
+ */
+function readList(list: Collection<Item>, { operation, query }: RecordedRequest, settings: SandboxSettings): object {
+  if (settings.pagination === 'conversations-only' && operation !== 'listConversations') return { data: list.all() }
+  const after = single(query, 'after')
+  const before = single(query, 'before')
+  if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
+  const limit = Math.min(readLimit(query) ?? settings.defaultLimit, settings.maxLimit)
+  const page = list.page({ limit, after, before })
+  if (page === 'bad-cursor') throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
+  return { data: page.items, page_metadata: { after: page.after, before: page.before } }
+}
+
+function readLimit(query: RecordedRequest['query']): number | undefined {
+  const text = single(query, 'limit')
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw badRequest('`limit` must be an integer of at least 1.')
+  return Number(text)
+}
+
+function single(query: RecordedRequest['query'], name: string): string | undefined {
+  const value = query[name]
+  if (Array.isArray(value)) throw badRequest(`\`${name}\` was sent more than once.`)
+  return value
+}
+
+/** Returns the person that the token acts as. Throws a 422 for an app's token. */
+export function authorOf({ person }: Caller): User {
+  if (person === undefined) throw actorSelfRequired()
+  return person.user
+}
+
+export const requiredText = mustBe('a non-empty string', z.string().check(z.regex(/\S/)))
+export const requiredEmail = mustBe('an email address', z.string().check(z.regex(/^[^\s@]+@[^\s@]+$/)))
+
+// `null` matches no schema, because no document says that a field can be unset.
+function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
+  const object = readJsonObject(body)
+  const result = schema.safeParse(object)
+  if (result.success) return result.data
+  const name = String(result.error.issues[0]?.path[0])
+  if (object[name] === undefined) throw validationFailed(`\`${name}\` is required.`)
+  const { shape } = schema.def as unknown as { shape: Record<string, z.ZodMiniType> }
+  throw validationFailed(`\`${name}\` must be ${expectationOf(shape[name] ?? z.never()).expected}.`)
+}
+
+/** Throws a 401 unless the token is valid (RFC 6750, 3.1). */
+function authenticate(service: Service, c: Context<AppEnv>): Caller {
+  if (bearerToken(c.req.raw.headers) === undefined)
+    throw invalidToken('Send the header `Authorization: Bearer <token>`.')
+  const grant = c.get('grant')
+  const workspace = grant && service.workspaces.get(grant.organizationId)
+  if (grant === undefined || workspace === undefined) throw invalidToken('The token is unknown or revoked.')
+  const caller = { service, workspace, grant, parameters: c.req.param() }
+  if (grant.memberId === undefined) return { ...caller, person: undefined, scopes: grant.scopes }
+
+  // The documents do not say whether the tokens of a former member stay valid. The sandbox rejects them.
+  const person = workspace.members.get(grant.memberId)
+  if (person === undefined || person.archived)
+    throw invalidToken('The person that the token acts as has left the organization.')
+  // Limited at each request, not only at consent, because the role may have changed (docs/service.md#actors).
+  return { ...caller, person, scopes: limitScopesToRole(grant.scopes, person.role) }
+}
+
+function assign({ found, body }: { found: unknown; body: unknown }): unknown {
+  return Object.assign(found as object, body)
+}
+
+type Requirements = Pick<OperationDefinition<unknown, unknown>, 'scope' | 'actor' | 'role'>
+
+function checkAccess({ grant, scopes, person, workspace }: Caller, { scope, actor, role }: Requirements): void {
+  if (scope !== undefined && !scopes.includes(scope)) {
+    throw new HttpError(403, 'insufficient_scope', `The token is missing the scope \`${scope}\`.`)
+  }
+  if (actor === 'self' && grant.actor !== 'self') throw actorSelfRequired()
+  const isAllowed = role === 'owner' ? person?.id === workspace.owner?.id : person?.role === 'admin'
+  if (role !== undefined && !isAllowed) throw forbidden(`Only the organization's ${role} can do this.`)
+}
+
+function invalidToken(description: string): HttpError {
+  return new HttpError(401, 'invalid_token', description, { 'www-authenticate': 'Bearer error="invalid_token"' })
+}

@@ -1,0 +1,99 @@
+import * as z from 'zod/mini'
+
+// What a value must be, as the end of a sentence. The value of a secret is left out of error messages.
+const expectations = z.registry<{ expected: string; secret: boolean }>()
+
+/** Returns the schema, whose error message becomes "must be `expected`, not …". */
+export function mustBe<Schema extends z.ZodMiniType>(expected: string, schema: Schema, secret = false): Schema {
+  expectations.add(schema, { expected, secret })
+  return schema
+}
+
+/** Returns the schema of a secret, whose error message does not contain the value. */
+export function mustBeSecret<Schema extends z.ZodMiniType>(expected: string, schema: Schema): Schema {
+  return mustBe(expected, schema, true)
+}
+
+/** Returns what is wrong with a value, as the end of a sentence that begins with its name, or `undefined`. */
+export function problemOf(schema: z.ZodMiniType, value: unknown): string | undefined {
+  return schema.safeParse(value).success ? undefined : describeProblem(schema, value)
+}
+
+/** Throws a `TypeError` unless the value matches the schema. */
+export function checkValue(subject: string, value: unknown, schema: z.ZodMiniType): void {
+  const problem = problemOf(schema, value)
+  if (problem !== undefined) throw new TypeError(`${subject} ${problem}`)
+}
+
+type Shape = Readonly<Record<string, z.ZodMiniType>>
+
+/**
+ * Returns the options with their defaults. Throws a `TypeError` unless they are a plain object whose keys are all in the
+ * shape and whose values match it. `what` names one of the options in the error message.
+ */
+export function readOptions<S extends Shape>(what: string, shape: S, options: unknown): z.output<z.ZodMiniObject<S>> {
+  checkValue(`The ${what}s`, options, plainObject)
+  const result = z.strictObject(shape).safeParse(options)
+  if (result.success) return result.data as z.output<z.ZodMiniObject<S>>
+  const [issue] = result.error.issues
+  if (issue?.code === 'unrecognized_keys' && issue.path.length === 0) {
+    throw new TypeError(`Unknown ${what} \`${issue.keys[0]}\`. Use one of: ${quoted(Object.keys(shape)).join(', ')}.`)
+  }
+  const name = String(issue?.path[0])
+  checkValue(`The ${what} \`${name}\``, (options as Record<string, unknown>)[name], shape[name] ?? z.never())
+  throw new TypeError(`The ${what} \`${name}\` is invalid.`)
+}
+
+export function quoted(names: readonly string[]): string[] {
+  return names.map((name) => `\`${name}\``)
+}
+
+/** Returns what a value must be, without the value. */
+export function expectationOf(schema: z.core.$ZodType): { expected: string; secret: boolean } {
+  const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType }
+  return expectations.get(schema) ?? (innerType ? expectationOf(innerType) : { expected: 'valid', secret: true })
+}
+
+function describeProblem(schema: z.ZodMiniType, value: unknown): string {
+  const { expected, secret } = expectationOf(schema)
+  return secret ? `must be ${expected}.` : `must be ${expected}, not ${describe(value)}.`
+}
+
+/** A plain object. The options of another object, such as a `Map`, would be ignored. */
+export const plainObject = mustBe('an object', z.custom<object>(isPlainObject))
+export const flag = mustBe('true or false', z.boolean())
+export const text = mustBe('a string', z.string())
+export const nonEmptyText = mustBe('a non-empty string', z.string().check(z.minLength(1)))
+
+export function oneOf<const Choices extends readonly string[]>(...choices: Choices) {
+  const names = choices.map((choice) => JSON.stringify(choice))
+  return mustBe([names.slice(0, -1).join(', '), ...names.slice(-1)].join(' or '), z.enum(choices))
+}
+
+export function integer(lowest: number, highest = Number.MAX_SAFE_INTEGER) {
+  const range = highest === Number.MAX_SAFE_INTEGER ? `of at least ${lowest}` : `from ${lowest} to ${highest}`
+  return mustBe(`an integer ${range}`, z.int().check(z.gte(lowest), z.lte(highest)))
+}
+
+// A timer with a longer delay fires at once.
+const longestTimer = 2_147_483_647
+export const milliseconds = mustBe(
+  `a number of milliseconds from 0 to ${longestTimer}`,
+  z.number().check(z.gte(0), z.lte(longestTimer)),
+)
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  // An object of another realm, such as a test environment, has another `Object.prototype`.
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value))
+    return value.length === 1 && !Array.isArray(value[0]) ? `[${describe(value[0])}]` : 'an array'
+  if (typeof value !== 'object' || value === null) return String(value)
+  return isPlainObject(value) ? 'an object' : `an object of the class ${value.constructor?.name}`
+}

@@ -1,0 +1,87 @@
+// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers
+// to the responses. Only start-sandbox.ts imports it.
+
+import { Hono, type MiddlewareHandler } from 'hono'
+import { cors } from 'hono/cors'
+import { matchedRoutes } from 'hono/route'
+import { allowsOrigin } from '../addresses.ts'
+import type { AppEnv, Operation } from '../app-env.ts'
+import { injectFaults } from '../faults/inject-faults.ts'
+import { HttpError, notFound } from '../http-error.ts'
+import { authorize, authorizeConsent } from '../oauth/authorize.ts'
+import { token } from '../oauth/token.ts'
+import { conversationOperations } from '../operations/conversations.ts'
+import { organizationOperations } from '../operations/organization.ts'
+import { peopleOperations } from '../operations/people.ts'
+import type { AppParts } from '../parts.ts'
+import type { SandboxSettings } from '../settings.ts'
+import { limitRate } from './rate-limit.ts'
+import { readBodies, recordRequests } from './record.ts'
+
+/** Every operation, by the service's name for it. */
+const operations: Readonly<Record<string, Operation>> = {
+  authorize,
+  authorizeConsent,
+  token,
+  ...organizationOperations,
+  ...conversationOperations,
+  ...peopleOperations,
+}
+
+/** Creates the service: every operation, behind what a request goes through from its arrival. */
+export function createApp(parts: AppParts): Hono<AppEnv> {
+  const { service, faults, log, delays } = parts
+  const app = new Hono<AppEnv>()
+  const routes = Object.entries(operations).map(([name, { route, scope, handler }]) => {
+    const [method = '', path = ''] = route.split(' ')
+    return { name, method, path, scope, handler: handler(service) }
+  })
+  const routeOf = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]))
+  const inject = injectFaults(faults, delays)
+
+  app.use(
+    recordRequests(parts, (c) => {
+      const matched = matchedRoutes(c).find(({ method }) => method !== 'ALL' && method !== 'OPTIONS')
+      return matched && routeOf.get(`${matched.method} ${matched.path}`)
+    }),
+  )
+  // `cors` answers a preflight, so a fault for one comes first.
+  app.on('OPTIONS', '*', inject)
+  app.use(corsHeaders(service.settings.cors))
+  app.use(readBodies(log))
+  if (service.settings.rateLimit !== undefined) app.use('/api/oauth/v1/*', limitRate(service))
+  app.use((c, next) => (c.req.method === 'OPTIONS' ? next() : inject(c, next)))
+  for (const { method, path, handler } of routes) app.on(method, path, handler)
+  for (const [path, others] of Map.groupBy(routes, (route) => route.path)) {
+    app.all(path, () => {
+      const allow = others.map(({ method }) => method).join(', ')
+      throw new HttpError(405, 'method_not_allowed', `This path supports only ${allow}.`, { allow })
+    })
+  }
+  app.notFound(() => notFound('path').toResponse())
+  app.onError((error) => {
+    if (error instanceof HttpError) return error.toResponse()
+    // The message of the error could quote a code or a token.
+    return new HttpError(500, 'server_error', 'The sandbox failed to handle the request.').toResponse()
+  })
+  return app
+}
+
+// The service's documents do not mention CORS. The sandbox supports it so that browser code can be tested.
+function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv> {
+  const addHeaders = cors({
+    origin: setting === true ? '*' : (origin) => (allowsOrigin(setting, origin) ? origin : null),
+    allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
+    allowHeaders: ['authorization', 'content-type'],
+    exposeHeaders: ['retry-after', 'x-request-id'],
+  })
+  return async (c, next) => {
+    const origin = c.req.header('origin')
+    if (origin === undefined || setting === false) return next()
+    // `cors` answers every OPTIONS request, and exposes headers to every origin.
+    const isPreflight = c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined
+    if (isPreflight || (c.req.method !== 'OPTIONS' && allowsOrigin(setting, origin))) return addHeaders(c, next)
+    await next()
+    c.header('vary', 'Origin', { append: true })
+  }
+}
