@@ -228,7 +228,7 @@ export class ConnectionStore {
    * `ConnectionStoreError` (`not_connected`) before any request is sent, until there is a new login.
    *
    * @example
-   * const workspace = await store.workspace(key, { actor: 'self' })
+   * const workspace = await store.workspace(key, { actor: 'self', timeout: 60_000 })
    * await workspace.messages.create(conversationId, { body_html: textToHtml('On it.') })
    *
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
@@ -236,9 +236,9 @@ export class ConnectionStore {
    */
   async workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
     checkConnectionKey(key)
-    checkWorkspaceOptions(options, key)
+    const changes = checkWorkspaceOptions(options, key)
     const { connection, accessToken } = requireToken(key, await this.#read(key))
-    return this.#workspaceOf(key, connection, accessToken) as WorkspaceOf<A>
+    return this.#workspaceOf(key, connection, accessToken).withOptions(changes) as WorkspaceOf<A>
   }
 
   #workspaceOf(

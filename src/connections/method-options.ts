@@ -3,6 +3,7 @@ import { checkOptionalFunction, checkOptions } from '../check-options.ts'
 import type { SupportWorkspace } from '../client.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkSignal } from '../http/input.ts'
+import { type ChangeableOptions, changeableChecks } from '../http/settings.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import { type ConnectionMetadata, checkMetadata } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
@@ -24,22 +25,24 @@ export function readSaveOptions(options: SaveOptions): ConnectionMetadata | unde
   return options.metadata === undefined ? undefined : checkMetadata(options.metadata)
 }
 
-/** The options of `ConnectionStore.workspace`. */
-export interface WorkspaceOptions<A extends Actor = Actor> {
+/** The options of `ConnectionStore.workspace`: its actor, and what `withOptions` of a client takes. */
+export interface WorkspaceOptions<A extends Actor = Actor> extends ChangeableOptions {
   /** The actor that the connection must have. The client then has the calls of that actor. */
   readonly actor?: A | undefined
 }
 
-const workspaceOptionNames = { actor: true } satisfies Record<keyof WorkspaceOptions, true>
-
 /** A client of the actor, or of either one. */
 export type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A> : never
 
-/** @throws InvalidArgumentError if the key is that of a connection with another actor. */
-export function checkWorkspaceOptions(options: WorkspaceOptions, key: string): void {
-  checkOptions('options', options, workspaceOptionNames, '`workspace`')
-  const { actor } = options
-  if (actor === undefined || key.startsWith(`${actor}.`)) return
+/**
+ * Returns the options of the client.
+ *
+ * @throws InvalidArgumentError if the key is that of a connection with another actor.
+ */
+export function checkWorkspaceOptions(options: WorkspaceOptions, key: string): ChangeableOptions {
+  checkOptions('options', options, { ...changeableChecks(), actor: true }, '`workspace`')
+  const { actor, ...changes } = options
+  if (actor === undefined || key.startsWith(`${actor}.`)) return changes
   throw new InvalidArgumentError(
     'actor',
     actor === 'app' || actor === 'self'

@@ -97,10 +97,15 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
 export type ChangeableOptions = Omit<ClientOptions, FixedOption>
 type FixedOption = 'baseUrl' | 'accessToken' | 'actor'
 
+/** The checks of the options that `withOptions` can change. */
+export function changeableChecks() {
+  const { baseUrl, accessToken, actor, ...changeable } = clientChecks
+  return changeable
+}
+
 /** Returns the settings of a client that differs in some options. It has the same token and, by default, the same limiter. */
 export function changeSettings(settings: ClientSettings, changes: ChangeableOptions): ClientSettings {
-  const { baseUrl, accessToken, actor, ...changeable } = clientChecks
-  const given = readOptions(changes, changeable, '`withOptions`')
+  const given = readOptions(changes, changeableChecks(), '`withOptions`')
   const { rateLimiter = settings.rateLimiter, rateLimitKey } = given
   const isShared = rateLimitKey === undefined && given.rateLimiter === undefined
   const known = { ...settings.given, scopes: settings.scopes }

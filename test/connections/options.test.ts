@@ -133,6 +133,21 @@ test.each([
   )
 })
 
+test('workspace takes the options of one client', async () => {
+  const store = makeStore(sandbox, { client: { headers: { 'x-tenant': 'a' }, maxRetries: 0 } })
+  const { key } = await store.save(sandbox.issueToken())
+  await (await store.workspace(key, { headers: { 'x-tenant': 'b' } })).contacts.list()
+  await (await store.workspace(key)).contacts.list()
+  expect(sandbox.requests.slice(-2).map(({ headers }) => headers['x-tenant'])).toEqual(['b', 'a'])
+  for (const [options, argument] of [
+    [{ timeOut: 5 }, 'timeOut'],
+    [{ timeout: -5 }, 'timeout'],
+    [{ baseUrl: 'https://other.test' }, 'baseUrl'],
+  ] as const) {
+    expect(await rejection(store.workspace(key, options as never))).toMatchObject({ argument })
+  }
+})
+
 test.each<[string, () => unknown]>([
   ['a Map', () => ({ tags: new Map([['a', 1]]) })],
   ['a Map', () => new Map([['a', 1]])],
