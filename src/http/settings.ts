@@ -94,8 +94,7 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
 }
 
 /** The options that `withOptions` can change. */
-export type ChangeableOptions = Omit<ClientOptions, FixedOption>
-type FixedOption = 'baseUrl' | 'accessToken' | 'actor'
+export type ChangeableOptions = Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor'>
 
 /** The checks of the options that `withOptions` can change. */
 export function changeableChecks() {

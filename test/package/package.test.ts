@@ -54,6 +54,13 @@ test('the tarball contains exactly these files, declarations, and chunks that se
   expect(new Set(chunks)).toEqual(new Set(['.js', '.js.map', '.cjs']))
 })
 
+test('the tarball has the code and the types of each entry point', () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const targets = JSON.stringify(exports).match(/(?<="\.\/)dist\/[\w.-]+/g) ?? []
+  expect(targets.length).toBeGreaterThan(20)
+  expect(targets.filter((path) => !project.files.includes(path))).toEqual([])
+})
+
 test('the licenses of all packages that the build carries are in the tarball', async () => {
   const read = (path: string) => readFile(join(project.installed, path), 'utf8')
   const code = await Promise.all(project.files.filter((path) => /\.c?js$/.test(path)).map(read))
