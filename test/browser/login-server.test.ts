@@ -275,7 +275,7 @@ test.skipIf(browserName === 'firefox')('the consent page works at phone width wi
   await page.getByRole('button', { name: 'Allow' }).waitFor()
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(phone.viewport.width)
   const [second] = sandbox.state.organizations.slice(1)
-  await page.getByRole('radio', { name: second?.display_name ?? '' }).check()
+  await page.getByLabel('Organization').selectOption(second?.id ?? '')
   await consent(page, 'Allow', 'moderator')
   await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   await page.getByText(second?.display_name ?? '').waitFor()
