@@ -126,6 +126,20 @@ export class UnprocessableError extends ApiError {
 }
 
 /**
+ * 409 for a POST, or another refusal of it with a code such as `already_exists`, `duplicate` or `taken`: what it would
+ * create is already there. Inferred: the service documents neither.
+ *
+ * @example
+ * await workspace.contacts.create({ email: 'grace@example.com' }).catch((error: unknown) => {
+ *   if (!(error instanceof AlreadyExistsError)) throw error
+ *   console.log('The contact was there before.')
+ * })
+ */
+export class AlreadyExistsError extends UnprocessableError {
+  static override readonly kind: string = 'AlreadyExistsError'
+}
+
+/**
  * 422 `actor_self_required`: the operation authors content and requires an `actor=self` token
  * ([specification](docs/service.md#actors)).
  *

@@ -2,6 +2,7 @@
 
 export {
   ActorSelfRequiredError,
+  AlreadyExistsError,
   ApiError,
   AuthenticationError,
   BadRequestError,

@@ -9,7 +9,8 @@ export const placeholder = '[redacted]'
 const tokenLike = /swot_[\w.~+/=-]+|(?<=Bearer\s{1,9})(?=[a-z_.~+/-]*\d)[\w.~+/-]{16,}(?![\w.~+/-])(?!="[^"\s])=*/gi
 
 /** Matches HTTP Basic credentials. Unlike the words in `Basic authentication`, base64 has a digit or a capital inside. */
-const basicCredentials = /(?<=[Bb]asic\s{1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
+const basicCredentials =
+  /(?<=(?:[Bb]asic|BASIC)(?:[\s:=+"]|%20){1,9})(?=[\w+/%-]{8})[\w+/%-][a-z_+/%-]*[A-Z\d][\w+/%-]*=*/g
 
 /** Matches what could forge a line of a log. */
 const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
@@ -19,7 +20,7 @@ const lineBreaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
  * the spaces around it, as mail wraps and headers fold text. A line break after a scheme is a space instead.
  */
 const splits =
-  /(?<!(?:Bearer|Basic)\s{0,9})[^\S\n]{0,8}(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|<w?br ?\/?>|\\[nr]|\\u(?:00(?:0[ad]|85)|202[89])|%0[ad]|%c2%85|%e2%80%a[89])[^\S\n]*/giu
+  /(?<!(?<![^\s:"'])(?:Bearer|Basic)\s{0,9})[^\S\n]{0,200}(?:[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}]|<w?br ?\/?>|\\[nr]|\\u(?:00(?:0[ad]|85)|202[89])|%0[ad]|%c2%85|%e2%80%a[89])[^\S\n]*/giu
 
 /**
  * Shorter secrets, such as `token` in a test, are not redacted: removing them would garble ordinary words.
@@ -27,28 +28,23 @@ const splits =
 const shortestSecret = 8
 
 /** A longer secret is recognized by its start: comparing more characters would take too long in a hostile text. */
-const longestStart = 250
+const longestStart = 100
 
 const longest = 500
 
-/** Longer texts are cut off before they are redacted, because redacting megabytes would block the event loop. */
-const longestRead = 40_000
+/** Longer texts are cut off before they are redacted, because searching more would block the event loop. */
+const longestRead = 4_000
 
 /** Returns untrusted text for a message or a log: without secrets and control characters, up to 500 characters. */
 export function redact(text: string, secrets: readonly string[] = []): string {
-  const read = cutOff(text)
+  const read = text.slice(0, longestRead)
   // Only text with a secret is joined, so that other lines stay apart.
   const joined = read.replace(splits, '')
   const found = withoutSecrets(joined, [...secrets, ...secrets.map((secret) => secret.replace(/\s/g, ''))])
-  const safe = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
+  const whole = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
+  // A secret that was cut in two is not recognized. Percent-encoded, its start is three times as long.
+  const safe = read === text ? whole : whole.slice(0, -3 * longestStart) || placeholder
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
-}
-
-/** Cuts off a very long text after a whole word, because a part of a secret would not be recognized. */
-function cutOff(text: string): string {
-  if (text.length <= longestRead) return text
-  const lastSpace = text.lastIndexOf(' ', longestRead)
-  return text.slice(0, lastSpace > 0 ? lastSpace : longestRead)
 }
 
 /**
@@ -62,7 +58,7 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
     if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestStart)) continue
     // Most texts have nothing encoded, and the longer pattern is slow to compile.
     const forms = /[%+\\]/.test(safe) ? [literally, percentEncoded, inJson] : [literally]
-    safe = safe.replace(patternOf(secret, forms), placeholder)
+    safe = safe.replaceAll(secret, placeholder).replace(patternOf(secret, forms), placeholder)
   }
   return safe.replace(tokenLike, placeholder).replace(basicCredentials, placeholder)
 }

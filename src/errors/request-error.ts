@@ -51,9 +51,9 @@ export interface RequestErrorDetails extends ErrorDetails {
  * The base class of the errors of a call, with its operation, outcome and attempts.
  *
  * @example
- * await workspace.contacts.create({ email: 'ada@example.com' }).catch((error: unknown) => {
+ * await workspace.messages.create(conversationId, { body_html: '<p>Hello</p>' }).catch((error: unknown) => {
  *   if (!(error instanceof RequestError) || error.remedy !== 'verify') throw error
- *   console.log('Check whether the contact exists before you create it again.')
+ *   console.log('Check whether the message is there before you send it again.')
  * })
  */
 export class RequestError extends SupportWorkspaceError {
