@@ -1,3 +1,5 @@
+import type { WebAbortSignal } from './web-types.ts'
+
 /** Throws the reason of a caller's signal if it has aborted. Polyfills have no `throwIfAborted`, and some no reason. */
 export function throwIfAborted(
   signal: { readonly aborted: boolean; readonly reason?: unknown } | null | undefined,
@@ -21,7 +23,11 @@ export function forwardAbort(signal: AbortSignal | null | undefined, controller:
  * Settles with the promise, or rejects with the signal's reason as soon as the signal aborts, even if the operation
  * behind the promise ignores the signal (a custom fetch, a token provider). Leaves no listener behind.
  */
-export function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
+export async function untilAborted<Value>(
+  promise: PromiseLike<Value>,
+  signal: WebAbortSignal | undefined,
+): Promise<Value> {
+  if (signal === undefined) return promise
   return new Promise((resolve, reject) => {
     const done = () => signal.removeEventListener('abort', abort)
     const abort = () => {

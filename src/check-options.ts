@@ -28,8 +28,9 @@ export function readOptions<const Checks extends Readonly<Record<string, Check<u
   options: object,
   checks: Checks,
   owner: string,
+  name = 'options',
 ): Checked<Checks> {
-  checkOptions('options', options, checks, owner)
+  checkOptions(name, options, checks, owner)
   const values: Record<string, unknown> = {}
   for (const name of Object.keys(checks)) {
     const value: unknown = Reflect.get(options, name)
@@ -135,12 +136,12 @@ export function checkText(name: string, value: unknown): string {
   return value
 }
 
-/** Checks that a string has no control characters and no surrounding whitespace. */
+/** Checks that a string has no control characters, no surrounding whitespace and no half of an emoji. */
 export function checkCharacters(name: string, text: string): void {
-  if (text === text.trim() && !/\p{Cc}/u.test(text)) return
+  if (text === text.trim() && text.isWellFormed() && !/\p{Cc}/u.test(text)) return
   throw new InvalidArgumentError(
     name,
-    `\`${name}\` contains a control character (such as a line break) or surrounding whitespace.`,
+    `\`${name}\` contains a control character (such as a line break), half of an emoji or surrounding whitespace.`,
     `Remove it, for example with \`.trim()\` where \`${name}\` is read.`,
   )
 }

@@ -4,7 +4,7 @@ import { type Locate, rememberCaller } from './caller.ts'
 import { UnexpectedResponseError } from './errors/index.ts'
 import type { CallOptions, ClientOptions } from './http/options.ts'
 import { type ChangeableOptions, readClientSettings } from './http/settings.ts'
-import { Transport } from './http/transport.ts'
+import { type Intercept, Transport } from './http/transport.ts'
 import type { Me } from './models/me.ts'
 import { checkOperation, type InputOf, type Method, type Operation, type OperationInput } from './operation.ts'
 import { Contacts } from './resources/contacts.ts'
@@ -36,6 +36,9 @@ export type CallArguments<Definition extends Operation> =
     ? [input?: InputOf<Definition>, options?: OptionsOf<Definition>]
     : [input: InputOf<Definition>, options?: OptionsOf<Definition>]
 
+/** Registered, so that the journal finds it on a client of the other build, ESM or CommonJS. */
+export const intercepted: unique symbol = Symbol.for('support-workspace-sdk.intercepted') as never
+
 /**
  * The client of a support workspace. As a parameter type, `SupportWorkspace` accepts any client. Require
  * `SupportWorkspace<'self'>` in functions that author content.
@@ -65,6 +68,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   readonly tasks: Tasks<A>
   /** Experimental: the paths are inferred. */
   readonly segments: Segments<A>
+  /** @internal Returns a client whose calls pass through a function. */
+  declare readonly [intercepted]: (intercept: Intercept) => SupportWorkspace<A>
   readonly #transport: Transport
 
   /** @throws InvalidArgumentError if an option is invalid. */
@@ -82,6 +87,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     this.organization = new OrganizationResource(transport)
     this.tasks = new Tasks(transport)
     this.segments = new Segments(transport)
+    // Bundlers would keep a class with a computed name, also where it is not used.
+    Object.defineProperty(this, intercepted, { value: (intercept: Intercept) => this.#intercepted(intercept) })
   }
 
   /**
@@ -160,6 +167,11 @@ export class SupportWorkspace<out A extends Actor = Actor> {
       locate: rememberCaller(this.request, 0),
       check: checkOperation,
     })
+  }
+
+  #intercepted(intercept: Intercept): SupportWorkspace<A> {
+    const { actor, identity } = this
+    return Object.assign(createClient<A>(new Transport(this.#transport.settings, intercept)), { actor, identity })
   }
 
   async #identify(

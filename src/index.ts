@@ -11,6 +11,7 @@ export type { Call, WithResponse } from './call.ts'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client.ts'
 export {
   ActorSelfRequiredError,
+  AlreadyExistsError,
   ApiError,
   type Attempt,
   AuthenticationError,
@@ -50,16 +51,20 @@ export type {
   AccessTokenOption,
   AccessTokenSource,
   AppInfo,
+  BeforeSend,
   CallOptions,
   ClientOptions,
   Drift,
+  EndTurn,
   HeadersOption,
   Logger,
   LogLevel,
+  RateLimitedCall,
+  RateLimiter,
   RequestHeaders,
+  Undo,
   ValidationMode,
 } from './http/options.ts'
-export type { EndTurn, RateLimitedCall, RateLimiter } from './http/rate-limiter.ts'
 export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './http/retry-after-limiter.ts'
 export type { ChangeableOptions } from './http/settings.ts'
 export { type Schema, schemas } from './lazy-schemas.ts'

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { nameOperation } from './caller.ts'
-import { checkNames } from './check-options.ts'
+import { type Check, checkNames, checkObject, checkOneOf, checkText, mustBe } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
 import type { Scope } from './scopes.ts'
 
@@ -72,8 +72,8 @@ export function defineOperation<const Definition extends Omit<Operation, 'eviden
 ): Definition {
   try {
     checkOperation(definition)
-    const { evidence, ...names } = operationNames
-    checkNames(definition, names, 'an operation')
+    const { evidence, ...checks } = operationChecks
+    checkNames(definition, checks, 'an operation')
   } catch (thrown) {
     nameOperation(thrown, (definition as Partial<Operation> | undefined)?.id)
     throw thrown
@@ -89,77 +89,38 @@ interface NoSuchProperty {
   readonly 'no such property': true
 }
 
-const operationNames = {
-  id: true,
-  method: true,
-  path: true,
-  scope: true,
-  actor: true,
-  evidence: true,
-  envelope: true,
-  body: true,
-  query: true,
-  response: true,
-} as const satisfies Record<keyof Operation, true>
+const operationChecks = {
+  method: (name, value) => checkOneOf(name, value, methods),
+  path: (_, value) => checkPath(value),
+  id: checkText,
+  scope: checkText,
+  actor: (name, value) => checkOneOf(name, value, ['self']),
+  evidence: (_, value) => value,
+  envelope: (name, value) => checkOneOf(name, value, ['item', 'list', 'bare', 'none', 'any']),
+  body: checkSchema,
+  query: checkSchema,
+  response: checkSchema,
+} satisfies Record<keyof Operation, Check<unknown>>
+
+const required = ['id', 'method', 'path']
 
 /** Throws unless the value is an operation. */
 export function checkOperation(operation: unknown): asserts operation is Operation {
-  const { id, method, path } = (operation ?? {}) as Operation
-  if (typeof id !== 'string' || id === '') {
-    throw new InvalidArgumentError(
-      'operation',
-      'The operation has no `id`.',
-      'Pass an operation that was made with `defineOperation`.',
-    )
-  }
-  if (!methods.includes(method)) {
-    throw new InvalidArgumentError(
-      'method',
-      'The method of the operation is not supported.',
-      `Use one of: ${methods.join(', ')}.`,
-    )
-  }
-  checkPath(path)
-  if (/\p{Cc}/u.test(id)) {
-    throw new InvalidArgumentError('id', 'The `id` of the operation has control characters.', 'Remove them.')
-  }
-  const { actor, envelope, scope } = operation as Operation
-  if (scope !== undefined && typeof scope !== 'string') {
-    throw new InvalidArgumentError(
-      'scope',
-      'The `scope` of the operation must be a string.',
-      'Pass, for example, "contacts:read", or leave it out.',
-    )
-  }
-  if (actor !== undefined && actor !== 'self') {
-    throw new InvalidArgumentError(
-      'actor',
-      'The `actor` of the operation is not supported.',
-      'Pass "self", or leave it out.',
-    )
-  }
-  if (envelope !== undefined && !envelopes.includes(envelope)) {
-    throw new InvalidArgumentError(
-      'envelope',
-      'The `envelope` of the operation is not supported.',
-      `Use one of: ${envelopes.join(', ')}.`,
-    )
-  }
-  for (const name of ['body', 'query', 'response'] as const) {
-    const schema = (operation as Operation)[name]
-    if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') continue
-    throw new InvalidArgumentError(
-      name,
-      `The \`${name}\` schema of the operation is not a Standard Schema.`,
-      'Pass a schema of zod, valibot, arktype or another library of https://standardschema.dev.',
-    )
+  checkObject('operation', operation, 'Pass an operation that was made with `defineOperation`.')
+  for (const [name, check] of Object.entries(operationChecks)) {
+    const value: unknown = Reflect.get(operation, name)
+    if (value !== undefined || required.includes(name)) check(name, value)
   }
 }
 
-const envelopes: readonly Envelope[] = ['item', 'list', 'bare', 'none', 'any']
+function checkSchema(name: string, schema: unknown): void {
+  if (typeof (schema as StandardSchemaV1 | null)?.['~standard']?.validate === 'function') return
+  const hint = 'Pass a schema of zod, valibot, arktype or another library of https://standardschema.dev.'
+  throw mustBe('a Standard Schema', name, schema, hint)
+}
 
 /** Throws if a path could leave the base URL or its prefix. */
-export function checkPath(path: Operation['path']): void {
+export function checkPath(path: unknown): void {
   if (typeof path === 'string' && /^\/(?!\/)[^?#\\\s\p{Cc}]*$/u.test(path)) {
     if (path.split('/').every((segment) => !/^(\.|%2e){1,2}$/i.test(segment))) return
   }

@@ -6,7 +6,13 @@ import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestErro
 import { abandoned } from './http/call-record.ts'
 import type { PageCursors } from './http/envelope.ts'
 import type { JsonObject } from './json.ts'
-import { type Checkpoint, type ListOptions, type TakenListOptions, takeListOptions } from './list-options.ts'
+import {
+  type Checkpoint,
+  type ListOptions,
+  listChecks,
+  type TakenListOptions,
+  takeListOptions,
+} from './list-options.ts'
 import { notify } from './notify.ts'
 import type { Operation } from './operation.ts'
 import type { WebAbortSignal } from './web-types.ts'
@@ -133,7 +139,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
         if (!goesOn) return
         if (isRepeated) throw this.#locate(repeatedCursor(plan, number))
         const fetchNow = () => fetchPage(query, signal, number + 1)
-        received = await (ahead === undefined ? fetchNow() : takeAhead(plan, ahead, fetchNow))
+        received = await (ahead === undefined ? fetchNow() : takeAhead(ahead, fetchNow))
         ahead = undefined
       }
     } finally {
@@ -157,7 +163,7 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
 
   #takeMaximum(options: Pick<ListOptions, 'maxItems'>): Pick<ListOptions, 'maxItems'> {
     try {
-      checkOptions('options', options, { maxItems: true }, '`toArray`')
+      checkOptions('options', options, { maxItems: listChecks.maxItems }, '`toArray`')
       return takeListOptions(options)
     } catch (thrown) {
       throw this.#locate(thrown)
@@ -254,15 +260,12 @@ function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObje
   const page = fetchPage(query, controller.signal, number)
   // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
   let hasFailed = false
-  page.then(release, () => {
-    hasFailed = true
-    release()
-  })
-  const abandon = () => {
-    release()
-    controller.abort(abandoned)
-  }
-  return { page, hasFailed: () => hasFailed, abandon }
+  page
+    .catch(() => {
+      hasFailed = true
+    })
+    .then(release)
+  return { page, hasFailed: () => hasFailed, abandon: () => controller.abort(abandoned) }
 }
 
 /**
@@ -270,7 +273,6 @@ function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObje
  * error that can be retried.
  */
 async function takeAhead<Item>(
-  { signal }: ListPlan<Item>,
   { page, hasFailed }: PageAhead<Item>,
   fetchNow: () => Promise<FetchedPage<Item>>,
 ): Promise<FetchedPage<Item>> {
@@ -279,7 +281,7 @@ async function takeAhead<Item>(
     return await page
   } catch (error) {
     const isFinal = error instanceof RequestError && error.remedy !== 'retry'
-    if (signal?.aborted || isFinal || !isStale) throw error
+    if (isFinal || !isStale) throw error
     return fetchNow()
   }
 }
@@ -287,7 +289,7 @@ async function takeAhead<Item>(
 function repeatedCursor({ operation: { id, method } }: ListPlan<unknown>, page: number): PaginationError {
   return new PaginationError(`${id} returned the same cursor twice (page ${page}).`, {
     operation: id,
-    outcome: method === 'GET' ? 'no-effect' : 'refused',
+    outcome: method === 'GET' ? 'no-effect' : 'unknown',
     remedy: 'fix',
     hint: 'The items so far are complete, but the list cannot continue. Report this to the service.',
   })

@@ -1,22 +1,9 @@
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Call } from '../src/call.ts'
 import { json, makeClient, refusal, rejection, scripted } from './helpers/client.ts'
 import { turns } from './helpers/turns.ts'
-
-const unhandled: unknown[] = []
-const onUnhandled = (reason: unknown) => unhandled.push(reason)
-
-beforeEach(() => {
-  unhandled.length = 0
-  process.on('unhandledRejection', onUnhandled)
-})
-
-afterEach(async () => {
-  await turns(1)
-  process.off('unhandledRejection', onUnhandled)
-  expect(unhandled).toEqual([])
-})
+import { unhandledDuring } from './helpers/unhandled.ts'
 
 const succeeding = () => makeClient({ fetch: scripted(json({ data: { id: '1' } }, 200, { 'x-request-id': 'r1' })) })
 const failing = () => makeClient({ fetch: scripted(refusal(404, 'not_found')) })
@@ -56,15 +43,10 @@ describe('a call', () => {
     ['finally', (call: Call<unknown>) => call.finally(() => {})],
     ['withResponse', (call: Call<unknown>) => call.withResponse()],
   ])('that fails rejects through %s and leaves no unhandled rejection', async (_, use) => {
-    expect(await rejection(use(failing().members.get('1')))).toMatchObject({ status: 404 })
-  })
-
-  test('that fails can be caught', async () => {
-    expect(
-      await failing()
-        .members.get('1')
-        .catch((error: unknown) => (error as Error).name),
-    ).toBe('NotFoundError')
+    const unhandled = await unhandledDuring(async () => {
+      expect(await rejection(use(failing().members.get('1')))).toMatchObject({ status: 404 })
+    })
+    expect(unhandled).toEqual([])
   })
 
   test('prints as what it is, with its operation', async () => {

@@ -1,4 +1,4 @@
-import { type Checkpoint, type Conversation, SupportWorkspace } from 'support-workspace-sdk'
+import { type Conversation, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -30,21 +30,6 @@ describe('the main job', () => {
     expect(ids).toEqual(await idsFromTheService())
   })
 
-  test('sends one request when the loop ends on the first page', async () => {
-    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
-
-    let seen = 0
-    for await (const _ of workspace.conversations.list({ limit: 50 })) {
-      seen += 1
-      if (seen === 50) break
-    }
-    // A request in flight would have arrived before this one.
-    await workspace.me()
-
-    expect(seen).toBe(50)
-    expect(listRequests()).toHaveLength(1)
-  })
-
   test('returns the same pages in reverse when paging backward from the end', async () => {
     const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
     const forward: Conversation[][] = []
@@ -59,42 +44,6 @@ describe('the main job', () => {
     for await (const page of list.pages()) backward.push(page.data)
 
     expect(backward).toEqual(forward.slice(0, -1).reverse())
-  })
-
-  test('resumes from a stored checkpoint in either direction, with every conversation once', async () => {
-    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
-    let end: string | null = null
-    for await (const page of workspace.conversations.list({ limit: 100 }).pages()) end = page.before
-    const expected = await idsFromTheService()
-
-    const resumed = async (direction: 'forward' | 'backward', start: Checkpoint) => {
-      const pages: string[][] = []
-      let stored = JSON.stringify(start)
-      while (!JSON.parse(stored).done && pages.length < 13) {
-        const options = { direction, resumeFrom: JSON.parse(stored), maxItems: 100 }
-        for await (const { data, checkpoint } of workspace.conversations.list({ limit: 100 }, options).pages()) {
-          pages.push(data.map(({ id }) => id))
-          stored = JSON.stringify(checkpoint)
-        }
-      }
-      expect(JSON.parse(stored)).toEqual({ cursor: null, done: true })
-      return pages
-    }
-
-    expect((await resumed('forward', { cursor: null, done: false })).flat()).toEqual(expected)
-    const backward = await resumed('backward', { cursor: end, done: false })
-    expect(backward.reverse().flat()).toEqual(expected.slice(0, 1200))
-  })
-
-  test('rejects a checkpoint of another list, or starts that list over if asked to', async () => {
-    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
-    const { checkpoint: resumeFrom } = await workspace.conversations.list({ limit: 1 })
-
-    const refused = workspace.contacts.list({ limit: 2 }, { resumeFrom }).toArray()
-    await expect(refused).rejects.toMatchObject({ name: 'CursorRejectedError', status: 400, code: 'invalid_request' })
-
-    const contacts = workspace.contacts.list({ limit: 2 }, { resumeFrom, onRejectedCursor: 'restart' })
-    expect(await contacts.toArray()).toEqual(await workspace.contacts.list().toArray())
   })
 })
 

@@ -68,13 +68,6 @@ describe('withOptions', () => {
     expect(keys[3]).not.toBe(keys[0])
   })
 
-  test('a 429 of one client holds back the other', async () => {
-    const fetch = scripted(json({}, 429, { 'retry-after': '5' }), json(page([])))
-    const workspace = makeClient({ fetch, maxRetries: 0 })
-    await expect(workspace.contacts.list()).rejects.toThrow()
-    await expect(workspace.withOptions({ timeout: 5 }).contacts.list()).rejects.toMatchObject({ outcome: 'not-sent' })
-  })
-
   test('later changes of the first options have no effect', async () => {
     const fetch = scripted(json(page([])))
     const [baseUrl, headers] = [new URL('https://api.test'), { 'x-tenant': 'a' }]

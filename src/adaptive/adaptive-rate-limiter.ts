@@ -28,7 +28,7 @@ export class AdaptiveRateLimiter extends RetryAfterLimiter {
   /**
    * Sets the rate of all operations of a key, for example to what another process has learned. It adapts from there.
    *
-   * @param rate requests per second; undefined for no limit
+   * @param rate requests per second, at least one a minute: a lower one counts as that. Undefined for no limit
    * @throws InvalidArgumentError if `rate` is not a positive number.
    */
   setRate(key: string, rate: number | undefined): void {

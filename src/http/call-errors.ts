@@ -1,6 +1,7 @@
 import type { InsufficientScopeDetails } from '../errors/api-error.ts'
 import {
   ActorSelfRequiredError,
+  AlreadyExistsError,
   ApiError,
   AuthenticationError,
   BadRequestError,
@@ -114,6 +115,7 @@ function meaningOf({ response: { status }, body, hasCursor, retryAfter }: Refusa
     return [InsufficientScopeError as typeof ApiError, 'reconnect', hint]
   }
   if (hasCursor && cursorRefusals.has(status)) return [CursorRejectedError, 'fix', cursorHint]
+  if (operation.method === 'POST' && saysExists(status, body.code)) return [AlreadyExistsError, 'fix', existsHint]
   const meaning = byStatus[status] ?? (status >= 500 ? serverError : otherStatus)
   const [ErrorClass, remedy] = meaning
   if (operation.evidence === 'inferred' && mayLackPath(operation, status, body)) {
@@ -142,6 +144,13 @@ const otherStatus: Meaning = [ApiError, 'fix', 'Check the documentation of the s
 
 /** The status for a rejected cursor is not documented. These reject a request for its parameters, or for its length. */
 const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
+
+/** Inferred: no document says how the service refuses what is already there. */
+function saysExists(status: number, code = ''): boolean {
+  return status === 409 || (status < 500 && /(^|_)(already_exists|duplicate|taken)(_|$)/i.test(code))
+}
+
+const existsHint = 'Look for the existing one, which may differ from what was sent. That it exists is inferred.'
 
 const actorHint = 'Log in with actor "self" and use that token.'
 
@@ -281,6 +290,7 @@ const callerParts = {
   'token provider': 'there was no access token',
   'headers function': 'there were no headers',
   'rate limiter': 'the rate limiter failed',
+  '`beforeSend` function': 'the `beforeSend` function failed',
 }
 
 export type CallerPart = keyof typeof callerParts

@@ -1,6 +1,8 @@
+import { forwardAbort, untilAborted } from '../abort.ts'
+import { longestTimer } from '../check-options.ts'
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
-import { CallClock } from './call-clock.ts'
+import { notify } from '../notify.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { CapturedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
@@ -12,10 +14,17 @@ let lastCallId = Math.floor(Math.random() * 2 ** 40)
 /** The reason of a call that is aborted because its list is no longer read. That is no failure. */
 export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop over the list has ended.', 'AbortError')
 
+/** What an attempt or a call failed with, which can be any value. */
 interface Failed {
   readonly error: unknown
-  /** Whether the caller aborted. The error is then the reason. */
-  readonly aborted: boolean
+}
+
+/** What the record reads of an attempt. */
+export interface AttemptProgress {
+  /** When `fetch` was called, by both clocks in milliseconds. */
+  started?: { readonly at: number; readonly time: number }
+  /** Status and headers, once they were received. */
+  head?: ResponseHead
 }
 
 /** A call under way: what was captured, its clock, and its attempts, for its error and for hooks. */
@@ -30,7 +39,8 @@ export class CallRecord {
   readonly #page: number | undefined
   /** When the call was made, in milliseconds of `performance.now()`. */
   readonly start = performance.now()
-  #attempt: { readonly startedAt: number; readonly start: number } | undefined
+  /** The attempt under way. */
+  #attempt: AttemptProgress | undefined
   #worst: Outcome = 'not-sent'
   #response: ResponseHead | undefined
 
@@ -39,7 +49,7 @@ export class CallRecord {
     this.settings = settings
     this.clock = new CallClock(call.signal as AbortSignal | undefined, call.settings.totalTimeout)
     this.#page = page
-    this.#emit('onOperationStart', (event) => event)
+    this.#emit('onOperationStart', {})
   }
 
   /**
@@ -54,85 +64,169 @@ export class CallRecord {
 
   /** Emits `onWait`, in milliseconds. */
   wait(wait: number): void {
-    this.#emit('onWait', (event) => ({ ...event, wait, reason: 'rate_limit' }))
+    this.#emit('onWait', { wait, reason: 'rate_limit' })
   }
 
   /** Starts an attempt. Called when the request is sent: a failure before that is not an attempt. */
-  startAttempt(): void {
-    this.#attempt = { startedAt: Date.now(), start: performance.now() }
-    this.#emit('onAttemptStart', (event) => ({ ...event, attempt: this.attempts.length + 1 }))
+  startAttempt(attempt: AttemptProgress): void {
+    attempt.started = { at: Date.now(), time: performance.now() }
+    this.#attempt = attempt
+    this.#emit('onAttemptStart', { attempt: this.attempts.length + 1 })
   }
 
   /**
    * Ends the attempt, if one was started.
    *
-   * @param failed what it failed with, which can be any value. Absent if it succeeded.
+   * @param failed absent if it succeeded
    * @param wait delay before the retry in milliseconds, if there is one
    */
-  endAttempt(response: ResponseHead | undefined, failed?: Failed & { readonly outcome: Outcome }, wait?: number): void {
-    if (failed !== undefined) this.#worst = this.outcomeAfter(failed.outcome)
-    const started = this.#attempt
+  endAttempt(failed?: Failed, wait?: number): void {
+    if (failed !== undefined) this.#worst = this.outcomeAfter(outcomeOf(failed) ?? 'unknown')
+    const { started, head } = this.#attempt ?? {}
     if (started === undefined) return
     this.#attempt = undefined
-    this.#response = response
+    this.#response = head
     const attempt = this.attempts.length + 1
-    const duration = Math.round(performance.now() - started.start)
-    const status = response?.status
-    const error = failed && nameOf(failed)
+    const duration = Math.round(performance.now() - started.time)
+    const status = head?.status
+    const error = failed && this.#nameOf(failed)
     this.attempts.push({
-      startedAt: started.startedAt,
+      startedAt: started.at,
       duration,
       ...(status !== undefined && { status }),
       ...(error !== undefined && { error }),
       ...(wait !== undefined && { wait }),
     })
-    this.#emit('onAttemptEnd', (event) => ({
-      ...event,
-      attempt,
-      duration,
-      status,
-      requestId: response?.requestId,
-      error,
-    }))
+    this.#emit('onAttemptEnd', { attempt, duration, status, requestId: head?.requestId, error })
     if (wait === undefined) return
     // A body that is cut off comes with the status of a success.
     const reason = status !== undefined && status >= 400 ? status : (error ?? '')
-    this.#emit('onRetry', (event) => ({ ...event, attempt, wait, reason }))
+    this.#emit('onRetry', { attempt, wait, reason })
   }
 
-  /** @param failed what the call rejects with, which can be any value. Absent if it succeeded. */
+  /** @param failed absent if the call succeeded */
   end(failed?: Failed): void {
-    this.#emit('onOperationEnd', (event) => ({
-      ...event,
+    this.#emit('onOperationEnd', {
       duration: Math.round(performance.now() - this.start),
       attempts: this.attempts.length,
       status: this.#response?.status,
       requestId: this.#response?.requestId,
-      error: failed && nameOf(failed),
-      outcome: isSupportWorkspaceError(failed?.error) ? (failed.error as Partial<RequestError>).outcome : undefined,
-    }))
+      error: failed && this.#nameOf(failed),
+      outcome: failed && outcomeOf(failed),
+    })
   }
 
-  /** Calls a hook, if it is defined, with an event that is created only then. */
-  #emit<Name extends keyof Hooks>(name: Name, complete: (event: OperationEvent) => EventOf<Name>): void {
+  #nameOf({ error }: Failed): string | undefined {
+    if (error === abandoned) return undefined
+    if (isError(error)) return error.name
+    return this.call.signal?.aborted ? 'AbortError' : 'Error'
+  }
+
+  #emit<Name extends keyof Hooks>(name: Name, details: Omit<EventOf<Name>, keyof OperationEvent>): void {
     const { hooks, actor, baseUrl } = this.settings
     const { id, method, path } = this.call.operation
-    emit(hooks, name, () =>
-      complete({
-        callId: this.#id,
-        operation: id,
-        method,
-        urlTemplate: baseUrl.href.replace(/\/$/, '') + path,
-        actor,
-        page: this.#page,
-      }),
-    )
+    emit(hooks, name, () => {
+      const urlTemplate = baseUrl.href.replace(/\/$/, '') + path
+      const event = { callId: this.#id, operation: id, method, urlTemplate, actor, page: this.#page }
+      return { ...event, ...details } as unknown as EventOf<Name>
+    })
   }
 }
 
-/** Returns an error name for any thrown value. */
-function nameOf({ error, aborted }: Failed): string | undefined {
-  if (error === abandoned) return undefined
-  if (isError(error)) return error.name
-  return aborted ? 'AbortError' : 'Error'
+function outcomeOf({ error }: Failed): Outcome | undefined {
+  return isSupportWorkspaceError(error) ? (error as Partial<RequestError>).outcome : undefined
+}
+
+/** Thrown when a step of a call takes longer than its own limit. */
+export class StepTimeout {}
+
+/**
+ * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Time is
+ * monotonic, so changes of the wall clock have no effect.
+ */
+export class CallClock {
+  readonly #controller = new AbortController()
+  readonly #deadline: number
+  readonly #unfollow: () => void
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  #hasExpired = false
+
+  /** @param totalTimeout in milliseconds */
+  constructor(caller: AbortSignal | undefined, totalTimeout: number) {
+    this.#deadline = performance.now() + totalTimeout
+    this.#unfollow = forwardAbort(caller, this.#controller)
+    this.#after(totalTimeout, () => this.#expire())
+  }
+
+  /** Aborts with the caller's reason, or when the total timeout expires. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Whether the total timeout has ended the call. */
+  get hasExpired(): boolean {
+    return this.#hasExpired
+  }
+
+  /** Time left of the total timeout, in milliseconds. */
+  get remaining(): number {
+    return this.#deadline - performance.now()
+  }
+
+  /** Throws if the call is over. Synchronous work can outrun the timer. */
+  throwIfOver(): void {
+    if (this.remaining <= 0) this.#expire()
+    this.signal.throwIfAborted()
+  }
+
+  /**
+   * Settles with a step that may ignore the signal. Rejects as soon as the signal aborts. A value needs no timer.
+   *
+   * @param timeout limit of the step, in milliseconds
+   * @throws StepTimeout
+   */
+  async run<Value>(step: Value | PromiseLike<Value>, timeout: number = Number.POSITIVE_INFINITY): Promise<Value> {
+    if (!isPromise(step)) return step
+    if (timeout > longestTimer) return untilAborted(step, this.signal)
+    let stop: (() => void) | undefined
+    const limit = new Promise<never>((_, reject) => {
+      stop = this.#after(timeout, () => reject(new StepTimeout()))
+    })
+    return untilAborted(Promise.race([step, limit]), this.signal).finally(stop)
+  }
+
+  /** Returns a promise that resolves after a time in milliseconds, or never if the call ends before. */
+  pause(duration: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#after(Math.min(duration, longestTimer), resolve)
+    })
+  }
+
+  /** Removes the timers and the listener. */
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    // The signal of a polyfill may throw.
+    notify(this.#unfollow)
+  }
+
+  #expire(): void {
+    if (this.signal.aborted) return
+    this.#hasExpired = true
+    this.#controller.abort(new DOMException('The total timeout has expired.', 'TimeoutError'))
+  }
+
+  /** Starts a timer. Returns a function that stops it. A limit longer than a timer supports is no limit. */
+  #after(delay: number, run: () => void): () => void {
+    if (delay > longestTimer) return () => {}
+    const timer = setTimeout(run, Math.ceil(Math.max(0, delay)))
+    this.#timers.add(timer)
+    return () => {
+      clearTimeout(timer)
+      this.#timers.delete(timer)
+    }
+  }
+}
+
+function isPromise(step: unknown): step is PromiseLike<unknown> {
+  return typeof (step as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }

@@ -7,8 +7,6 @@ export interface FetchFault {
   readonly remedy: Extract<Remedy, 'retry' | 'fix'>
   /** Set if the usual hint does not fit. */
   readonly hint?: string
-  /** Set if it is true of every `fetch`, not only of the platform's own. */
-  readonly countsFromAnyFetch?: boolean
 }
 
 /** The fault of an error that proves nothing. */
@@ -20,8 +18,9 @@ export const unproven: FetchFault = { outcome: 'unknown', remedy: 'retry' }
  */
 export function classifyFetchError(thrown: unknown, isPlatform: boolean): FetchFault {
   try {
-    const row = findRow(thrown, maxDepth) ?? unproven
-    return isPlatform || row.countsFromAnyFetch ? row : { ...row, outcome: 'unknown' }
+    const row = findRow(thrown, maxDepth)
+    if (row === undefined) return unproven
+    return { ...row, outcome: isPlatform || row.countsFromAnyFetch ? 'not-sent' : 'unknown' }
   } catch {
     // A getter of the error threw.
     return unproven
@@ -29,8 +28,10 @@ export function classifyFetchError(thrown: unknown, isPlatform: boolean): FetchF
 }
 
 /** A row matches an error that proves that no connection to the service was opened. */
-interface Row extends FetchFault {
+interface Row extends Omit<FetchFault, 'outcome'> {
   matches(error: ErrorFacts): boolean
+  /** Set if it proves the same from every `fetch`, not only from the platform's own. */
+  readonly countsFromAnyFetch?: boolean
 }
 
 type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'errors']?: unknown }
@@ -39,50 +40,43 @@ const rows: readonly Row[] = [
   {
     // Fetch standard, section 2.9.
     matches: ({ message }) => message === 'bad port',
-    outcome: 'not-sent',
     remedy: 'fix',
     hint: '`fetch` blocks this port. Use another one in `baseUrl`.',
   },
   {
     // undici checks the methods of a handler before it sends anything.
     matches: ({ code, message }) => code === 'UND_ERR_INVALID_ARG' && handlerMethod.test(String(message)),
-    outcome: 'not-sent',
     remedy: 'fix',
     countsFromAnyFetch: true,
     hint: 'The `dispatcher` is from another version of undici than `fetch`. Import `fetch` from undici too.',
   },
   {
     matches: ({ code, message }) => untrustedCodes.has(code) || denoUntrusted.test(String(message)),
-    outcome: 'not-sent',
     remedy: 'fix',
     hint: 'This machine does not trust the certificate. Set `NODE_EXTRA_CA_CERTS` to the file of its CA, or start Node with `--use-system-ca`.',
   },
   {
     matches: ({ code, message }) => certificateCodes.has(code) || denoCertificate.test(String(message)),
-    outcome: 'not-sent',
     remedy: 'fix',
     hint: 'The certificate has expired, is not valid yet, or belongs to another host. Replace it, or correct `baseUrl` or the clock.',
   },
   {
     matches: ({ message }) => tunnelLogin.test(String(message)),
-    outcome: 'not-sent',
     remedy: 'fix',
     hint: 'Set the user and password of the proxy in its URL: `http://user:password@proxy.example:3128`.',
   },
   {
     matches: ({ message }) => tunnelForbidden.test(String(message)),
-    outcome: 'not-sent',
     remedy: 'fix',
     hint: 'The proxy does not allow the host of `baseUrl`. Ask its administrator to allow it.',
   },
   {
     matches: ({ code, message }) => code === 'UND_ERR_PRX_CONN' || tunnelRefused.test(String(message)),
-    outcome: 'not-sent',
     remedy: 'retry',
     hint: 'The proxy opened no tunnel to the host of `baseUrl`. Check both, then try again.',
   },
-  { matches: ({ code }) => connectCodes.has(code), outcome: 'not-sent', remedy: 'retry' },
-  { matches: ({ syscall }) => connectCalls.has(syscall), outcome: 'not-sent', remedy: 'retry' },
+  { matches: ({ code }) => connectCodes.has(code), remedy: 'retry' },
+  { matches: ({ syscall }) => connectCalls.has(syscall), remedy: 'retry' },
 ]
 
 const handlerMethod = /^invalid on\w+ method$/
@@ -136,7 +130,7 @@ function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
   return row
 }
 
-/** Functions that count as the platform's own `fetch`. For tests. */
+/** Functions that count as the platform's own `fetch`: the transport of a sweep, and those of tests. */
 export const provenFetches = /* @__PURE__ */ new WeakSet<object>()
 
 /**
@@ -172,11 +166,23 @@ const dispatcherNames = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('un
 function isPlainDispatcher(dispatcher: unknown): boolean {
   if (typeof dispatcher !== 'object' || dispatcher === null) return true
   const prototype = Object.getPrototypeOf(dispatcher)
-  // A composed agent is a proxy with a different `dispatch` than its class.
+  const parent = plainDispatchers.get(prototype?.constructor?.name)
   return (
-    plainDispatchers.has(prototype?.constructor?.name) && Reflect.get(dispatcher, 'dispatch') === prototype.dispatch
+    parent !== undefined &&
+    // A class that extends a plain one may have its name.
+    Object.getPrototypeOf(prototype).constructor.name === parent &&
+    // A composed agent is a proxy with a different `dispatch` than its class.
+    Reflect.get(dispatcher, 'dispatch') === prototype.dispatch
   )
 }
 
-/** `Dispatcher1Wrapper` is how undici 8 exposes its global agent to older versions of Node. */
-const plainDispatchers = new Set(['Agent', 'ProxyAgent', 'EnvHttpProxyAgent', 'Dispatcher1Wrapper'])
+/**
+ * Classes of agents that do not retry, and what each extends. `Dispatcher1Wrapper` is how undici 8 exposes its global agent to
+ * older versions of Node.
+ */
+const plainDispatchers = /* @__PURE__ */ new Map([
+  ['Agent', 'DispatcherBase'],
+  ['ProxyAgent', 'DispatcherBase'],
+  ['EnvHttpProxyAgent', 'DispatcherBase'],
+  ['Dispatcher1Wrapper', 'Dispatcher'],
+])

@@ -1,11 +1,12 @@
-import { type Check, checkNames, checkObject, mustBe, readOptions } from '../check-options.ts'
+import { type Check, checkFunction, checkNames, checkObject, mustBe, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import { checkHeaders } from './headers.ts'
-import type { CallOptions } from './options.ts'
+import type { BeforeSend, CallOptions } from './options.ts'
 import { type CallSettings, checkPositive, checkRetries } from './settings.ts'
+import { validateInput } from './validation.ts'
 
 /** A call with copies of its arguments, which the caller cannot change. */
 export interface CapturedCall {
@@ -14,6 +15,8 @@ export interface CapturedCall {
   readonly isOwn: boolean
   /** The path with the values of its parameters. */
   readonly path: string
+  /** The values of the parameters in the path, by name. */
+  readonly parameters: Readonly<Record<string, string>>
   readonly query: JsonObject
   /** JSON text, or a copy of the value if the caller has a schema for it. */
   readonly body: unknown
@@ -21,6 +24,7 @@ export interface CapturedCall {
   /** A JSON object. */
   readonly extraBody: JsonObject | undefined
   readonly signal: WebAbortSignal | undefined
+  readonly beforeSend: BeforeSend | undefined
   readonly settings: CallSettings
 }
 
@@ -32,6 +36,7 @@ export const callChecks = {
   totalTimeout: checkPositive,
   maxRetries: checkRetries,
   headers: checkHeaders,
+  beforeSend: checkFunction<BeforeSend>,
   extraQuery: copyParameters,
   extraBody: (name, value) => JSON.parse(toJson(name, checkPlain(name, value)) as string) as JsonObject,
 } satisfies Record<keyof CallOptions, Check<unknown>>
@@ -52,7 +57,14 @@ export function captureCall(
   checkObject('input', input, plain)
   checkNames(input, inputNames, 'the input of a call')
   checkPlain('options', options)
-  const { signal, extraQuery = {}, extraBody, headers, ...settings } = readOptions(options, callChecks, 'a call')
+  const {
+    signal,
+    beforeSend,
+    extraQuery = {},
+    extraBody,
+    headers,
+    ...settings
+  } = readOptions(options, callChecks, 'a call')
   const { body, path = {}, query = {} } = input
   const given = body === undefined ? extraBody && 'extraBody' : 'body'
   if (operation.method === 'GET' && given !== undefined) {
@@ -66,11 +78,13 @@ export function captureCall(
     operation,
     isOwn,
     path: fillPath(operation, checkPlain('path', path)),
-    query: isOwn && operation.query ? copyQuery('query', query) : copyParameters('query', query),
+    parameters: { ...path },
+    query: isOwn && operation.query ? copyValue('query', checkPlain('query', query)) : copyParameters('query', query),
     body: isOwn && operation.body ? copyValue('body', body) : toJson('body', body),
     extraQuery,
     extraBody,
     signal,
+    beforeSend,
     settings: {
       timeout: settings.timeout ?? defaults.timeout,
       totalTimeout: settings.totalTimeout ?? defaults.totalTimeout,
@@ -78,11 +92,6 @@ export function captureCall(
       headers: headers === undefined ? defaults.headers : [...defaults.headers, headers],
     },
   }
-}
-
-/** Copies a query for the caller's schema. */
-export function copyQuery(name: string, query: object): JsonObject {
-  return copyValue(name, checkPlain(name, query)) as JsonObject
 }
 
 /** Copies query parameters. Values that a URL cannot represent are rejected when the URL is built. */
@@ -146,10 +155,121 @@ function checkPlain(name: string, value: unknown): JsonObject {
  * @param name the name of the argument
  * @throws InvalidArgumentError if it contains something that cannot be copied, such as a function.
  */
-export function copyValue(name: string, value: unknown): unknown {
+function copyValue<Value>(name: string, value: Value): Value {
   try {
     return structuredClone(value)
   } catch (thrown) {
     throw noJson(name, thrown instanceof RangeError ? 'is nested too deeply' : 'contains a value that cannot be copied')
   }
+}
+
+/** What each attempt of a call sends, but for the headers. */
+export interface PreparedRequest {
+  readonly url: string
+  /** JSON text, if there is a body. */
+  readonly body: string | undefined
+  /** The cursor of the page, if the request is for a list and has one. */
+  readonly cursor: string | undefined
+}
+
+/**
+ * Validates the input of a call with the schemas of its operation, and builds the request.
+ *
+ * @throws InvalidArgumentError
+ */
+export async function prepareRequest(call: CapturedCall, baseUrl: URL): Promise<PreparedRequest> {
+  const { operation, path, extraQuery } = call
+  const [query, body] = await Promise.all([checkQuery(call), checkBody(call)])
+  const { after, before } = call.query
+  const cursor = after ?? before ?? undefined
+  return {
+    url: baseUrl.href.replace(/\/$/, '') + path + encodeQuery(addExtraQuery(query, extraQuery)),
+    body,
+    cursor: operation.envelope === 'list' && cursor !== undefined ? String(cursor) : undefined,
+  }
+}
+
+/** Validates the query. Cursors are excluded, because a custom schema may not know them. */
+async function checkQuery({ operation, query }: CapturedCall): Promise<JsonObject> {
+  if (operation.query === undefined) return query
+  const isList = operation.envelope === 'list'
+  const { after, before, ...parameters } = query
+  // A schema may change its input, and each page needs the original.
+  const checked = await validateInput(operation.query, structuredClone(isList ? parameters : query), 'query')
+  if (isObject(checked)) return { ...checked, ...(isList && { after, before }) }
+  throw new InvalidArgumentError(
+    'query',
+    'The `query` schema did not return an object.',
+    'Return the query parameters by name.',
+  )
+}
+
+/** Validates the body. Returns it as JSON text. */
+async function checkBody({ operation, body, isOwn, extraBody }: CapturedCall): Promise<string | undefined> {
+  if (operation.body === undefined) return addExtraBody(body as string | undefined, extraBody)
+  // A schema of the caller may change its input, and each page needs the original.
+  const input = isOwn ? structuredClone(body) : body && JSON.parse(body as string)
+  const checked = await validateInput(operation.body, input, 'body')
+  // Only a schema of the caller transforms the body.
+  return addExtraBody(isOwn ? toJson('body', checked) : (body as string | undefined), extraBody)
+}
+
+/** Adds the fields of `extraBody` to the text, so that numbers of any precision stay as they are. */
+function addExtraBody(body: string | undefined, extra: JsonObject | undefined): string | undefined {
+  if (extra === undefined) return body
+  const added = JSON.stringify(extra)
+  if (body === undefined || body === '{}') return added
+  const given: unknown = JSON.parse(body)
+  if (!isObject(given)) {
+    throw new InvalidArgumentError(
+      'extraBody',
+      '`extraBody` can only be added to a body that is an object.',
+      'Put its fields into the body.',
+    )
+  }
+  checkRepeated('extraBody', extra, (name) => Object.hasOwn(given, name))
+  return added === '{}' ? body : `${body.slice(0, -1)},${added.slice(1)}`
+}
+
+function addExtraQuery(query: JsonObject, extra: JsonObject): JsonObject {
+  // A query parameter that is null or undefined is omitted, so nothing is overridden.
+  checkRepeated('extraQuery', extra, (name) => Object.hasOwn(query, name) && (query[name] ?? undefined) !== undefined)
+  return { ...query, ...extra }
+}
+
+function checkRepeated(
+  argument: 'extraQuery' | 'extraBody',
+  extra: JsonObject,
+  isGiven: (name: string) => boolean,
+): void {
+  const name = Object.keys(extra).find(isGiven)
+  if (name === undefined) return
+  const place = argument === 'extraQuery' ? 'query' : 'body'
+  throw new InvalidArgumentError(
+    `${argument}.${name}`,
+    `\`${name}\` is in both \`${argument}\` and the ${place}.`,
+    `Pass it once, in the ${place} if the operation documents it.`,
+  )
+}
+
+function encodeQuery(query: JsonObject): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const single of Array.isArray(value) ? value : [value]) {
+      if (single !== undefined && single !== null) parameters.append(name, encodeValue(name, single))
+    }
+  }
+  const text = parameters.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+function encodeValue(name: string, value: unknown): string {
+  const usable =
+    typeof value === 'boolean' || Number.isFinite(value) || (typeof value === 'string' && value.isWellFormed())
+  if (usable) return String(value)
+  throw new InvalidArgumentError(
+    name,
+    `The query parameter \`${name}\` cannot be written into a URL.`,
+    'Pass a string, a finite number, a boolean, or a list of them.',
+  )
 }

@@ -1,7 +1,7 @@
 import { untilAborted } from '../abort.ts'
 import { longestTimer } from '../check-options.ts'
 import type { WebAbortSignal } from '../web-types.ts'
-import type { RateLimitedCall } from './rate-limiter.ts'
+import type { RateLimitedCall } from './options.ts'
 
 /** A call at the limiter. One that is sent later than it arrived was held back. */
 export interface HeldCall extends RateLimitedCall {

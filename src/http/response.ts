@@ -20,22 +20,42 @@ export class UnusableResponse extends Error {
 export class BadFetch extends Error {}
 
 /** Whether a value has the members of a response that the client uses. */
-export function isResponse(value: unknown): value is FetchResponse {
-  const { headers, status, text, body } = Object(value) as Partial<FetchResponse> & { body?: unknown }
+function isResponse(value: unknown): value is FetchResponse {
+  const { headers, status, text, body } = Object(value) as Partial<FetchResponse & BodyHolder>
   if (typeof headers?.get !== 'function' || typeof headers.forEach !== 'function' || !Number.isInteger(status))
     return false
   return typeof text === 'function' || (body !== undefined && body !== null)
 }
 
+/** The body is a web stream, a Node stream (node-fetch), or absent (React Native, an empty body). */
+interface BodyHolder {
+  readonly body?: (Partial<ReadableStream<Uint8Array>> & Partial<Closable>) | null
+  readonly bodyUsed?: boolean
+}
+
+interface Closable {
+  on(event: 'error', listener: () => void): unknown
+  cancel(): unknown
+  destroy(): unknown
+}
+
 const mostEmptyChunks = 1_000
 
-/** The body of a response, which is read once or released. */
-export class ResponseBody {
-  readonly #response: FetchResponse
-  #chunks: Chunks | undefined
+/** A response, whose body is read once or released. */
+export class OpenResponse {
+  readonly response: FetchResponse & BodyHolder
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
-  constructor(response: FetchResponse) {
-    this.#response = response
+  /**
+   * Takes what `fetch` returned. One that ignores the signal may do so late, with a connection that must be released.
+   *
+   * @throws BadFetch if it is no response
+   */
+  constructor(received: unknown, signal: AbortSignal) {
+    if (!isResponse(received)) throw new BadFetch('the `fetch` option returned no Response')
+    this.response = received
+    if (signal.aborted) this.release()
+    signal.throwIfAborted()
   }
 
   /**
@@ -44,8 +64,7 @@ export class ResponseBody {
    * @throws UnusableResponse `too-large`, `not-json` if it is not UTF-8
    */
   async text(maxBytes: number): Promise<string> {
-    const chunks = chunksOf(this.#response)
-    this.#chunks = chunks
+    const chunks = this.#openBody()
     const decoder = new TextDecoder('utf-8', { fatal: true })
     let text = ''
     let bytes = 0
@@ -62,64 +81,33 @@ export class ResponseBody {
         text += decode(decoder, value)
       }
     } catch (error) {
-      chunks.cancel()
+      this.release()
       throw error
     }
   }
 
-  /** Releases the connection. Reading ends, if it has begun. Never throws. */
+  /** Releases the connection. Reading ends, if it has begun. Nothing that goes wrong with it matters any more. */
   release(): void {
-    if (this.#chunks === undefined) discard(this.#response)
-    else this.#chunks.cancel()
+    const open = (): Partial<Closable> | null | undefined => this.#reader ?? this.response.body
+    notify(() => open()?.on?.('error', () => {}))
+    notify(() => {
+      const body = open()
+      return body?.cancel === undefined ? body?.destroy?.() : body.cancel()
+    })
   }
-}
 
-interface Stream {
-  on?(event: 'error', listener: () => void): unknown
-  cancel?(): unknown
-  destroy?(): unknown
-}
-
-/** Cancels or destroys a body. Nothing that goes wrong with it matters any more. */
-function discard(response: FetchResponse & { readonly body?: unknown }): void {
-  notify(() => (response.body as Stream | null)?.on?.('error', () => {}))
-  notify(() => {
-    const stream = response.body as Stream | null | undefined
-    return stream?.cancel === undefined ? stream?.destroy?.() : stream.cancel()
-  })
-}
-
-interface Chunks {
-  next(): Promise<
-    { readonly done: true; readonly value?: unknown } | { readonly done?: false; readonly value: Uint8Array }
-  >
-  cancel(): void
-}
-
-/**
- * Returns the bytes of a body, which can be a web stream, a Node stream (node-fetch) or no stream (React Native, an empty
- * body).
- */
-function chunksOf(response: FetchResponse): Chunks {
-  const { body, bodyUsed } = response as { body?: unknown; bodyUsed?: unknown }
-  if (bodyUsed === true) throw new BadFetch('the `fetch` option has already read the body of its response')
-  if (typeof (body as ReadableStream | null | undefined)?.getReader === 'function') {
-    if ((body as ReadableStream).locked) throw new BadFetch('the body of its response is locked')
+  #openBody(): { next(): Promise<{ readonly done?: boolean | undefined; readonly value?: Uint8Array | undefined }> } {
+    const { body, bodyUsed } = this.response
+    if (bodyUsed === true) throw new BadFetch('the `fetch` option has already read the body of its response')
+    if (typeof body?.getReader !== 'function') return body?.[Symbol.asyncIterator]?.() ?? this.#wholeText()
+    if (body.locked) throw new BadFetch('the body of its response is locked')
     const reader = (body as ReadableStream<Uint8Array>).getReader()
-    return { next: () => reader.read(), cancel: () => notify(() => reader.cancel()) }
+    this.#reader = reader
+    return { next: () => reader.read() }
   }
-  if (typeof (body as AsyncIterable<Uint8Array> | null | undefined)?.[Symbol.asyncIterator] === 'function') {
-    const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
-    return { next: () => iterator.next(), cancel: () => discard(response) }
-  }
-  let isRead = false
-  return {
-    async next() {
-      if (isRead) return { done: true }
-      isRead = true
-      return { value: new TextEncoder().encode(await response.text()) }
-    },
-    cancel() {},
+
+  async *#wholeText(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode(await this.response.text())
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Check, checkInteger, mustBe, readOptions } from '../check-options.ts'
 import type { WebAbortSignal } from '../web-types.ts'
-import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts'
+import type { RateLimitedCall, RateLimiter } from './options.ts'
 import { RateGate, RateQueue } from './rate-queue.ts'
 
 /** The options of a `RetryAfterLimiter`. */

@@ -1,4 +1,3 @@
-import type { Actor } from '../actor.ts'
 import { sha256 } from '../bytes.ts'
 import {
   type Check,
@@ -21,9 +20,8 @@ import { isObject, isPlainObject } from '../json.ts'
 import type { WebFetch } from '../web-types.ts'
 import { checkHeaders, describeApp, type HeaderSource, userAgent } from './headers.ts'
 import type { Hooks } from './hooks.ts'
-import { createLog, loggingDrift, loggingHooks } from './logging.ts'
-import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
-import type { RateLimiter } from './rate-limiter.ts'
+import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
+import type { AccessTokenSource, ClientOptions, Drift, Logger, RateLimiter } from './options.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
 
 /** The checked options of a call, with the client's as defaults. */
@@ -33,25 +31,6 @@ export interface CallSettings {
   readonly maxRetries: number
   /** Later ones take precedence. */
   readonly headers: readonly HeaderSource[]
-}
-
-/** The checked options of a client, with defaults. */
-export interface ClientSettings extends CallSettings {
-  /** The checked options, without defaults. */
-  readonly given: GivenOptions
-  readonly baseUrl: URL
-  readonly tokenSource: AccessTokenSource
-  readonly actor: Actor | undefined
-  readonly scopes: readonly string[] | undefined
-  readonly fetch: WebFetch | undefined
-  readonly maxRetryAfter: number
-  readonly maxResponseBytes: number
-  readonly validation: ValidationMode
-  readonly onDrift: ((drift: Drift) => void) | undefined
-  readonly hooks: Hooks
-  readonly rateLimiter: RateLimiter
-  /** Returns the key of this client in the limiter. A digest of the token takes a moment, once. */
-  readonly findRateLimitKey: () => string | Promise<string>
 }
 
 const clientChecks = {
@@ -70,7 +49,7 @@ const clientChecks = {
   headers: checkHeaders,
   hooks: checkHooks,
   logger: checkLogger,
-  logLevel: (name, value) => checkOneOf(name, value, ['debug', 'info', 'warn', 'error', 'off']),
+  logLevel: (name, value) => checkOneOf(name, value, logLevels),
   rateLimiter: checkRateLimiter,
   rateLimitKey: checkText,
   appInfo: describeApp,
@@ -82,15 +61,8 @@ export function readClientSettings(options: ClientOptions): ClientSettings {
   checkRuntime()
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
   const given = readOptions(options, clientChecks, 'a client')
-  return {
-    ...toSettings(given),
-    baseUrl: parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true),
-    tokenSource: readTokenSource(given.accessToken),
-    actor: given.actor,
-    rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
-    // Nobody else knows the keys of a limiter that belongs to the client.
-    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? given.rateLimitKey : '', given.accessToken),
-  }
+  const baseUrl = parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true)
+  return withDefaults(given, { baseUrl, tokenSource: readTokenSource(given.accessToken) })
 }
 
 /** The options that `withOptions` can change. */
@@ -104,31 +76,33 @@ export function changeableChecks() {
 
 /** Returns the settings of a client that differs in some options. It has the same token and, by default, the same limiter. */
 export function changeSettings(settings: ClientSettings, changes: ChangeableOptions): ClientSettings {
-  const given = readOptions(changes, changeableChecks(), '`withOptions`')
-  const { rateLimiter = settings.rateLimiter, rateLimitKey } = given
-  const isShared = rateLimitKey === undefined && given.rateLimiter === undefined
-  const known = { ...settings.given, scopes: settings.scopes }
-  return {
-    ...settings,
-    ...toSettings({
-      ...known,
-      ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-    }),
-    rateLimiter,
-    ...(!isShared && { findRateLimitKey: rateLimitKeyFinder(rateLimitKey, settings.given.accessToken) }),
-  }
+  const given = Object.entries(readOptions(changes, changeableChecks(), '`withOptions`'))
+  const { rateLimiter, scopes, findRateLimitKey } = settings
+  const changed = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  const isShared = changed.rateLimitKey === undefined && changed.rateLimiter === undefined
+  const next = withDefaults({ ...settings.given, rateLimiter, scopes, ...changed }, settings)
+  return isShared ? { ...next, findRateLimitKey } : next
 }
 
-type GivenOptions = Checked<typeof clientChecks>
+/** The checked options of a client, with defaults. */
+export type ClientSettings = CallSettings & ReturnType<typeof withDefaults>
 
-/** Fills in the defaults of the options that `withOptions` can change, but for the rate limiter. */
-function toSettings(given: GivenOptions) {
-  const { hooks = {}, onDrift, headers } = given
+/** What no `withOptions` changes. */
+interface Service {
+  readonly baseUrl: URL
+  readonly tokenSource: AccessTokenSource
+}
+
+function withDefaults(given: Checked<typeof clientChecks>, { baseUrl, tokenSource }: Service) {
+  const { actor, scopes, fetch, hooks = {}, onDrift, headers } = given
   const log = createLog(given.logger, given.logLevel)
   return {
     given,
-    scopes: given.scopes,
-    fetch: given.fetch,
+    baseUrl,
+    tokenSource,
+    actor,
+    scopes,
+    fetch,
     timeout: given.timeout ?? 30_000,
     totalTimeout: given.totalTimeout ?? 120_000,
     maxRetries: given.maxRetries ?? 2,
@@ -138,6 +112,9 @@ function toSettings(given: GivenOptions) {
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
     hooks: log === undefined ? hooks : loggingHooks(hooks, log),
     headers: [{ accept: 'application/json', ...userAgent(given.appInfo ?? '') }, ...(headers ? [headers] : [])],
+    rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
+    // Nobody else knows the keys of a limiter that belongs to the client.
+    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? given.rateLimitKey : '', given.accessToken),
   }
 }
 

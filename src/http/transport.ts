@@ -1,39 +1,39 @@
 // src/http sends calls with ky: it captures and checks their input, builds requests, decides about retries, and reads
 // responses. It knows operations as data only, and must not import resources, pages, clients or logins.
 
-import ky, { isForceRetryError, isNetworkError, isTimeoutError, type KyInstance } from 'ky'
+import ky, { isForceRetryError, type KyInstance } from 'ky'
 import { throwIfAborted, untilAborted } from '../abort.ts'
 import type { Actor } from '../actor.ts'
 import { longestTimer } from '../check-options.ts'
 import { checkAccessToken } from '../credentials.ts'
 import type { RequestError } from '../errors/index.ts'
-import { Attempt, isMistake, type Reply } from './attempt.ts'
-import { StepTimeout } from './call-clock.ts'
-import {
-  actorSelfRequired,
-  type CallerPart,
-  couldNotRetryError,
-  networkError,
-  refusedError,
-  timeoutError,
-  unusableError,
-} from './call-errors.ts'
-import { CallRecord } from './call-record.ts'
-import { classifyFetchError, unproven } from './fetch-error.ts'
+import { notify } from '../notify.ts'
+import type { Operation } from '../operation.ts'
+import { type Attempt, errorOf, type Reply, reportInvalidToken, sendAttempt } from './attempt.ts'
+import { actorSelfRequired, type CallerPart, couldNotRetryError, heldBackError, timeoutError } from './call-errors.ts'
+import { CallRecord, StepTimeout } from './call-record.ts'
 import { readHeaders } from './headers.ts'
-import type { CapturedCall } from './input.ts'
-import { type PreparedRequest, prepareRequest } from './request.ts'
-import { UnusableResponse } from './response.ts'
+import { type CapturedCall, prepareRequest } from './input.ts'
+import type { BeforeSend, EndTurn, Undo } from './options.ts'
+import { delayBefore } from './retry.ts'
 import { type ChangeableOptions, type ClientSettings, changeSettings } from './settings.ts'
-import { Turn } from './turn.ts'
+
+/** Stands between a client and its transport, for every call that the client makes. */
+export type Intercept = (
+  call: CapturedCall,
+  send: (call: CapturedCall) => Promise<Reply>,
+  baseUrl: URL,
+) => Promise<Reply>
 
 /** Sends the calls of a client. */
 export class Transport {
   readonly #ky = ky.create({ redirect: 'manual', throwHttpErrors: false })
+  readonly #intercept: Intercept | undefined
   #settings: ClientSettings
 
-  constructor(settings: ClientSettings) {
+  constructor(settings: ClientSettings, intercept?: Intercept) {
     this.#settings = settings
+    this.#intercept = intercept
   }
 
   get settings(): ClientSettings {
@@ -42,7 +42,7 @@ export class Transport {
 
   /** Returns a transport with other options, for the same token and rate limit. */
   with(changes: ChangeableOptions): Transport {
-    return new Transport(changeSettings(this.#settings, changes))
+    return new Transport(changeSettings(this.#settings, changes), this.#intercept)
   }
 
   /** Sets what the service says about the token. */
@@ -56,23 +56,8 @@ export class Transport {
    * @param page the page number, for hooks
    */
   async send(call: CapturedCall, page?: number): Promise<Reply> {
-    const record = new CallRecord(call, this.settings, page)
-    const { clock } = record
-    try {
-      throwIfAborted(call.signal)
-      if (call.operation.actor === 'self' && this.settings.actor === 'app') throw actorSelfRequired(record)
-      const request = await clock.run(prepareRequest(call, this.settings.baseUrl))
-      const reply = await new Exchange(request, record).run(this.#ky)
-      record.end()
-      return reply
-    } catch (thrown) {
-      const isLate = clock.hasExpired && thrown === clock.signal.reason
-      const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
-      record.end({ error, aborted: call.signal?.aborted === true })
-      throw error
-    } finally {
-      clock.stop()
-    }
+    const run = (each: CapturedCall) => new Exchange(new CallRecord(each, this.settings, page)).run(this.#ky)
+    return this.#intercept === undefined ? run(call) : this.#intercept(call, run, this.settings.baseUrl)
   }
 }
 
@@ -80,34 +65,41 @@ const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 
 /**
  * The requests of a call. ky sends them: it retries, waits, limits each attempt, and tells network errors from bugs. Before
- * each attempt there is a token and a turn, and after a failed one its error decides what ky does.
+ * each attempt there is a token and a turn at the rate limiter, and after a failed one its error decides what ky does.
  */
 class Exchange {
-  readonly #request: PreparedRequest
   readonly #record: CallRecord
-  readonly #turn: Turn
+  /** The one under way, or the last one. */
   #attempt: Attempt | undefined
   #reply: Reply | undefined
+  /** Set once the call has failed and is not retried. */
   #error: RequestError | undefined
+  #limiterKey = ''
+  #endTurn: EndTurn
+  /** Resolves when a call that got a 429 can be sent again, unless that was before. A limiter may let it through earlier. */
+  #pause: Promise<void> | undefined
+  /** Whether the next wait was emitted as a retry. */
+  #isWaitKnown = false
 
-  constructor(request: PreparedRequest, record: CallRecord) {
-    this.#request = request
+  constructor(record: CallRecord) {
     this.#record = record
-    this.#turn = new Turn(record)
-    if (request.cursor !== undefined) record.secrets.push(request.cursor)
   }
 
   async run(send: KyInstance): Promise<Reply> {
-    const { call, clock } = this.#record
-    const { timeout, maxRetries } = call.settings
-    const prepare = () => this.#prepare()
+    const { call, settings, clock, secrets } = this.#record
     try {
-      await send(this.#request.url, {
+      throwIfAborted(call.signal)
+      if (call.operation.actor === 'self' && settings.actor === 'app') throw actorSelfRequired(this.#record)
+      const request = await clock.run(prepareRequest(call, settings.baseUrl))
+      if (request.cursor !== undefined) secrets.push(request.cursor)
+      const { timeout, maxRetries } = call.settings
+      const prepare = () => this.#prepare(request)
+      await send(request.url, {
         method: call.operation.method,
         signal: clock.signal,
         timeout: timeout > longestTimer ? false : Math.ceil(timeout),
         hooks: { beforeRequest: [prepare], beforeRetry: [prepare] },
-        fetch: (request) => this.#send((request as Request).signal),
+        fetch: (sent) => this.#send((sent as Request).signal),
         retry: {
           // One more than there are, so that ky asks after the last one, too.
           limit: maxRetries + 1,
@@ -117,104 +109,199 @@ class Exchange {
           delay: () => (this.#attempt?.head?.status === 429 ? 0 : (this.#attempt?.delay ?? 0)),
         },
       })
+      this.#record.end()
       return this.#reply as Reply
     } catch (thrown) {
-      if (this.#error !== undefined) throw this.#error
-      throw clock.signal.aborted ? clock.signal.reason : thrown
+      this.#leave()
+      if (this.#attempt?.started === undefined) await this.#takeBack()
+      const error = this.#error ?? (clock.signal.aborted ? clock.signal.reason : thrown)
+      const isLate = clock.hasExpired && error === clock.signal.reason
+      const final = isLate ? timeoutError(this.#record, { limit: 'total', isSent: false }) : error
+      this.#record.end({ error: final })
+      throw final
     } finally {
-      this.#turn.end()
+      clock.stop()
     }
   }
 
   /** Gets token, headers and then the turn of an attempt, so that a provider that makes a call does not wait for itself. */
-  async #prepare(): Promise<void> {
-    this.#record.clock.throwIfOver()
-    const accessToken = await this.#takeToken().catch((thrown) => this.#abandon(thrown, 'token provider'))
-    if (!this.#record.secrets.includes(accessToken)) this.#record.secrets.push(accessToken)
-    const headers = await this.#takeHeaders().catch((thrown) => this.#abandon(thrown, 'headers function'))
-    await this.#turn.take().catch((thrown) => this.#abandon(thrown, 'rate limiter'))
-    this.#attempt = new Attempt(this.#request, accessToken, headers, this.#record)
-  }
-
-  async #takeToken(): Promise<string> {
-    const { call, settings, clock } = this.#record
-    const given = settings.tokenSource.getAccessToken()
-    if (typeof given === 'string') return checkAccessToken(given)
-    return checkAccessToken(await clock.run(Promise.resolve(given), call.settings.timeout))
-  }
-
-  async #takeHeaders(): Promise<Readonly<Record<string, string>>> {
-    const { call, clock } = this.#record
-    const headers: Record<string, string> = {}
-    for (const source of this.#request.headers) {
-      if (typeof source !== 'function') Object.assign(headers, source)
-      else Object.assign(headers, readHeaders(await clock.run(Promise.resolve(source()), call.settings.timeout)))
+  async #prepare(request: Attempt['request']): Promise<void> {
+    const { call, settings, clock, secrets, attempts } = this.#record
+    const { timeout } = call.settings
+    let part: CallerPart = 'token provider'
+    try {
+      clock.throwIfOver()
+      const accessToken = checkAccessToken(await clock.run(settings.tokenSource.getAccessToken(), timeout))
+      if (!secrets.includes(accessToken)) secrets.push(accessToken)
+      part = 'headers function'
+      const headers: Record<string, string> = request.body === undefined ? {} : { 'content-type': 'application/json' }
+      for (const source of call.settings.headers) {
+        Object.assign(headers, typeof source === 'function' ? readHeaders(await clock.run(source(), timeout)) : source)
+      }
+      part = 'rate limiter'
+      await this.#takeTurn()
+      part = '`beforeSend` function'
+      const undo = call.beforeSend && (await this.#announce(call.beforeSend))
+      this.#attempt = { request, accessToken, headers, undo }
+    } catch (thrown) {
+      if (thrown instanceof StepTimeout) throw timeoutError(this.#record, { limit: 'attempt', isSent: false })
+      // If nothing was sent before, the error is the caller's.
+      const isFinal = clock.signal.aborted || attempts.length === 0 || this.#error !== undefined
+      throw isFinal ? thrown : couldNotRetryError(this.#record, thrown, part)
     }
-    return headers
   }
 
-  /** Rejects a call whose token provider, headers function or rate limiter failed. If nothing was sent before, the error is theirs. */
-  #abandon(thrown: unknown, part: CallerPart): never {
-    const { clock, attempts } = this.#record
-    if (thrown instanceof StepTimeout) throw timeoutError(this.#record, { limit: 'attempt', isSent: false })
-    const { refusal } = this.#turn
-    const isFinal = clock.signal.aborted || attempts.length === 0 || (refusal !== undefined && thrown === refusal)
-    throw isFinal ? thrown : couldNotRetryError(this.#record, thrown, part)
+  async #announce(beforeSend: BeforeSend): Promise<Undo | undefined> {
+    const announced = Promise.resolve(beforeSend())
+    try {
+      return (await this.#record.clock.run(announced, this.#record.call.settings.timeout)) ?? undefined
+    } catch (thrown) {
+      // It may still be at work, and then takes back what nobody waits for.
+      notify(() => announced.then((undo) => undo?.()))
+      throw thrown
+    }
+  }
+
+  /**
+   * Calls what `beforeSend` returned, because the attempt was not applied. Returns whether it ended in time. Its error is
+   * ignored: the failure of the call matters more.
+   */
+  async #takeBack(): Promise<boolean> {
+    const attempt = this.#attempt
+    if (attempt?.undo === undefined) return true
+    const { undo } = attempt
+    attempt.undo = undefined
+    const undone = (async () => undo())().catch(() => {})
+    const { call, clock } = this.#record
+    return clock.run(undone, call.settings.timeout).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Waits for the turn. Rejects with the limiter's error, or a `RateLimitError` if the call cannot wait that long. */
+  async #takeTurn(): Promise<void> {
+    const { call, settings, clock, start } = this.#record
+    let heldBack: RequestError | undefined
+    let turn: EndTurn | Promise<EndTurn>
+    try {
+      this.#limiterKey = await clock.run(settings.findRateLimitKey())
+      turn = settings.rateLimiter.acquire(this.#limiterKey, clock.signal, {
+        operation: pathOf(call.operation),
+        canWait: call.settings.maxRetries > 0,
+        startedAt: start,
+        timeLeft: clock.remaining,
+        onWait: (wait, pause = 0) => {
+          heldBack = this.#announceWait(wait, pause)
+          if (heldBack !== undefined) throw heldBack
+        },
+      })
+      const endTurn = await clock.run(turn)
+      if (this.#pause !== undefined) await clock.run(this.#pause)
+      this.#endTurn = endTurn
+    } catch (thrown) {
+      // The limiter may ignore the signal, or have granted the turn at the same moment.
+      Promise.resolve(turn).then(callEnd, () => {})
+      this.#error = heldBack
+      throw thrown
+    } finally {
+      this.#isWaitKnown = false
+    }
+  }
+
+  /** Emits `onWait`, or returns the error if the call cannot wait that long. Times are in milliseconds. */
+  #announceWait(wait: number, pause: number): RequestError | undefined {
+    const { call, settings, clock } = this.#record
+    const isPatient = call.settings.maxRetries > 0 && pause <= settings.maxRetryAfter
+    if (wait >= clock.remaining || (wait > 0 && !isPatient)) return heldBackError(this.#record, wait)
+    if (!this.#isWaitKnown) this.#record.wait(wait)
+    this.#isWaitKnown = false
+    return undefined
+  }
+
+  /** Ends the turn. Does nothing if there is none. */
+  #leave(): void {
+    const end = this.#endTurn
+    this.#endTurn = undefined
+    callEnd(end)
+  }
+
+  /**
+   * Tells the rate limiter about a 429, and lets the next turn of this call come no earlier than after this time in
+   * milliseconds, whatever the limiter does. Called before the turn ends, so that no other call is sent in between.
+   */
+  #penalize(wait: number): void {
+    const { call, settings, clock } = this.#record
+    this.#isWaitKnown = true
+    // Begins first, so that it is over when the limiter wakes its calls, and this one keeps its place.
+    this.#pause = clock.pause(wait).then(() => {
+      this.#pause = undefined
+    })
+    notify(() => settings.rateLimiter.penalize(this.#limiterKey, wait, pathOf(call.operation)))
   }
 
   /** One attempt, which ky limits in time. ky only needs to know whether it succeeded. */
   async #send(signal: AbortSignal): Promise<Response> {
     const attempt = this.#attempt as Attempt
+    const { clock } = this.#record
     try {
       // Nothing but the clock keeps a call alive whose `fetch` never settles and whose attempt has no timer.
-      this.#reply = await untilAborted(attempt.send(signal), this.#record.clock.signal)
-      this.#record.endAttempt(attempt.head)
+      this.#reply = await untilAborted(sendAttempt(attempt, this.#record, signal), clock.signal)
+      this.#record.endAttempt()
       return new Response()
     } catch (thrown) {
       attempt.thrown = thrown
-      if (attempt.refusal?.response.status === 429) this.#turn.penalize(attempt.delay)
-      this.#turn.end()
-      await untilAborted(attempt.reportInvalidToken(), this.#record.clock.signal)
+      if (attempt.refusal?.response.status === 429) this.#penalize(this.#delayAfter(attempt))
+      this.#leave()
+      await untilAborted(reportInvalidToken(attempt, this.#record), clock.signal)
       // A custom `fetch` that uses ky could make this ky send the request again, without asking.
       throw isForceRetryError(thrown) ? new Error('The `fetch` option asked for a retry.') : thrown
     } finally {
-      this.#turn.end()
+      this.#leave()
     }
   }
 
   /** Creates the error of a failed attempt. Returns whether the attempt is repeated. */
-  #mayRetry(thrown: Error): boolean {
+  #mayRetry(thrown: Error): boolean | Promise<boolean> {
     const attempt = this.#attempt as Attempt
     const { call, settings, clock, attempts } = this.#record
     const { signal, hasExpired } = clock
     if (signal.aborted && !hasExpired) {
-      this.#record.endAttempt(undefined, { error: signal.reason, aborted: true, outcome: 'unknown' })
+      this.#record.endAttempt({ error: signal.reason })
       return false
     }
-    const error = this.#errorOf(attempt, thrown)
+    const error = errorOf(attempt, this.#record, thrown)
+    const delay = this.#delayAfter(attempt)
     const isRepeated =
       error.remedy === 'retry' &&
       !signal.aborted &&
       attempts.length < call.settings.maxRetries &&
       (attempt.refusal?.retryAfter ?? 0) <= settings.maxRetryAfter &&
-      attempt.delay < clock.remaining
-    const wait = isRepeated ? attempt.delay : undefined
-    this.#record.endAttempt(attempt.head, { error, aborted: false, outcome: error.outcome }, wait)
+      delay < clock.remaining
+    this.#record.endAttempt({ error }, isRepeated ? delay : undefined)
     if (!isRepeated) this.#error = error
-    return isRepeated
+    // The outcome is that of the whole call: an earlier attempt may have been applied.
+    if (attempt.undo === undefined || error.outcome === 'unknown') return isRepeated
+    return this.#takeBack().then((isDone) => {
+      // One that is still at work would take back the next attempt.
+      if (!isDone) this.#error ??= error
+      return isRepeated && isDone
+    })
   }
 
-  #errorOf(attempt: Attempt, kyError: Error): RequestError {
-    const { head, refusal, isSent, thrown } = attempt
-    const record = this.#record
-    if (refusal !== undefined) return refusedError(record, refusal, attempt.reportError)
-    if (record.clock.hasExpired) return timeoutError(record, { limit: 'total', isSent })
-    if (isTimeoutError(kyError) && kyError !== thrown) return timeoutError(record, { limit: 'attempt', isSent })
-    if (thrown instanceof UnusableResponse && head) return unusableError(record, head, thrown)
-    const isBug = !isNetworkError(kyError) && isMistake(attempt)
-    const hasResponse = head !== undefined
-    // An error of the body proves nothing about the request.
-    const fault = hasResponse ? unproven : classifyFetchError(thrown, attempt.isPlatform)
-    return networkError(record, thrown, { ...fault, ...(isBug && { remedy: 'fix' }), isBug, hasResponse })
+  /** Returns the delay before an attempt can be repeated, in milliseconds. */
+  #delayAfter(attempt: Attempt): number {
+    const isLimited = attempt.head?.status === 429
+    attempt.delay ??= delayBefore(this.#record.attempts.length + 1, attempt.refusal?.retryAfter, { isLimited })
+    return attempt.delay
   }
+}
+
+/** HTTP method and path template. */
+function pathOf({ method, path }: Operation): string {
+  return `${method} ${path}`
+}
+
+function callEnd(end: EndTurn): void {
+  if (typeof end === 'function') notify(end)
 }

@@ -1,13 +1,19 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError, NotLoadedError } from '../errors/index.ts'
 import { notify } from '../notify.ts'
+import type { Operation } from '../operation.ts'
 import { jsonTypeOf } from './envelope.ts'
-import type { CapturedCall } from './input.ts'
 import type { ClientOptions, Drift } from './options.ts'
 import { UnusableResponse } from './response.ts'
 
 /** How a client checks responses. */
 type ValidationSettings = Pick<ClientOptions, 'validation' | 'onDrift'>
+
+/** The call of a response. Schemas of the caller may transform what they check. */
+interface ValidatedCall {
+  readonly operation: Operation
+  readonly isOwn: boolean
+}
 
 /** A mismatch of a single value. */
 interface Mismatch extends Pick<Drift, 'expected' | 'received'> {
@@ -85,7 +91,7 @@ function expectedKind(issue: Issue): string {
 const kinds = /^(string|number|int|integer|bigint|boolean|object|record|array|tuple|set|map|date|null|undefined)$/
 
 /** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
-export function isValidated({ operation, isOwn }: CapturedCall, { validation, onDrift }: ValidationSettings): boolean {
+export function isValidated({ operation, isOwn }: ValidatedCall, { validation, onDrift }: ValidationSettings): boolean {
   if (operation.response === undefined || operation.envelope === 'none') return false
   if (isOwn) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
@@ -96,7 +102,7 @@ export function isValidated({ operation, isOwn }: CapturedCall, { validation, on
  * `UnusableResponse`.
  */
 export async function validateResponse(
-  { operation, isOwn }: CapturedCall,
+  { operation, isOwn }: ValidatedCall,
   data: unknown,
   settings: ValidationSettings,
 ): Promise<unknown> {
@@ -126,7 +132,7 @@ export async function validateResponse(
     countDrifts(drifts, id, checked.mismatches)
     if (isOwn) outputs.push(checked.value)
   }
-  for (const drift of drifts.values()) notify(() => settings.onDrift?.(drift))
+  for (const drift of drifts.values()) notify(settings.onDrift, drift)
   // Only custom schemas transform the data.
   if (!isOwn) return data
   return envelope === 'list' ? outputs : outputs[0]

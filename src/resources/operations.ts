@@ -32,6 +32,11 @@ type IdOf<Definition> = Definition extends { readonly id: infer Id extends strin
  */
 export type OperationId = Values<{ [Name in keyof typeof groups]: IdOf<Values<(typeof groups)[Name]>> }>
 
+type ReadId = IdOf<Extract<Values<{ [Name in keyof typeof groups]: Values<(typeof groups)[Name]> }>, { method: 'GET' }>>
+
+/** The id of a built-in operation that changes something. */
+export type WriteOperationId = Exclude<OperationId, ReadId>
+
 /** A built-in operation. */
 export type BuiltInOperation = Operation & { readonly id: OperationId; readonly evidence: Evidence }
 

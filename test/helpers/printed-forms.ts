@@ -3,14 +3,16 @@ import { format, inspect } from 'node:util'
 /**
  * Returns every form in which a value can reach a log, a store or another thread, together with the forms of everything
  * reachable from it: properties (also non-enumerable ones and symbols), accessors, prototypes, causes, headers and maps.
+ *
+ * @param hidden names of accessors that return a secret to those who ask for it
  */
-export function printedForms(value: unknown): string[] {
+export function printedForms(value: unknown, hidden: readonly string[] = []): string[] {
   const forms: string[] = []
-  walk(value, forms, new Set())
+  walk(value, forms, new Set(), ['constructor', 'prototype', 'caller', 'arguments', 'callee', ...hidden])
   return forms
 }
 
-function walk(value: unknown, forms: string[], seen: Set<unknown>): void {
+function walk(value: unknown, forms: string[], seen: Set<unknown>, skipped: readonly string[]): void {
   if (typeof value === 'string') return void forms.push(value)
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return
   // Objects of the platform hold no secrets.
@@ -23,17 +25,17 @@ function walk(value: unknown, forms: string[], seen: Set<unknown>): void {
     object = Object.getPrototypeOf(object)
   ) {
     for (const key of Reflect.ownKeys(object)) {
-      if (key === 'constructor' || key === 'prototype' || key === 'caller' || key === 'arguments' || key === 'callee')
-        continue
+      if (skipped.includes(String(key))) continue
       forms.push(String(key))
       walk(
         tryTo(() => Reflect.get(object, key, value)),
         forms,
         seen,
+        skipped,
       )
     }
   }
-  if (value instanceof Headers || value instanceof Map || value instanceof Set) walk([...value], forms, seen)
+  if (value instanceof Headers || value instanceof Map || value instanceof Set) walk([...value], forms, seen, skipped)
 }
 
 const platform = {

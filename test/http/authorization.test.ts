@@ -1,4 +1,4 @@
-import { AuthenticationError, InvalidArgumentError } from 'support-workspace-sdk'
+import { AuthenticationError, type ClientOptions } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, token } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
@@ -7,16 +7,17 @@ const bearers = (fetch: ReturnType<typeof scripted>) =>
   fetch.requests.map((request) => request.headers.get('authorization'))
 
 describe('accessToken', () => {
-  test.each([
+  test.each<[string, ClientOptions['accessToken'], string?]>([
     ['a string', token],
     ['a function', () => token],
     ['an async function', async () => token],
+    ['a single character', '~', '~'],
     ['an object with getAccessToken', { getAccessToken: () => token }],
     ['an object with an async getAccessToken', { getAccessToken: async () => token }],
-  ])('accepts %s', async (_, accessToken) => {
+  ])('accepts %s', async (_, accessToken, expected = token) => {
     const fetch = scripted(json({}))
     await makeClient({ fetch, accessToken }).me()
-    expect(bearers(fetch)).toEqual([`Bearer ${token}`])
+    expect(bearers(fetch)).toEqual([`Bearer ${expected}`])
   })
 
   test('is read again before each attempt', async () => {
@@ -48,16 +49,6 @@ describe('accessToken', () => {
     expect(() => makeClient({ accessToken: accessToken as never })).toThrow(`\`accessToken\` ${words}.`)
   })
 
-  test('can be a single character', async () => {
-    const fetch = scripted(json({}))
-    await makeClient({ fetch, accessToken: '~' }).me()
-    expect(bearers(fetch)).toEqual(['Bearer ~'])
-  })
-
-  test.each([[undefined], [null], [7], [{}], [[]]])('throws for %j', (accessToken) => {
-    expect(() => makeClient({ accessToken: accessToken as never })).toThrow(InvalidArgumentError)
-  })
-
   test.each([undefined, null, 7, '', 'swot_secret\n', {}])(
     'rejects for %j from a function and sends nothing',
     async (junk) => {
@@ -66,26 +57,6 @@ describe('accessToken', () => {
       expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'accessToken' })
       expect(String(error)).not.toContain('secret')
       expect(fetch.requests).toHaveLength(0)
-    },
-  )
-
-  const vaultError = new Error('the vault is locked')
-
-  test.each(failingCallbacks(vaultError))('rejects with the error of a function that %s', async (_, accessToken) => {
-    const fetch = scripted(json({}))
-    expect(await rejection(makeClient({ fetch, accessToken }).me())).toBe(vaultError)
-    expect(fetch.requests).toHaveLength(0)
-  })
-})
-
-describe('a custom fetch', () => {
-  test.each([undefined, null, 'text', { status: 200 }])(
-    'is named in the error when it returns %j instead of a Response',
-    async (junk) => {
-      const client = makeClient({ fetch: (async () => junk) as never, maxRetries: 0 })
-      const error = await rejection(client.me())
-      expect(error).toMatchObject({ name: 'NetworkError', outcome: 'no-effect' })
-      expect(String(error)).toContain('the `fetch` option returned no Response')
     },
   )
 })

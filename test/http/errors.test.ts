@@ -10,12 +10,12 @@ import {
   NotFoundError,
   PermissionDeniedError,
   RateLimitError,
+  type RequestError,
   ServerError,
   UnprocessableError,
 } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
-  brokenConnection,
   json,
   makeClient,
   page,
@@ -61,20 +61,6 @@ describe('the error of a response', () => {
     expect(error).toBeInstanceOf(ErrorClass)
     expect((error as Error).constructor).toBe(ErrorClass)
     expect(error).toMatchObject({ status, outcome, operation: 'me', ...(status !== 304 && { code }) })
-  })
-
-  test.each(['constructor', 'toString', '__proto__'])(
-    'has the class of its status when the code is %s',
-    async (code) => {
-      expect(await failure(new Response(`{"error":"${code}"}`, { status: 404 }))).toMatchObject({
-        name: 'NotFoundError',
-        code,
-      })
-    },
-  )
-
-  test('has no retryAfter if the response has none', async () => {
-    expect(await failure(refusal(429, 'slow_down'))).toMatchObject({ retryAfter: undefined })
   })
 
   test.each([
@@ -168,12 +154,6 @@ describe('the error of a response', () => {
     )
   })
 
-  test('omits a code and a description that the response lacks from its message', async () => {
-    expect(String(await failure(new Response('', { status: 400 })))).toBe(
-      'BadRequestError: me failed with 400. Check the arguments of the call.',
-    )
-  })
-
   test('cuts the description at 500 characters and removes control characters', async () => {
     const error = (await failure(
       json({ error: 'x', error_description: `a\n\u001b[31m${'b'.repeat(600)}` }, 400),
@@ -194,25 +174,6 @@ describe('the error of a response', () => {
     expect(error.response?.headers.get('content-security-policy')).toBe(policy)
     expect(error.response?.headers.get('x-set-cookie')).toBe('off')
     expect(error.response?.headers.has('set-cookie')).toBe(false)
-  })
-})
-
-describe('a token without the prefix of the service', () => {
-  const opaque = 'Opaque-Token-9rT4vB2nK6'
-  const accessToken = {
-    getAccessToken: () => opaque,
-    onInvalidToken: () => Promise.reject(new Error(`cannot forget ${opaque}`)),
-  }
-
-  test.each<[string, Step]>([
-    ['the description of an error', json({ error: 'x', error_description: `No access for ${opaque}` }, 400)],
-    ['the code of an error with status 200', json({ error: opaque })],
-    ['an error of fetch', new Error(`cannot send ${opaque}`)],
-    ['an error of onInvalidToken', refusal(401, 'invalid_token')],
-  ])('is redacted in %s', async (_, step) => {
-    const error = await rejection(makeClient({ accessToken, fetch: scripted(step), maxRetries: 0 }).me())
-    expect(inspect(error)).toContain('[redacted]')
-    expect(inspect(error)).not.toContain(opaque)
   })
 })
 
@@ -299,30 +260,13 @@ describe('an insufficient_scope error', () => {
   })
 })
 
-describe('an actor_self_required error', () => {
-  test('comes from a client with actor `app` before it sends a request', async () => {
-    const fetch = scripted(json({ data: { id: '1' } }))
-    const app = makeClient({ fetch, actor: 'app' })
-    const error = await rejection(
-      (app as never as ReturnType<typeof makeClient>).messages.create('c1', { body_html: 'x' }),
-    )
-    expect(error).toBeInstanceOf(ActorSelfRequiredError)
-    expect(error).toMatchObject({ outcome: 'not-sent', response: undefined, attempts: [] })
-    expect(fetch.requests).toHaveLength(0)
-  })
-
-  test('comes from the service when the actor is unknown', async () => {
-    const fetch = scripted(refusal(422, 'actor_self_required'))
-    const client = makeClient({ fetch, actor: undefined })
-    expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({
-      name: 'ActorSelfRequiredError',
-      outcome: 'refused',
-      status: 422,
-    })
-  })
-})
-
 describe('the hint', () => {
+  /** Returns the hint of the error after this response, by default of an inferred operation with an id. */
+  async function hintOf(step: Step, call: (client: Client) => PromiseLike<unknown> = ({ tasks }) => tasks.get('1')) {
+    const error = await rejection(call(makeClient({ fetch: scripted(step), maxRetries: 0 })))
+    return (error as RequestError).hint
+  }
+
   test.each([
     ['no body', ''],
     ['only a code', '{"error":"not_found"}'],
@@ -334,8 +278,7 @@ describe('the hint', () => {
     ['a message about the resource', '{"message":"resource not found"}'],
     ['a message about the URL', '{"message":"URL not found"}'],
   ])('of a 404 with %s on an inferred operation says that the path is inferred', async (_, body) => {
-    const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
-    expect((error as ApiError).hint).toContain('is inferred')
+    expect(await hintOf(new Response(body, { status: 404 }))).toContain('is inferred')
   })
 
   test.each([
@@ -345,26 +288,16 @@ describe('the hint', () => {
     '{"error":{"message":"Not found: conversation 5"}}',
     '{"error":{"message":"The homepage not found"}}',
   ])('of a 404 that names the missing resource says to check the id instead: %s', async (body) => {
-    const error = await rejection(makeClient({ fetch: scripted(new Response(body, { status: 404 })) }).tasks.get('1'))
-    expect((error as ApiError).hint).toContain('Check the id')
-    expect((error as ApiError).hint).not.toContain('defineOperation')
-  })
-
-  test('appears once in the printed error and once in its JSON form', async () => {
-    const error = (await rejection(makeClient({ fetch: scripted(refusal(422, 'x')) }).me())) as ApiError
-    expect(error.message.endsWith(error.hint)).toBe(true)
-    expect(inspect(error).split(error.hint)).toHaveLength(2)
-    expect(JSON.stringify(error).split(error.hint)).toHaveLength(2)
-  })
-
-  test('of a 404 on a documented operation says to check the id', async () => {
-    const error = await rejection(makeClient({ fetch: scripted(refusal(404, 'x')) }).members.get('1'))
-    expect((error as ApiError).hint).toContain('Check the id')
+    const hint = await hintOf(new Response(body, { status: 404 }))
+    expect(hint).toContain('Check the id')
+    expect(hint).not.toContain('defineOperation')
   })
 
   test.each([
     [401, 'invalid_token', 'Log in again'],
     [403, 'forbidden', 'lacks the permission'],
+    [403, 'insufficient_scope', '"users:read"'],
+    [404, 'x', 'Check the id'],
     [405, 'x', 'Check the documentation of the service for this status.'],
     [422, 'validation_failed', 'Check the fields of the body.'],
     [422, 'actor_self_required', 'Log in with actor "self" and use that token.'],
@@ -372,38 +305,48 @@ describe('the hint', () => {
     [499, 'x', 'Check the documentation of the service for this status.'],
     [500, 'x', 'Try again later.'],
   ])('of a %i %s on a documented operation says: %s', async (status, code, words) => {
-    expect(await failure(refusal(status, code))).toMatchObject({ hint: expect.stringContaining(words) })
+    expect(await hintOf(refusal(status, code), ({ members }) => members.get('1'))).toContain(words)
   })
 
-  test.each([
-    ['a Retry-After of 0', json({}, 429, { 'retry-after': '0' }), 'Call less often, or raise `maxRetries`.'],
-    ['a Retry-After of 1', json({}, 429, { 'retry-after': '1' }), 'Try again after 1 second.'],
-    ['a Retry-After of 90', json({}, 429, { 'retry-after': '90' }), 'Try again after 90 seconds.'],
+  const notFound = (status: number) => json({ message: 'Task not found' }, status)
+  const call = (client: Client) => client.call(defineOperation({ id: 'x', method: 'GET', path: '/x' }))
+  test.each<[string, Step, ((client: Client) => PromiseLike<unknown>) | undefined, string | RegExp]>([
+    ['a 404 on an inferred path without an id', notFound(404), ({ tasks }) => tasks.list(), 'is inferred'],
+    ['a 405 on an inferred path', notFound(405), undefined, 'is inferred'],
+    ['a 400 on an inferred path', notFound(400), undefined, 'Check the arguments'],
     [
-      'HTML',
+      'a 403 without a known scope',
+      refusal(403, 'insufficient_scope'),
+      (client) => client.request('GET', '/x'),
+      'ask for the missing scope',
+    ],
+    ['a Retry-After of 0', json({}, 429, { 'retry-after': '0' }), undefined, 'Call less often, or raise `maxRetries`.'],
+    ['a Retry-After of 1', json({}, 429, { 'retry-after': '1' }), undefined, 'Try again after 1 second.'],
+    ['a Retry-After of 90', json({}, 429, { 'retry-after': '90' }), undefined, 'Try again after 90 seconds.'],
+    [
+      'a 502 with HTML',
       new Response(' <html>', { status: 502 }),
+      undefined,
       'The response is HTML, so a proxy or another server sent it. Try again later.',
     ],
-    ['text', new Response('Bad gateway', { status: 502 }), 'Try again later.'],
-  ])('of %s says: %s', async (_, response, hint) => {
-    expect(await failure(response)).toMatchObject({ hint })
+    ['a 502 with text', new Response('Bad gateway', { status: 502 }), undefined, /^Try again later\.$/],
+    [
+      'another shape than a built-in operation has',
+      json(page([])),
+      ({ members }) => members.get('1'),
+      'Make sure that `baseUrl` is the API.',
+    ],
+    ['another shape than a custom operation has', json(page([])), call, 'Make sure that the `envelope`'],
+    ['HTML for a custom operation', new Response('<html>'), call, 'Make sure that `baseUrl` is the API'],
+  ])('after %s fits it', async (_, step, use, words) => {
+    expect(await hintOf(step, use)).toMatch(words)
   })
 
-  test.each([
-    [404, 'a path without an id', 'is inferred', (client: Client) => client.tasks.list()],
-    [405, 'any path', 'is inferred', (client: Client) => client.tasks.get('1')],
-    [400, 'any path', 'Check the arguments', (client: Client) => client.tasks.get('1')],
-  ])('of a %i on an inferred operation with %s says: %s', async (status, _, words, call) => {
-    const client = makeClient({ fetch: scripted(json({ message: 'Task not found' }, status)) })
-    expect(await rejection(call(client))).toMatchObject({ hint: expect.stringContaining(words) })
-  })
-
-  test('of a 403 asks for the scope of the operation, if it is known', async () => {
-    const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')) })
-    expect(await rejection(client.contacts.list())).toMatchObject({ hint: expect.stringContaining('"contacts:read"') })
-    expect(await rejection(client.request('GET', '/x'))).toMatchObject({
-      hint: expect.stringContaining('ask for the missing scope'),
-    })
+  test('appears once in the printed error and once in its JSON form', async () => {
+    const error = (await rejection(makeClient({ fetch: scripted(refusal(422, 'x')) }).me())) as ApiError
+    expect(error.message.endsWith(error.hint)).toBe(true)
+    expect(inspect(error).split(error.hint)).toHaveLength(2)
+    expect(JSON.stringify(error).split(error.hint)).toHaveLength(2)
   })
 
   test.each<[string, string, Step]>([
@@ -445,31 +388,6 @@ describe('the hint', () => {
     })
   })
 
-  test('of a read whose retry has no token says to check the token provider', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    onTestFinished(() => void vi.restoreAllMocks())
-    const tokens = ['swot_1']
-    const accessToken = () => tokens.pop() ?? Promise.reject(new Error('vault 1.2 is locked.'))
-    const error = await rejection(makeClient({ accessToken, fetch: scripted(brokenConnection()) }).me())
-    expect(error).toMatchObject({
-      message:
-        'me failed and could not be retried, because there was no access token: vault 1.2 is locked. Check the token provider, then try again.',
-    })
-  })
-
-  test('of a response that does not fit a built-in operation says to check the base URL', async () => {
-    const error = await rejection(makeClient({ fetch: scripted(json(page([]))) }).members.get('1'))
-    expect(error).toMatchObject({ hint: expect.stringContaining('Make sure that `baseUrl` is the API.') })
-  })
-
-  test('of a response that is not JSON is about the base URL, even for a custom operation', async () => {
-    const operation = defineOperation({ id: 'x', method: 'GET', path: '/x' })
-    const error = await rejection(
-      makeClient({ fetch: scripted(new Response('<html>')), maxRetries: 0 }).call(operation),
-    )
-    expect(error).toMatchObject({ hint: expect.stringContaining('Make sure that `baseUrl` is the API') })
-  })
-
   test.each([
     ['a 500', refusal(500, 'x')],
     ['a response that is not JSON', new Response('<html>')],
@@ -478,14 +396,5 @@ describe('the hint', () => {
   ])('of a write says that it may have been applied after %s', async (_, step) => {
     const error = await rejection(makeClient({ fetch: scripted(step) }).messages.create('c1', { body_html: 'x' }))
     expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringContaining('may have been applied') })
-  })
-})
-
-describe('a custom operation', () => {
-  test('rejects with the same errors as a built-in one', async () => {
-    const operation = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/{id}', scope: 'tags:read' })
-    const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')) })
-    const error = await rejection(client.call(operation, { path: { id: '1' } }))
-    expect(error).toMatchObject({ name: 'InsufficientScopeError', operation: 'tags.get', required: ['tags:read'] })
   })
 })

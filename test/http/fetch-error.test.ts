@@ -226,6 +226,10 @@ test.each([
   ['has no prototype', Object.create(null)],
   ['has a prototype without a class', Object.create(Object.create(null))],
   ['has an unknown class', new (class CustomAgent extends Agent {})()],
+  [
+    'has a class that extends one of the same name',
+    new (Object.defineProperty(class extends Agent {}, 'name', { value: 'Agent' }))(),
+  ],
 ])("the platform's fetch proves nothing when its agent %s", (_, agent) => {
   stubAgents(agent)
   expect(isPlatformFetch(real)).toBe(false)

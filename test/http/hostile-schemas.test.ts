@@ -1,13 +1,14 @@
 import {
   defineOperation,
   NotFoundError,
-  NotLoadedError,
   type StandardSchemaV1,
   SupportWorkspaceError,
   type WebFetch,
 } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
-import { json, makeClient, page, rejection } from '../helpers/client.ts'
+import * as z from 'zod/mini'
+import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 
@@ -15,32 +16,63 @@ import { unhandledDuring } from '../helpers/unhandled.ts'
 const schemaOf = (validate: (value: unknown) => unknown) =>
   ({ '~standard': { version: 1, vendor: 'test', validate } }) as StandardSchemaV1<object, object>
 
-const sdkError = () => new SupportWorkspaceError('A refinement called the service.', { hint: 'It failed.' })
+const sdkError = () => new SupportWorkspaceError('MARKED', { hint: 'It failed.' })
 
-const throwing = {
-  'throws an error of this package': () => {
-    throw sdkError()
-  },
-  'rejects with an error of this package': async () => {
-    throw sdkError()
-  },
-}
-
+const get = { id: 'tags.get', method: 'GET', path: '/tags/1' } as const
 const tags = { id: 'tags.list', method: 'GET', path: '/tags', envelope: 'list' } as const
 
-test.each(Object.entries(throwing))(
-  'a response schema that %s rejects the call, after one request',
-  async (_, check) => {
-    const fetch = vi.fn<WebFetch>(async (url) => json(url.includes('/tags/') ? { data: {} } : page([{ id: 't' }])))
-    const client = makeClient({ fetch, validation: 'off' })
-    const response = schemaOf(check)
-    const list = defineOperation({ ...tags, response })
-    const get = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/1', response })
-    expect(await rejection(client.call(get))).toMatchObject({ name: 'UnexpectedResponseError', reason: 'schema' })
-    expect(await rejection(client.call(list).toArray())).toMatchObject({ reason: 'schema' })
-    expect(fetch).toHaveBeenCalledTimes(2)
-  },
-)
+describe.each([
+  ['an error', () => new Error('MARKED')],
+  ['an error of this package', sdkError],
+])('with %s', (_, makeError) => {
+  test.each(failingCallbacks(makeError()))(
+    'a response schema that %s rejects the call in every mode, after one request',
+    async (_, check) => {
+      const response = schemaOf(check)
+      for (const validation of ['observe', 'strict', 'off'] as const) {
+        const fetch = vi.fn<WebFetch>(async (url) => json(url.endsWith('/1') ? { data: {} } : page([{ id: 't' }])))
+        const client = makeClient({ fetch, validation })
+        const error = await rejection(client.call(defineOperation({ ...get, response })))
+        expect(error).toMatchObject({ name: 'UnexpectedResponseError', reason: 'schema' })
+        expect(String(error)).toContain('expected unknown in the body, received object')
+        expect(String(error)).not.toContain('MARKED')
+        const list = client.call(defineOperation({ ...tags, response }))
+        expect(await rejection(list.toArray())).toMatchObject({ reason: 'schema' })
+        expect(fetch).toHaveBeenCalledTimes(2)
+      }
+    },
+  )
+})
+
+test('a response schema is named in one short line, whatever the keys of the response are', async () => {
+  const response = z.record(z.string(), z.string())
+  for (const key of ['a\nERROR forged', 'a\u2028ERROR forged', 'k'.repeat(5_000)]) {
+    const client = makeClient({ fetch: scripted(json({ data: { [key]: 1 } })) })
+    const { message } = (await rejection(client.call(defineOperation({ ...get, response })))) as Error
+    expect(message).toMatch(
+      /^tags\.get received an unusable response \(200\): expected string in `(a ERROR forged`|k{400})/,
+    )
+    expect(message.length).toBeLessThan(1_000)
+  }
+})
+
+test.each([
+  ['quotes the payload as the expected type', { issues: [{ message: 'x', expected: 'MARKED' }] }],
+  ['has no issue, but no value either', { issues: [] }],
+])('a response schema whose result %s rejects the call without quoting it', async (_, result) => {
+  const client = makeClient({ fetch: scripted(json({ data: { name: 'MARKED' } })) })
+  const error = await rejection(client.call(defineOperation({ ...get, response: schemaOf(() => result) })))
+  expect(error).toMatchObject({ reason: 'schema' })
+  expect(String(error)).toContain('expected unknown in')
+  expect(String(error)).not.toContain('MARKED')
+})
+
+test.each(['abc', ['a'], null])('a query schema that returns %j is rejected', async (value) => {
+  const fetch = scripted(json({ data: {} }))
+  const call = makeClient({ fetch }).call(defineOperation({ ...get, query: schemaOf(() => ({ value })) }))
+  expect(await rejection(call)).toMatchObject({ argument: 'query' })
+  expect(fetch.requests).toEqual([])
+})
 
 test('a list whose schema fails in different ways for its items leaves no rejection unhandled', async () => {
   let item = 0
@@ -75,18 +107,6 @@ test('an asynchronous query schema and a synchronous body schema that both fail 
   expect(fetch).not.toHaveBeenCalled()
 })
 
-describe('schemas of this package that cannot be loaded', () => {
-  const check = () => Promise.reject(new NotLoadedError('The schemas', new Error('404')))
-  const operation = { id: 'x', method: 'POST', path: '/x' } as const
-
-  test('let a write reject before it is sent', async () => {
-    const fetch = vi.fn<WebFetch>()
-    const call = makeClient({ fetch }).call({ ...operation, body: schemaOf(check) }, { body: {} })
-    expect(await rejection(call)).toMatchObject({ name: 'NotLoadedError', outcome: 'not-sent' })
-    expect(fetch).not.toHaveBeenCalled()
-  })
-})
-
 test.each([
   ['a symbol', [Symbol('x')], 'body.Symbol(x)'],
   ['fields of a missing object', ['a', 'b', 'c'], 'body.a.b.c'],
@@ -96,21 +116,6 @@ test.each([
   const error = await rejection(makeClient({ fetch: vi.fn<WebFetch>() }).call(create, { body: {} }))
   expect(error).toMatchObject({ name: 'InvalidArgumentError', argument })
   expect(String(error)).toContain('received missing')
-})
-
-test('the items of a page are checked one at a time, so that a first check can load the schemas for all', async () => {
-  let running = 0
-  let most = 0
-  const response = schemaOf(async (value) => {
-    running += 1
-    most = Math.max(most, running)
-    await turns(1)
-    running -= 1
-    return { value }
-  })
-  const fetch = async () => json(page([{ id: 1 }, { id: 2 }, { id: 3 }]))
-  await makeClient({ fetch }).call(defineOperation({ ...tags, response }))
-  expect(most).toBe(1)
 })
 
 test('a response schema is not called when the operation returns no data', async () => {
@@ -140,28 +145,11 @@ test('a response schema is not called once the call has been aborted', async () 
     },
     { highWaterMark: 0 },
   )
-  const get = defineOperation({ id: 'tags.get', method: 'GET', path: '/tags/1', response: schemaOf(validate) })
-  const call = makeClient({ fetch: async () => new Response(body) }).call(get, {}, { signal: controller.signal })
+  const operation = defineOperation({ ...get, response: schemaOf(validate) })
+  const call = makeClient({ fetch: async () => new Response(body) }).call(operation, {}, { signal: controller.signal })
   expect(await rejection(call)).toBe('enough')
   await turns(20)
   expect(validate).not.toHaveBeenCalled()
-})
-
-test('a write is not sent once its schema has used up the total timeout', async () => {
-  const create = defineOperation({
-    id: 'tags.create',
-    method: 'POST',
-    path: '/tags',
-    body: schemaOf((value) => {
-      const end = performance.now() + 15
-      while (performance.now() < end);
-      return { value }
-    }),
-  })
-  const fetch = vi.fn<WebFetch>(async () => json({ data: {} }))
-  const error = await rejection(makeClient({ fetch, totalTimeout: 5 }).call(create, { body: {} }))
-  expect(error).toMatchObject({ name: 'TimeoutError', limit: 'total', outcome: 'not-sent' })
-  expect(fetch).not.toHaveBeenCalled()
 })
 
 test('a query schema that changes its input in place gets the original for each page', async () => {

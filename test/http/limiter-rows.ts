@@ -3,7 +3,7 @@
 
 import { pathToFileURL } from 'node:url'
 import { AdaptiveRateLimiter } from '../../src/adaptive/adaptive-rate-limiter.ts'
-import type { RateLimiter } from '../../src/http/rate-limiter.ts'
+import type { RateLimiter } from '../../src/http/options.ts'
 import { RetryAfterLimiter } from '../../src/http/retry-after-limiter.ts'
 import { Random } from '../helpers/random.ts'
 import { bucket, fixedWindow, type Limit, percentile, SimulatedClient, SimulatedClock } from './limiter-simulation.ts'

@@ -1,4 +1,4 @@
-import type { RateLimiter } from '../../src/http/rate-limiter.ts'
+import type { RateLimiter } from '../../src/http/options.ts'
 import type { Random } from '../helpers/random.ts'
 
 /** Returns 0 if a request is served at this time, otherwise the milliseconds until it would be. */

@@ -1,14 +1,15 @@
-import { makeClient, refusedConnection, rejection } from '../helpers/client.ts'
-import 'support-workspace-sdk/oauth'
-import { expect, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 
-// Runs before the imports. The file has its own worker, so nothing is restored.
-const { read, wrapper } = vi.hoisted(() => {
-  const wrapper = vi.fn<() => Promise<Response>>()
-  const read = vi.fn(() => wrapper)
-  Object.defineProperty(globalThis, 'fetch', { get: read, configurable: true })
-  return { read, wrapper }
-})
+const original = Object.getOwnPropertyDescriptor(globalThis, 'fetch')
+const wrapper = vi.fn<() => Promise<Response>>()
+const read = vi.fn(() => wrapper)
+Object.defineProperty(globalThis, 'fetch', { get: read, configurable: true })
+afterAll(() => void Object.defineProperty(globalThis, 'fetch', original ?? {}))
+
+// Loads the package anew, as a new process does.
+vi.resetModules()
+await import('support-workspace-sdk/oauth')
+const { makeClient, refusedConnection, rejection } = await import('../helpers/client.ts')
 
 const readsWhileLoading = read.mock.calls.length
 

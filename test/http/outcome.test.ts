@@ -1,33 +1,67 @@
 import {
-  defineOperation,
+  type CallOptions,
+  type ClientOptions,
   InvalidArgumentError,
-  type Operation,
   RequestError,
   SupportWorkspace,
 } from 'support-workspace-sdk'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import {
-  json,
-  makeClient,
-  neverSettles,
-  page,
-  refusal,
-  refusedConnection,
-  rejection,
-  scripted,
-  scriptedPlatform,
-  token,
-} from '../helpers/client.ts'
+import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { settledAfterTimers } from '../helpers/settled.ts'
 
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
 })
 
+/** The functions of the caller that run before an attempt. */
+const parts: [
+  part: string,
+  problem: string,
+  good: unknown,
+  options: (each: never) => Partial<ClientOptions & CallOptions>,
+][] = [
+  ['token provider', 'there was no access token', token, (accessToken) => ({ accessToken })],
+  ['headers function', 'there were no headers', {}, (headers) => ({ headers })],
+  ['rate limiter', 'the rate limiter failed', undefined, (acquire) => ({ rateLimiter: { acquire, penalize() {} } })],
+  ['`beforeSend` function', 'the `beforeSend` function failed', undefined, (beforeSend) => ({ beforeSend })],
+]
+const failure = new Error('vault 1.2 is shut.')
+
+describe.each(parts)('a %s that fails', (part, problem, good, optionsFor) => {
+  test.each(failingCallbacks(failure))(
+    '(it %s) before anything is sent is what the call rejects with',
+    async (_, fail) => {
+      const { beforeSend, ...clientOptions } = optionsFor(fail as never)
+      const fetch = scripted(json({}))
+      const call = makeClient({ fetch, ...clientOptions }).request('POST', '/x', {}, { beforeSend })
+      expect(await rejection(call)).toBe(failure)
+      expect(fetch.requests).toEqual([])
+    },
+  )
+
+  test.each([
+    ['POST', 429, 'refused'],
+    ['GET', 503, 'no-effect'],
+    ['DELETE', 503, 'unknown'],
+  ] as const)('before the retry of a %s after a %i is named, and the call is %s', async (method, status, outcome) => {
+    const failsLater = vi.fn().mockReturnValueOnce(good).mockRejectedValue(failure)
+    const { beforeSend, ...clientOptions } = optionsFor(failsLater as never)
+    const client = makeClient({ fetch: scripted(refusal(status, 'x')), ...clientOptions })
+    expect(await rejection(client.request(method, '/x', {}, { beforeSend }))).toMatchObject({
+      name: 'RequestError',
+      outcome,
+      remedy: 'retry',
+      attempts: [{ status }],
+      message: `${method} /x failed and could not be retried, because ${problem}: vault 1.2 is shut. Check the ${part}, then try again.`,
+      cause: { message: 'vault 1.2 is shut.' },
+    })
+  })
+})
+
 describe('a token provider that fails before a retry', () => {
   const another = { operation: 'x', outcome: 'not-sent', remedy: 'retry', hint: 'Wait.' } as const
   test.each([
-    ['rejects with an error', () => Promise.reject(new Error('the vault is locked'))],
     ['rejects with undefined', () => Promise.reject(undefined)],
     ['returns no token', () => undefined as never],
     ['rejects with an InvalidArgumentError', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
@@ -47,34 +81,12 @@ describe('a token provider that fails before a retry', () => {
       outcome: 'unknown',
       operation: 'messages.delete',
       attempts: [{ status: 503 }],
-      message: expect.stringContaining('could not be retried, because there was no access token'),
-      remedy: 'retry',
-      hint: 'Check the token provider, then try again.',
     })
     expect(ends).toEqual([{ attempts: 1, error: 'RequestError', outcome: 'unknown' }])
-  })
-
-  test('keeps the outcome of a refused write', async () => {
-    let providerCalls = 0
-    const client = makeClient({
-      accessToken: () => (providerCalls++ === 0 ? token : Promise.reject(new Error('locked'))),
-      fetch: scripted(refusal(429, 'slow_down')),
-    })
-    expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({ outcome: 'refused' })
   })
 })
 
 describe('attempts', () => {
-  test('have only the properties that apply', async () => {
-    scriptedPlatform(refusedConnection(), refusal(404, 'x'))
-    const { attempts } = (await rejection(makeClient().me())) as RequestError
-    const times = { startedAt: expect.any(Number), duration: expect.any(Number) }
-    expect(attempts).toStrictEqual([
-      { ...times, error: 'NetworkError', wait: 0 },
-      { ...times, status: 404, error: 'NotFoundError' },
-    ])
-  })
-
   test.each([
     ['before the first attempt', [], 'not-sent', [0, 1]],
     ['before a retry', [token], 'no-effect', [1, 2]],
@@ -95,27 +107,6 @@ describe('attempts', () => {
 })
 
 describe('the constructor', () => {
-  test.each([
-    ['maxRetry', { maxRetry: 5 }],
-    ['fetch', { fetch: 'fetch' }],
-    ['onDrift', { onDrift: true }],
-    ['scopes', { scopes: 'conversations:read' }],
-    ['scopes', { scopes: [1] }],
-    ['scopes', { scopes: ['contacts:read', 1] }],
-    ['hooks', { hooks: () => {} }],
-    ['fetch', { fetch: null }],
-    ['allowInsecureHttp', { allowInsecureHttp: 'false' }],
-    ['headers', { headers: new Map([['x-a', 'b']]) }],
-    ['headers', { headers: 'x-a: b' }],
-    ['headers', { headers: { 'x-a': null } }],
-    ['content-length', { headers: { 'content-length': '3' } }],
-    ['transfer-encoding', { headers: { 'Transfer-Encoding': 'chunked' } }],
-    ['host', { headers: { host: 'evil.example' } }],
-  ])('throws for an invalid option and names it: %s', (argument, options) => {
-    expect(() => makeClient(options as never)).toThrow(InvalidArgumentError)
-    expect(() => makeClient(options as never)).toThrow(`\`${argument}\``)
-  })
-
   test.each<[string, object, string]>([
     ['Request', globalThis, 'Request'],
     ['AbortSignal.any', AbortSignal, 'any'],
@@ -136,23 +127,6 @@ describe('the constructor', () => {
     const client = makeClient({ fetch: scripted(refusal(403, 'insufficient_scope')), scopes })
     scopes.push('contacts:write')
     expect(await rejection(client.contacts.list())).toMatchObject({ granted: ['contacts:read'] })
-  })
-})
-
-describe('a call', () => {
-  test.each([
-    ['timeuot', { timeuot: 5 }],
-    ['signal', { signal: new AbortController() }],
-    ['timeout', { timeout: 0 }],
-    ['headers', { headers: new Map() }],
-  ])('rejects for an invalid option and names it: %s', async (argument, options) => {
-    const fetch = scripted(json({}))
-    expect(await rejection(makeClient({ fetch }).me(options as never))).toMatchObject({
-      name: 'InvalidArgumentError',
-      argument,
-      outcome: 'not-sent',
-    })
-    expect(fetch.requests).toHaveLength(0)
   })
 })
 
@@ -178,30 +152,6 @@ describe('an error with unreadable properties', () => {
       outcome: 'refused',
     })
   })
-
-  test('becomes a NetworkError when a custom fetch throws it', async () => {
-    const client = makeClient({ fetch: () => Promise.reject(unreadable), maxRetries: 0 })
-    expect(await rejection(client.me())).toMatchObject({ name: 'NetworkError', outcome: 'no-effect' })
-  })
-})
-
-test('a call whose signal has already aborted does not validate its input', async () => {
-  const validate = vi.fn(() => ({ value: {} }))
-  const body = { '~standard': { version: 1, vendor: 'x', validate } } as const
-  const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', body })
-  const call = makeClient({ fetch: scripted(json({})) }).call(
-    operation,
-    { body: {} },
-    { signal: AbortSignal.abort('enough') },
-  )
-  expect(await rejection(call)).toBe('enough')
-  expect(validate).not.toHaveBeenCalled()
-})
-
-test('a client with actor `app` sends what does not author content', async () => {
-  const fetch = scripted(json(page([])))
-  await makeClient({ fetch, actor: 'app' }).conversations.list()
-  expect(fetch.requests).toHaveLength(1)
 })
 
 test('an abort inside onAttemptStart prevents the request, even if the fetch ignores its signal', async () => {
@@ -213,22 +163,6 @@ test('an abort inside onAttemptStart prevents the request, even if the fetch ign
 })
 
 describe('an operation', () => {
-  test.each([
-    ['envelope', { envelope: 'List' }],
-    ['actor', { actor: 'Self' }],
-    ['response', { response: { type: 'object' } }],
-    ['body', { body: () => true }],
-  ])('with an invalid %s is rejected before a request is sent', async (argument, invalid) => {
-    const operation = { id: 'x', method: 'POST', path: '/x', ...invalid }
-    expect(() => defineOperation(operation as never)).toThrow(expect.objectContaining({ argument }))
-    const fetch = scripted(json({}))
-    expect(await rejection(makeClient({ fetch }).call(operation as unknown as Operation))).toMatchObject({
-      argument,
-      outcome: 'not-sent',
-    })
-    expect(fetch.requests).toHaveLength(0)
-  })
-
   test('is read when the call is made, so that later changes have no effect', async () => {
     const operation = {
       id: 'x',
@@ -242,17 +176,4 @@ describe('an operation', () => {
     await call
     expect(fetch.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['GET https://api.test/a'])
   })
-})
-
-test('connect copies its options, so that later changes have no effect', async () => {
-  const urls: string[] = []
-  const fetch = async (url: string) => {
-    urls.push(url)
-    return json({ actor: 'app', scopes: [null], data: [] })
-  }
-  const options = { baseUrl: 'https://a.test', accessToken: token, fetch }
-  const connecting = SupportWorkspace.connect(options)
-  options.baseUrl = 'https://b.test'
-  await (await connecting).conversations.list()
-  expect(urls).toEqual(['https://a.test/api/oauth/v1/me', 'https://a.test/api/oauth/v1/conversations'])
 })

@@ -220,6 +220,48 @@ describe('a call that is held back', () => {
   })
 })
 
+describe('a key with a rate', () => {
+  test('sends its calls at even intervals', async () => {
+    const queue = pacedQueue(2)
+    for (let count = 0; count < 4; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(queue.sentAt).toEqual([0, 500, 1_000, 1_500])
+  })
+
+  test('is forgotten when it was not needed for ten minutes', async () => {
+    const queue = pacedQueue(2)
+    const end = await settled(queue.send())
+    end()
+    await vi.advanceTimersByTimeAsync(600_001)
+    for (let count = 0; count < 3; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(4)
+    expect(queue.limiter.getRate('org')).toBeUndefined()
+  })
+
+  test('is kept after ten minutes if it is still held back', async () => {
+    const queue = makeQueue<AdaptiveRateLimiter>(new AdaptiveRateLimiter())
+    queue.limiter.penalize('org', 1_200_000)
+    await vi.advanceTimersByTimeAsync(900_000)
+    for (let count = 0; count < 200; count += 1) queue.limiter.penalize(`org-${count}`, 1)
+    void queue.send()
+    await vi.advanceTimersByTimeAsync(300_000)
+    expect(queue.sentAt).toEqual([1_200_000])
+  })
+
+  test('can be read and removed', async () => {
+    const queue = pacedQueue(2)
+    expect(queue.limiter.getRate('org')).toBe(2)
+    expect(queue.limiter.getRate('another')).toBeUndefined()
+    for (let count = 0; count < 3; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(0)
+    queue.limiter.setRate('org', undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(3)
+    expect(queue.limiter.getRate('org')).toBeUndefined()
+  })
+})
+
 describe('onWait', () => {
   /** Returns the waits that calls are told, each with its pause. */
   function tell(
@@ -359,3 +401,20 @@ test.each([new RetryAfterLimiter({ maxConcurrency: 5 }), new AdaptiveRateLimiter
     expect(keys.size).toBeGreaterThanOrEqual(900)
   },
 )
+
+test.each<[string, () => unknown]>([
+  ['maxConcurrency', () => new RetryAfterLimiter({ maxConcurrency: 0 })],
+  ['maxConcurrency', () => new RetryAfterLimiter({ maxConcurrency: 1.5 })],
+  ['maxConcurrency', () => new AdaptiveRateLimiter({ maxConcurrency: '8' as never })],
+  ['maxConcurency', () => new RetryAfterLimiter({ maxConcurency: 8 } as never)],
+  ['maxConcurency', () => new AdaptiveRateLimiter({ maxConcurency: 8 } as never)],
+  ['duration', () => new RetryAfterLimiter().penalize('org', -1)],
+  ['duration', () => new AdaptiveRateLimiter().penalize('org', Number.NaN)],
+  ['duration', () => new AdaptiveRateLimiter().penalize('org', '1000' as never)],
+  ['duration', () => new AdaptiveRateLimiter().penalize('org', 1n as never)],
+  ['rate', () => new AdaptiveRateLimiter().setRate('org', '2' as never)],
+  ['rate', () => new AdaptiveRateLimiter().setRate('org', 0)],
+  ['rate', () => new AdaptiveRateLimiter().setRate('org', Number.NaN)],
+])('an invalid argument of a limiter is named: %s', (argument, use) => {
+  expect(use).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+})

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { defineOperation, InvalidArgumentError, type Operation, SupportWorkspace } from 'support-workspace-sdk'
+import { defineOperation, InvalidArgumentError, type Operation } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   json,
@@ -41,7 +41,7 @@ describe('baseUrl', () => {
     ['another scheme', 'ftp://api.test'],
     ['a javascript: URL', 'javascript:alert(1)'],
     ['a user name', 'https://user@api.test'],
-    ['a password', 'https://:secret@api.test'],
+    ['a password', 'https://:hunter2@api.test'],
     ['a query', 'https://api.test?x=1'],
     ['a fragment', 'https://api.test#x'],
     ['plain http', 'http://api.test'],
@@ -52,8 +52,9 @@ describe('baseUrl', () => {
     ['a number', 1],
     ['an object that prints as an address', { toString: () => 'https://api.test' }],
   ])('does not accept %s', (_, baseUrl) => {
+    const message = expect.stringMatching(/^(?!.*hunter2)/s)
     expect(() => makeClient({ baseUrl: baseUrl as string })).toThrow(
-      expect.objectContaining({ name: 'InvalidArgumentError', argument: 'baseUrl' }),
+      expect.objectContaining({ name: 'InvalidArgumentError', argument: 'baseUrl', message }),
     )
   })
 
@@ -64,23 +65,6 @@ describe('baseUrl', () => {
     ['https://api.test/support/api/oauth/v2', 'https://api.test/support'],
   ])('%s is refused, and the message has the right one: %s', (baseUrl, right) => {
     expect(() => makeClient({ baseUrl })).toThrow(`which is added to it. Pass "${right}".`)
-  })
-
-  test.each([
-    [{ baseUrl: undefined }, '`baseUrl` is missing.'],
-    [{ accessToken: undefined }, '`accessToken` is missing.'],
-  ])('%j reads as missing', (options, words) => {
-    expect(() => makeClient(options as never)).toThrow(words)
-  })
-
-  test('with a password throws an error that does not quote it', () => {
-    expect(() => makeClient({ baseUrl: 'https://user:hunter2@api.test' })).toThrow(/^(?!.*hunter2)/s)
-  })
-
-  test('can be a URL object', async () => {
-    const fetch = scripted(json({}))
-    await makeClient({ baseUrl: new URL('https://api.test/support') as never, fetch }).me()
-    expect(fetch.requests[0]?.url).toBe('https://api.test/support/api/oauth/v1/me')
   })
 
   test('can be plain http on any host with allowInsecureHttp', async () => {
@@ -200,25 +184,16 @@ const escapes = [
   '\t//evil.test',
   '/api?x=1',
   '/api#x',
+  '/..\u0001',
+  '/x\u007f',
   '',
 ]
 
 describe('a path that could leave the base URL', () => {
-  test.each(escapes)('is rejected by defineOperation: %j', (path) => {
-    const define = () => defineOperation({ id: 'x', method: 'GET', path: path as '/' })
-    expect(define).toThrow(InvalidArgumentError)
-  })
-
-  test.each(escapes)('is rejected by request() before a request is sent: %j', async (path) => {
+  test.each(escapes)('is rejected by defineOperation, and by request() before a request is sent: %j', async (path) => {
+    expect(() => defineOperation({ id: 'x', method: 'GET', path: path as '/' })).toThrow(InvalidArgumentError)
     const fetch = scripted(json({}))
     expect(await rejection(makeClient({ fetch }).request('GET', path as '/'))).toBeInstanceOf(InvalidArgumentError)
-    expect(fetch.requests).toHaveLength(0)
-  })
-
-  test.each(escapes)('is rejected by call() in a handwritten operation: %j', async (path) => {
-    const fetch = scripted(json({}))
-    const operation = { id: 'x', method: 'GET', path: path as '/', envelope: 'any' } as const
-    expect(await rejection(makeClient({ fetch }).call(operation))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)
   })
 
@@ -290,14 +265,6 @@ describe('headers', () => {
 
     test.each<[string, () => unknown, object]>([
       [
-        'throws',
-        () => {
-          throw new RangeError('no span')
-        },
-        { name: 'RangeError' },
-      ],
-      ['rejects', () => Promise.reject(new RangeError('no span')), { name: 'RangeError' }],
-      [
         'returns authorization',
         () => ({ authorization: 'Bearer other' }),
         { argument: 'headers', outcome: 'not-sent' },
@@ -310,20 +277,6 @@ describe('headers', () => {
       const call = makeClient({ fetch, headers: headers as never, timeout: 20 }).me()
       expect(await rejection(call)).toMatchObject(expected)
       expect(fetch.requests).toEqual([])
-    })
-
-    test('that throws before a retry does not hide that the call was sent', async () => {
-      const fetch = scripted(json({}, 503))
-      const headers = vi.fn().mockReturnValueOnce({}).mockRejectedValue(new RangeError('no span'))
-      vi.useFakeTimers()
-      const call = rejection(makeClient({ fetch, headers }).organization.get())
-      await vi.runAllTimersAsync()
-      vi.useRealTimers()
-      expect(await call).toMatchObject({
-        outcome: 'no-effect',
-        remedy: 'retry',
-        message: expect.stringContaining('there were no headers: no span'),
-      })
     })
 
     test('leave the proof that nothing was sent alone', async () => {
@@ -342,19 +295,11 @@ describe('headers', () => {
     expect([sent?.has('x-none'), sent?.has('x-other')]).toEqual([false, false])
   })
 
-  test('include the appInfo at the end of the user-agent', async () => {
-    const fetch = scripted(json({}))
-    const appInfo = { name: 'my-sync', version: '1.4.2', url: 'https://example.com/sync' }
-    await makeClient({ fetch, appInfo }).me()
-    expect(fetch.requests[0]?.headers.get('user-agent')).toMatch(
-      /^support-workspace-sdk\/\S+ Node\.js\/\d+ my-sync\/1\.4\.2 \(https:\/\/example\.com\/sync\)$/,
-    )
-  })
-
   test.each([
     [{ name: 'my-sync' }, 'my-sync'],
     [{ name: 'my-sync', version: '1.4.2' }, 'my-sync/1.4.2'],
     [{ name: 'my-sync', url: 'https://example.com' }, 'my-sync (https://example.com)'],
+    [{ name: 'my-sync', version: '1.4.2', url: 'https://example.com' }, 'my-sync/1.4.2 (https://example.com)'],
     [{ name: 'my-sync', version: null, url: null }, 'my-sync'],
   ])('include an appInfo of %j', async (appInfo, text) => {
     const fetch = scripted(json({}))
@@ -363,8 +308,8 @@ describe('headers', () => {
     expect(fetch.requests[0]?.headers.get('user-agent')?.replace(/^.* Node\.js\/\d+ /, '')).toBe(text)
   })
 
-  test.each([undefined, {}, { userAgent: 7 }])(
-    'have no user-agent where the runtime does not tell its name: %j',
+  test.each([undefined, {}, { userAgent: 7 }, { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' }])(
+    'have no user-agent in a browser, or where the runtime does not tell its name: %j',
     async (navigator) => {
       vi.stubGlobal('navigator', navigator)
       onTestFinished(() => void vi.unstubAllGlobals())
@@ -373,14 +318,6 @@ describe('headers', () => {
       expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
     },
   )
-
-  test('leave the user-agent to the browser', async () => {
-    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
-    onTestFinished(() => void vi.unstubAllGlobals())
-    const fetch = scripted(json({}))
-    await makeClient({ fetch }).me()
-    expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
-  })
 
   test.each([
     {},
@@ -398,22 +335,6 @@ describe('headers', () => {
     expect(() => makeClient({ appInfo: appInfo as never })).toThrow('`appInfo`')
   })
 
-  test.each(['authorization', 'Authorization', 'AUTHORIZATION'])('do not accept %s', async (name) => {
-    const headers = { [name]: 'Bearer other' }
-    expect(() => makeClient({ headers })).toThrow('The `authorization` header is set by the client.')
-    const fetch = scripted(json({}))
-    expect(await rejection(makeClient({ fetch }).me({ headers }))).toMatchObject({ argument: 'headers' })
-    expect(fetch.requests).toHaveLength(0)
-  })
-
-  test.each([
-    ['a value with a line break', { 'x-a': 'very\r\nsecret' }],
-    ['a value with a non-Latin character', { 'x-a': 'very secret ✓' }],
-    ['a name with a space', { 'x very secret': 'a' }],
-  ])('do not accept %s, and the error does not quote it', (_, headers) => {
-    expect(() => makeClient({ headers })).toThrow(/^(?!.*secret).*header/s)
-  })
-
   test.each([
     ['a Headers object', new Headers({ 'x-app': 'a' })],
     [
@@ -428,30 +349,6 @@ describe('headers', () => {
     await makeClient({ fetch, headers: headers as never }).me()
     expect(fetch.requests[0]?.headers.get('x-app')).toBe('a')
     expect(fetch.requests[0]?.headers.has('x-none')).toBe(false)
-  })
-
-  test.each([
-    ['null', null],
-    ['an array of names', ['ab']],
-    ['an array with null', [null]],
-    ['a pair with a number', [['x-app', 1]]],
-    [
-      'a pair with a list',
-      [
-        ['x-app', 'a'],
-        ['x-list', ['b']],
-      ],
-    ],
-    ['a number', { 'x-app': 1 }],
-  ])('do not accept %s', (_, headers) => {
-    expect(() => makeClient({ headers: headers as never })).toThrow(expect.objectContaining({ argument: 'headers' }))
-  })
-
-  test.each([
-    ['Authorization', 'Pass the token as `accessToken`.'],
-    ['Host', 'Leave it out.'],
-  ])('do not accept %s, and the hint is: %s', (name, hint) => {
-    expect(() => makeClient({ headers: { [name]: 'x' } })).toThrow(expect.objectContaining({ hint }))
   })
 })
 
@@ -470,26 +367,10 @@ describe('the body', () => {
     expect(fetch.requests[0]?.headers.has('content-type')).toBe(false)
   })
 
-  test('is sent as JSON with its content type', async () => {
-    const fetch = scripted(json(item))
-    await makeClient({ fetch }).messages.create('c1', { body_html: '<p>ä</p>' })
-    const [request] = fetch.requests
-    expect(request?.headers.get('content-type')).toBe('application/json')
-    expect(await request?.json()).toEqual({ body_html: '<p>ä</p>' })
-  })
-
-  const cycle: Record<string, unknown> = {}
-  cycle.self = cycle
-
-  test.each([
-    ['an object with a cycle', 'POST', cycle, 'body'],
-    ['an object with a bigint', 'POST', { id: 1n }, 'body.id'],
-    ['a function', 'POST', () => 1, 'body'],
-    ['the body of a GET', 'GET', {}, 'body'],
-  ] as const)('is rejected before a request is sent when it is %s', async (_, method, body, argument) => {
+  test('of a GET is rejected before a request is sent', async () => {
     const fetch = scripted(json({}))
-    const error = await rejection(makeClient({ fetch }).request(method, '/x', { body }))
-    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument })
+    const error = await rejection(makeClient({ fetch }).request('GET', '/x', { body: {} }))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'body' })
     expect(fetch.requests).toHaveLength(0)
   })
 
@@ -504,42 +385,6 @@ describe('the body', () => {
     const error = await rejection(makeClient({ fetch }).messages.create('c1', { body_html: 12345 as never }))
     expect(String(error)).toContain('messages.create: `body.body_html` is invalid: expected string, received number.')
     expect(String(error)).not.toContain('12345')
-    expect(fetch.requests).toHaveLength(0)
-  })
-})
-
-describe('options', () => {
-  test.each([
-    ['timeout', 0],
-    ['timeout', -1],
-    ['timeout', Number.NaN],
-    ['timeout', '5'],
-    ['totalTimeout', 0],
-    ['maxRetries', -1],
-    ['maxRetries', 1.5],
-    ['maxRetries', '1'],
-    ['maxRetries', Number.POSITIVE_INFINITY],
-    ['maxRetryAfter', 0],
-    ['maxResponseBytes', 0],
-    ['validation', 'loose'],
-    ['actor', 'admin'],
-  ])('do not accept %s: %o', (name, value) => {
-    expect(() => makeClient({ [name]: value })).toThrow(expect.objectContaining({ argument: name }))
-  })
-
-  test('are required by the constructor', () => {
-    expect(() => new SupportWorkspace(undefined as never)).toThrow(InvalidArgumentError)
-  })
-
-  test('allow a response of 32 MiB by default', async () => {
-    const bytes = new Uint8Array(32 * 1024 * 1024 + 1)
-    const error = await rejection(makeClient({ fetch: async () => new Response(bytes) }).me())
-    expect(error).toMatchObject({ reason: 'too-large', message: expect.stringContaining('than 33554432 bytes') })
-  })
-
-  test('of a call are checked before a request is sent', async () => {
-    const fetch = scripted(json({}))
-    expect(await rejection(makeClient({ fetch }).me({ timeout: -1 }))).toBeInstanceOf(InvalidArgumentError)
     expect(fetch.requests).toHaveLength(0)
   })
 })

@@ -1,12 +1,10 @@
 import {
   type Attempt,
   type Method,
-  NetworkError,
   type Outcome,
   RateLimitError,
   type Remedy,
-  RequestError,
-  ServerError,
+  type RequestError,
 } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
@@ -32,68 +30,12 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const ok = json({ data: { id: '1' } })
-const methods: Method[] = ['GET', 'DELETE', 'POST', 'PATCH', 'PUT']
-
-function call(method: Method, step: Step, options: Parameters<typeof makeClient>[0] = {}) {
-  const fetch = scriptedPlatform(step, ok)
-  const client = makeClient(options)
-  return { fetch, result: client.request(method, '/x') }
-}
-
-describe('the retry policy', () => {
-  const always: [string, Step][] = [
-    ['a 429', refusal(429, 'slow_down')],
-    ['a refused connection', refusedConnection()],
-  ]
-  const whereSafe: [string, Step][] = [
-    ['a 408', refusal(408, 'x')],
-    ['a 500', refusal(500, 'x')],
-    ['a 502', new Response('<html>', { status: 502 })],
-    ['a 503', refusal(503, 'x')],
-    ['a broken connection', brokenConnection()],
-    ['a response that is cut off', () => new Response(brokenBody())],
-    ['a response that is not JSON', new Response('<html>')],
-  ]
-  const never: [string, Step][] = [
-    ...[400, 401, 403, 404, 405, 409, 422].map((status): [string, Step] => [`a ${status}`, refusal(status, 'x')]),
-    ['a redirect', new Response(null, { status: 302, headers: { location: '/y' } })],
-  ]
-
-  describe.each(methods)('for %s', (method) => {
-    const isSafe = method === 'GET' || method === 'DELETE'
-
-    test.each(always)('retries after %s', async (_, step) => {
-      const { fetch, result } = call(method, step)
-      await settledAfterTimers(result)
-      expect(fetch.requests).toHaveLength(2)
-    })
-
-    test.each(whereSafe)(`${isSafe ? 'retries' : 'does not retry'} after %s`, async (_, step) => {
-      const { fetch, result } = call(method, step)
-      if (isSafe) {
-        await settledAfterTimers(result)
-        expect(fetch.requests).toHaveLength(2)
-      } else {
-        expect(await settledAfterTimers(rejection(result))).toMatchObject({ outcome: 'unknown' })
-        expect(fetch.requests).toHaveLength(1)
-      }
-    })
-
-    test.each(never)('does not retry after %s', async (_, step) => {
-      const { fetch, result } = call(method, step)
-      expect(await settledAfterTimers(rejection(result))).toBeInstanceOf(RequestError)
-      expect(fetch.requests).toHaveLength(1)
-    })
-  })
-
-  test('sends the whole body with each attempt', async () => {
-    const fetch = scriptedPlatform(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
-    await settledAfterTimers(makeClient().messages.create('c1', { body_html: '<p>Hi</p>' }))
-    expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual(
-      Array.from({ length: 3 }, () => ({ body_html: '<p>Hi</p>' })),
-    )
-  })
+test('a retry sends the whole body again', async () => {
+  const fetch = scriptedPlatform(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
+  await settledAfterTimers(makeClient().messages.create('c1', { body_html: '<p>Hi</p>' }))
+  expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual(
+    Array.from({ length: 3 }, () => ({ body_html: '<p>Hi</p>' })),
+  )
 })
 
 describe('maxRetries', () => {
@@ -131,18 +73,6 @@ describe('the wait between attempts', () => {
     expect(await waitsOf({ maxRetries: 3 })).toEqual([0, 0, 0, undefined])
   })
 
-  test('never exceeds its bound, and spreads over the whole range', async () => {
-    const firsts: number[] = []
-    for (let run = 0; run < 300; run += 1) {
-      const [first = 0, second = 0] = await waitsOf({})
-      expect(first).toBeLessThan(500)
-      expect(second).toBeLessThan(1_000)
-      firsts.push(first)
-    }
-    expect(Math.min(...firsts)).toBeLessThan(100)
-    expect(Math.max(...firsts)).toBeGreaterThan(400)
-  })
-
   test.each([
     ['Retry-After', 503, { 'retry-after': '2' }],
     ['a reset header', 429, { 'ratelimit-reset': '2' }],
@@ -176,14 +106,6 @@ describe('a Retry-After that is too long', () => {
     expect(error).toMatchObject({ retryAfter: 90, outcome: 'refused', status: 429 })
     expect(fetch.requests).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
-  })
-
-  test('makes the call reject at once after a 503 too', async () => {
-    const fetch = scripted(refusal(503, 'down', { 'retry-after': '3600' }))
-    const error = await settled(rejection(makeClient({ fetch }).me()))
-    expect(error).toBeInstanceOf(ServerError)
-    expect(error).toMatchObject({ retryAfter: 3_600 })
-    expect(fetch.requests).toHaveLength(1)
   })
 
   test('is obeyed when the caller allows any wait, even beyond the longest timer', async () => {
@@ -254,20 +176,13 @@ describe('attempts', () => {
       { startedAt: startedAt + 780, duration: 0, status: 404, error: 'NotFoundError' },
     ] satisfies Attempt[])
   })
-
-  test('record the status of a response that was cut off', async () => {
-    const error = await settled(
-      rejection(makeClient({ fetch: scripted(() => new Response(brokenBody())), maxRetries: 0 }).me()),
-    )
-    expect(error).toBeInstanceOf(NetworkError)
-    expect(error).toMatchObject({ attempts: [{ status: 200, error: 'NetworkError' }] })
-  })
 })
 
-describe('outcome and remedy after two attempts', () => {
+describe('whether a call is retried, its outcome and its remedy', () => {
   /** What the service may have done with a write: never received it, rejected it, or possibly applied it. */
   type Effect = 'not-sent' | 'refused' | 'lost'
-  const events: [what: string, step: Step, effect: Effect, remedy: Remedy][] = [
+  type Event = [what: string, step: Step, effect: Effect, remedy: Remedy]
+  const events: Event[] = [
     ['a refused connection', refusedConnection(), 'not-sent', 'retry'],
     ['a broken connection', brokenConnection(), 'lost', 'retry'],
     ['a timeout', neverSettles, 'lost', 'retry'],
@@ -276,19 +191,24 @@ describe('outcome and remedy after two attempts', () => {
     ['a redirect', new Response(null, { status: 307, headers: { location: '/y' } }), 'lost', 'fix'],
     ['a 408', refusal(408, 'x'), 'lost', 'retry'],
     ['a 429', refusal(429, 'x'), 'refused', 'retry'],
+    ['a 500', refusal(500, 'x'), 'lost', 'retry'],
+    ['a 502', new Response('<html>', { status: 502 }), 'lost', 'retry'],
     ['a 503', refusal(503, 'x'), 'lost', 'retry'],
-    ['a 401', refusal(401, 'invalid_token'), 'refused', 'reconnect'],
-    ['a 403', refusal(403, 'forbidden'), 'refused', 'fix'],
-    ['a 404', refusal(404, 'x'), 'refused', 'fix'],
+    ['a revoked token', refusal(401, 'invalid_token'), 'refused', 'reconnect'],
+    ['a missing scope', refusal(403, 'insufficient_scope'), 'refused', 'reconnect'],
+    ['a missing permission', refusal(403, 'forbidden'), 'refused', 'fix'],
+    ...[400, 404, 405, 409, 422].map((status): Event => [`a ${status}`, refusal(status, 'x'), 'refused', 'fix']),
   ]
 
+  const oneOfEachKind = [...new Map(events.map((event) => [`${event[2]}, ${event[3]}`, event])).values()]
+
   /** Returns what a call must reject with after these events, of which only those count that it is sent for. */
-  function expectedAfter(method: Method, planned: typeof events) {
-    const mayRepeat = ([, , effect, remedy]: (typeof events)[number]) =>
-      remedy === 'retry' && (method !== 'POST' || effect !== 'lost')
+  function expectedAfter(method: Method, planned: Event[]) {
+    const mayRepeat = ([, , effect, remedy]: Event) =>
+      remedy === 'retry' && (method === 'GET' || method === 'DELETE' || effect !== 'lost')
     const final = planned.findIndex((event) => !mayRepeat(event))
     const sent = final < 0 ? planned : planned.slice(0, final + 1)
-    const last = sent.at(-1) as (typeof events)[number]
+    const last = sent.at(-1) as Event
     const effects = sent.map(([, , effect]) => effect).filter((effect) => effect !== 'not-sent')
     const isRead = method === 'GET'
     const effect = !isRead && effects.includes('lost') ? 'lost' : (effects.at(-1) ?? 'not-sent')
@@ -297,12 +217,12 @@ describe('outcome and remedy after two attempts', () => {
     return { outcome, remedy, attempts: sent.length }
   }
 
-  const methodsAndEvents = (['GET', 'DELETE', 'POST'] as const).flatMap((method) =>
+  const methodsAndEvents = (['GET', 'DELETE', 'POST', 'PATCH', 'PUT'] as const).flatMap((method) =>
     events.map((first) => [method, first[0], first] as const),
   )
 
-  test.each(methodsAndEvents)('never contradict each other for a %s with %s first', async (method, _, first) => {
-    for (const second of events) {
+  test.each(methodsAndEvents)('fit a %s with %s first', async (method, _, first) => {
+    for (const second of oneOfEachKind) {
       scriptedPlatform(first[1], second[1])
       const client = makeClient({ maxRetries: 1, timeout: 1_000 })
       const error = (await settledAfterTimers(rejection(client.request(method, '/x')))) as RequestError

@@ -1,11 +1,9 @@
 import { type Drift, schemas, UnexpectedResponseError } from 'support-workspace-sdk'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { json, page, rejection } from '../helpers/client.ts'
 
-beforeEach(() => {
-  vi.resetModules()
-  vi.doUnmock('../../src/schemas/validate.ts')
-})
+beforeEach(() => void vi.resetModules())
+afterEach(() => void vi.doUnmock('../../src/schemas/validate.ts'))
 
 /** Loads the package anew, as a new process does. */
 async function loadPackage() {

@@ -58,28 +58,7 @@ test.each(schemas)('the predicate of %s accepts exactly what the schema accepts'
       seen.add(success)
       expect(matches(value)).toBe(success)
     }),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   )
   expect(seen.size).toBe(2)
-})
-
-test.each([
-  ['NaN', z.number(), Number.NaN],
-  ['an infinite number', z.number(), Number.POSITIVE_INFINITY],
-  ['an array', z.object({}), []],
-  ['a function', z.object({}), () => {}],
-  ['a hole in an array', z.array(z.string()), new Array(1)],
-  ['undefined in an exact optional field', z.object({ a: z.exactOptional(z.string()) }), { a: undefined }],
-  ['a missing required field', z.object({ a: z.object({}) }), {}],
-])('rejects %s, as the schema does', (_, schema, value) => {
-  expect([predicateOf(schema)(value), z.safeParse(schema, value).success]).toEqual([false, false])
-})
-
-test.each([
-  ['undefined in an optional field', z.object({ a: z.optional(z.string()) }), { a: undefined }],
-  ['a missing optional field', z.object({ a: z.exactOptional(z.string()) }), {}],
-  ['an unknown field', z.object({}), { a: 1 }],
-  ['a kind of schema that has no predicate', z.union([z.string(), z.number()]), 7],
-])('accepts %s, as the schema does', (_, schema, value) => {
-  expect([predicateOf(schema)(value), z.safeParse(schema, value).success]).toEqual([true, true])
 })

@@ -20,9 +20,7 @@ const senders: [string, (workspace: SupportWorkspace<'self'>, body: never) => Pr
 ]
 
 /** Not declared by TypeScript yet. */
-interface RawJson {
-  rawJSON(text: string): object
-}
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object }
 
 const keyOf = (key: string) => key
 
@@ -73,13 +71,6 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  test('with an invalid Date is rejected, because JSON has no form for it', async () => {
-    const { fetch, workspace } = setUp()
-    const error = await rejection(send(workspace, { due: new Date(Number.NaN) } as never))
-    expect(error).toMatchObject({ argument: 'body.due', message: expect.stringContaining('an invalid Date') })
-    expect(fetch.requests).toHaveLength(0)
-  })
-
   test.each([
     [
       'a cycle',
@@ -104,6 +95,7 @@ describe.each(senders)('a body sent through %s', (_, send) => {
         },
       }),
     ],
+    ['an invalid Date', 'is an invalid Date, which cannot be sent', () => new Date(Number.NaN)],
     [
       '100,000 levels of nesting',
       'is nested too deeply',
@@ -157,16 +149,13 @@ describe.each(senders)('a body sent through %s', (_, send) => {
     expect(JSON.parse(JSON.stringify(body))).toEqual(expected)
   })
 
-  test('with a number of `JSON.rawJSON` is sent in all its digits', async () => {
+  test.each([
+    ['a field called __proto__', JSON.parse('{"__proto__":{"a":1},"b":2}'), '{"__proto__":{"a":1},"b":2}'],
+    ['a number of `JSON.rawJSON`', { id: rawJson('12345678901234567890') }, '{"id":12345678901234567890}'],
+  ])('with %s is sent unchanged', async (_, body, text) => {
     const { fetch, workspace } = setUp()
-    await send(workspace, { id: (JSON as unknown as RawJson).rawJSON('12345678901234567890') } as never)
-    expect(await fetch.requests[0]?.text()).toBe('{"id":12345678901234567890}')
-  })
-
-  test('with a field called __proto__ is sent unchanged', async () => {
-    const { fetch, workspace } = setUp()
-    await send(workspace, JSON.parse('{"__proto__":{"a":1},"b":2}') as never)
-    expect(await fetch.requests[0]?.text()).toBe('{"__proto__":{"a":1},"b":2}')
+    await send(workspace, body as never)
+    expect(await fetch.requests[0]?.text()).toBe(text)
   })
 })
 
@@ -214,21 +203,6 @@ describe('the arguments of a call', () => {
     expect(request?.url).toBe('https://api.test/x/a?tag=a&extra=a')
     expect(request?.headers.get('x-probe')).toBe('a')
     expect(await request?.json()).toEqual({ deep: { list: ['a'] }, extra: { is: 'a' } })
-  })
-
-  test('can be one object that changes between calls', async () => {
-    const { fetch, workspace } = setUp()
-    const body = { body_html: '' }
-    const calls = ['1', '2', '3'].map((text) => {
-      body.body_html = text
-      return workspace.messages.create('c', body)
-    })
-    await Promise.all(calls)
-    expect(await Promise.all(fetch.requests.map((request) => request.json()))).toEqual([
-      { body_html: '1' },
-      { body_html: '2' },
-      { body_html: '3' },
-    ])
   })
 
   test('can include a signal of null', async () => {
@@ -362,7 +336,6 @@ describe('an invalid argument', () => {
       (workspace) => workspace.call({ id: 'x', method: 'get', path: '/x' } as unknown as Operation),
     ],
     ['a list without a path', (workspace) => workspace.call({ id: 'x', method: 'GET', envelope: 'list' } as Operation)],
-    ['a path to another host', (workspace) => workspace.request('GET', '//evil.test')],
     ['a path that is a symbol', (workspace) => workspace.request('GET', Symbol('x') as never)],
     ['an input that is a string', (workspace) => workspace.call(createTag, 'x' as never)],
     ['an input that is null', (workspace) => workspace.request('GET', '/x', null as never)],
@@ -376,8 +349,6 @@ describe('an invalid argument', () => {
     ['an operation that cannot be read', (workspace) => workspace.call(unreadable as never)],
     ['a method that is no text', (workspace) => workspace.request(Object.create(null), '/x')],
     ['a parameter that the path lacks', (workspace) => workspace.request('DELETE', '/x', { path: { id: 'y' } })],
-    ['a timeout of 0', (workspace) => workspace.me({ timeout: 0 })],
-    ['an AbortController as the signal', (workspace) => workspace.me({ signal: new AbortController() as never })],
     ['a query that is a string', (workspace) => workspace.conversations.list('limit=5' as never)],
     [
       'a query that is URLSearchParams',
@@ -390,7 +361,6 @@ describe('an invalid argument', () => {
     ],
     ['an unknown direction', (workspace) => workspace.conversations.list({}, { direction: 'down' as never })],
     ['a prefetch that is a number', (workspace) => workspace.conversations.list({}, { prefetch: 1 as never })],
-    ['two cursors', (workspace) => workspace.conversations.list({ after: 'a', before: 'b' })],
     ...[
       'maxItems',
       'direction',
@@ -406,18 +376,6 @@ describe('an invalid argument', () => {
       (workspace) => workspace.conversations.list({ limit: 5, [name]: 10 } as never),
     ]),
   ]
-
-  const events = { addEventListener() {}, removeEventListener() {} }
-  test.each<[string, unknown]>([
-    ['a boolean `aborted`', events],
-    ['addEventListener', { ...events, aborted: false, addEventListener: undefined }],
-    ['removeEventListener', { ...events, aborted: false, removeEventListener: undefined }],
-    ['any property', 'signal'],
-  ])('rejects the call when it is a signal without %s', async (_, signal) => {
-    const { fetch, workspace } = setUp()
-    expect(await rejection(workspace.me({ signal: signal as never }))).toMatchObject({ argument: 'signal' })
-    expect(fetch.requests).toHaveLength(0)
-  })
 
   test.each(invalidCalls)('makes the call reject and never throw: %s', async (_, call) => {
     const { fetch, workspace } = setUp()
@@ -443,11 +401,6 @@ describe('an invalid argument', () => {
     for (const use of uses) expect(await rejection(use)).toBeInstanceOf(InvalidArgumentError)
   })
 
-  test('has a hint when it is an option in the query of a list', async () => {
-    const error = await rejection(setUp().workspace.conversations.list({ limit: 5, maxItems: 10 } as never))
-    expect(error).toMatchObject({ argument: 'maxItems', hint: expect.stringContaining('Pass it in the options') })
-  })
-
   test('is valid where a custom operation documents the parameter', async () => {
     const { fetch, workspace } = setUp()
     const sorted = defineOperation({
@@ -460,10 +413,4 @@ describe('an invalid argument', () => {
     await workspace.call(sorted, { query: { direction: 'up' } })
     expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?direction=up')
   })
-})
-
-test('null and undefined are left out of a query', async () => {
-  const { fetch, workspace } = setUp()
-  await workspace.conversations.list({ limit: null, after: null, before: undefined })
-  expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('')
 })

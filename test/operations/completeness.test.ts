@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import {
   ActorSelfRequiredError,
-  ApiError,
-  defineOperation,
+  type ClientOptions,
   InsufficientScopeError,
-  NotFoundError,
   SupportWorkspace,
 } from 'support-workspace-sdk'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
@@ -14,14 +11,11 @@ import { Resource } from '../../src/resources/resource.ts'
 import { knownScopes } from '../../src/scopes.ts'
 import { rejection } from '../helpers/client.ts'
 import { calls, type Ids, run } from './calls.ts'
-import { useJsonServers } from './json-server.ts'
 import { documentedOperations } from './service-documents.ts'
 
 const rows = operations.map((operation) => [operation.id, operation] as const)
 const selfOnly = rows.filter(([, { actor }]) => actor === 'self')
 const forAnyActor = rows.filter(([, { actor }]) => actor === undefined)
-const inferred = rows.filter(([, { evidence }]) => evidence === 'inferred')
-const documented = rows.filter(([, { evidence }]) => evidence !== 'inferred')
 
 let sandbox: Sandbox
 
@@ -42,7 +36,7 @@ async function existing(): Promise<Ids> {
   return { conversation, message: id, contact, member: state.members.at(-1)?.id ?? '', task, segment }
 }
 
-function clientFor(accessToken: string, options: { actor?: 'app' | 'self'; scopes?: readonly string[] } = {}) {
+function clientFor(accessToken: string, options: Partial<ClientOptions> = {}) {
   return new SupportWorkspace({ baseUrl: sandbox.url, accessToken, maxRetries: 0, ...options }) as SupportWorkspace
 }
 
@@ -78,22 +72,13 @@ describe('the operations table', () => {
     const used = new Set(operations.map(({ scope }) => scope))
     expect(knownScopes.filter((scope) => !used.has(scope))).toEqual([])
   })
-
-  test('has every row in the README', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-    for (const { id, method, path, evidence } of operations) {
-      const row = readme.split('\n').find((line) => line.startsWith(`| \`${id}(`))
-      expect(row, id).toContain(`\`${method} ${path.replace('/api/oauth/v1', '')}\``)
-      expect(row, id).toContain(evidence)
-    }
-  })
 })
 
 describe('with a sufficient token', () => {
-  test.each(rows)('%s sends its method to its path and succeeds', async (id, { method, path, envelope }) => {
-    const workspace = clientFor(sandbox.issueToken({ actor: 'self' }))
-    const ids = await existing()
-    const result = await run(id, workspace, ids)
+  test.each(rows)('%s sends its method to its path, and its data matches its schema', async (id, operation) => {
+    const { method, path, envelope } = operation
+    const strict = clientFor(sandbox.issueToken({ actor: 'self' }), { validation: 'strict' })
+    const result = await run(id, strict, await existing())
     const request = sandbox.requests.at(-1)
     expect(request?.method).toBe(method)
     expect(request?.path).toMatch(new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`))
@@ -101,12 +86,6 @@ describe('with a sufficient token', () => {
     if (envelope === 'none') expect(result).toBeUndefined()
     else if (envelope === 'list') expect(result).toHaveProperty('data')
     else expect(result).toBeTypeOf('object')
-  })
-
-  test.each(rows)('%s returns data that matches its schema', async (id) => {
-    const accessToken = sandbox.issueToken({ actor: 'self' })
-    const strict = new SupportWorkspace({ baseUrl: sandbox.url, accessToken, validation: 'strict' })
-    await run(id, strict, await existing())
   })
 })
 
@@ -176,51 +155,7 @@ describe('a request body', () => {
 
   test.each(withBody)('of %s can have unknown fields, which are sent unchanged', async (id) => {
     const extra = { brand_new: { nested: [1, null, 'é'] }, also_new: null }
-    await run(id, clientFor(sandbox.issueToken({ actor: 'self' })), await existing(), extra)
+    await run(id, clientFor(sandbox.issueToken({ actor: 'self' })), await existing(), { extra })
     expect(sandbox.requests.at(-1)?.body).toMatchObject(extra)
-  })
-
-  test.each(withBody)('of %s omits undefined fields', async (id) => {
-    const names = Object.keys(calls[id].body ?? {})
-    const optional = ['name', 'role', 'archived', 'blocked', 'status', 'is_spam', 'pinned', 'display_name', 'locale']
-    const extra = Object.fromEntries(names.filter((name) => optional.includes(name)).map((name) => [name, undefined]))
-    await run(id, clientFor(sandbox.issueToken({ actor: 'self' })), await existing(), extra)
-    for (const name of Object.keys(extra)) expect(sandbox.requests.at(-1)?.body).not.toHaveProperty(name)
-  })
-})
-
-describe('the hint of a 404 or 405', () => {
-  const serve = useJsonServers()
-
-  const ids = { conversation: 'c', message: 'm', contact: 'k', member: 'u', task: 't', segment: 's' }
-
-  async function clientThatGets(status: number) {
-    const { url } = await serve(() => ({ status }))
-    return new SupportWorkspace({ baseUrl: url, accessToken: 'token' })
-  }
-
-  test.each(inferred)(
-    'for %s says that its path is inferred and how to define another',
-    async (id, { method, path }) => {
-      for (const status of [404, 405]) {
-        const error = await rejection(run(id, await clientThatGets(status), ids))
-        expect(error).toBeInstanceOf(status === 404 ? NotFoundError : ApiError)
-        const { hint } = error as ApiError
-        expect(hint).toContain(`${method} ${path}`)
-        expect(hint).toContain('inferred')
-        expect(hint).toContain('defineOperation')
-      }
-    },
-  )
-
-  test.each(documented)('for %s does not call its path inferred', async (id) => {
-    const error = await rejection(run(id, await clientThatGets(404), ids))
-    expect((error as ApiError).hint).not.toContain('inferred')
-  })
-
-  test('for a custom operation does not call its path inferred', async () => {
-    const operation = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags' })
-    const error = await rejection((await clientThatGets(404)).call(operation))
-    expect((error as ApiError).hint).not.toContain('inferred')
   })
 })

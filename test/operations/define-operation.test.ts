@@ -1,15 +1,10 @@
 import {
+  type Actor,
   ActorSelfRequiredError,
-  type ClientOptions,
   type Drift,
   defineOperation,
-  InsufficientScopeError,
   InvalidArgumentError,
-  NotFoundError,
   type Operation,
-  RateLimitError,
-  ServerError,
-  SupportWorkspace,
   schemas,
   UnexpectedResponseError,
 } from 'support-workspace-sdk'
@@ -17,14 +12,7 @@ import { startSandbox } from 'support-workspace-sdk/sandbox'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { rejection } from '../helpers/client.ts'
-import { useJsonServers } from './json-server.ts'
-
-const serve = useJsonServers()
-
-function clientOf({ url }: { url: string }, options: Partial<ClientOptions> = {}): SupportWorkspace {
-  return new SupportWorkspace({ baseUrl: url, accessToken: 'swot_abc123def456', ...options })
-}
+import { json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
 
 /** The same operations, described with two schema libraries: seconds become a date, and a query has a default. */
 const withZod = {
@@ -79,21 +67,23 @@ describe.each([
   const { create, list } = operations as typeof withZod
   const path = { conversation_id: 'a/b ü' }
 
+  const created = json({ data: { id: 't', made_at: 1_700_000_000 } }, 201)
+
   test('sends the output of its query and body schemas, and returns the output of its response schema', async () => {
-    const server = await serve(() => ({ status: 201, body: { data: { id: 't', made_at: 1_700_000_000 } } }))
-    const tag = await clientOf(server).call(create, { path, query: {}, body: { name: ' urgent ' } })
+    const fetch = scripted(created)
+    const tag = await makeClient({ fetch }).call(create, { path, query: {}, body: { name: ' urgent ' } })
     expect(tag).toEqual({ id: 't', made_at: new Date('2023-11-14T22:13:20Z') })
-    const [request] = server.received
+    const [request] = fetch.requests
     expect(request?.method).toBe('POST')
-    expect(request?.url).toBe('/api/oauth/v1/conversations/a%2Fb%20%C3%BC/tags?notify=true')
-    expect(request?.body).toEqual({ name: 'urgent' })
-    expect(request?.headers.authorization).toBe('Bearer swot_abc123def456')
+    expect(request?.url).toBe('https://api.test/api/oauth/v1/conversations/a%2Fb%20%C3%BC/tags?notify=true')
+    expect(await request?.json()).toEqual({ name: 'urgent' })
+    expect(request?.headers.get('authorization')).toBe(`Bearer ${token}`)
   })
 
   test('applies the defaults of a query that is left out', async () => {
-    const server = await serve(() => ({ status: 201, body: { data: { id: 't', made_at: 1_700_000_000 } } }))
-    await clientOf(server).call(create, { path, body: { name: 'urgent' } })
-    expect(server.received[0]?.url).toMatch(/\?notify=true$/)
+    const fetch = scripted(created)
+    await makeClient({ fetch }).call(create, { path, body: { name: 'urgent' } })
+    expect(fetch.requests[0]?.url).toMatch(/\?notify=true$/)
   })
 
   test.each([
@@ -101,76 +91,44 @@ describe.each([
     ['query.notify', { path, query: { notify: 'yes' }, body: { name: 'x' } }],
     ['conversation_id', { path: { conversation_id: '..' }, query: {}, body: { name: 'x' } }],
   ])('rejects an invalid %s before a request is sent', async (argument, input) => {
-    const server = await serve(() => ({ body: {} }))
-    const error = await rejection(clientOf(server).call(create, input as never))
+    const fetch = scripted(created)
+    const error = await rejection(makeClient({ fetch }).call(create, input as never))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error).toMatchObject({ argument })
-    expect(server.received).toEqual([])
+    expect(fetch.requests).toEqual([])
   })
 
   test.each(['observe', 'strict', 'off'] as const)(
     'rejects a response that does not match its schema in %s mode, without quoting it',
     async (validation) => {
       const drifts: Drift[] = []
-      const server = await serve(() => ({ body: { data: { id: 't', made_at: 'yesterday' } } }))
-      const client = clientOf(server, { validation, onDrift: (drift) => drifts.push(drift) })
+      const fetch = scripted(json({ data: { id: 't', made_at: 'yesterday' } }))
+      const client = makeClient({ fetch, validation, onDrift: (drift) => drifts.push(drift) })
       const error = await rejection(client.call(create, { path, query: {}, body: { name: 'x' } }))
       expect(error).toBeInstanceOf(UnexpectedResponseError)
-      expect(error).toMatchObject({ reason: 'schema', operation: 'tags.create' })
+      expect(error).toMatchObject({ reason: 'schema', operation: 'tags.create', outcome: 'unknown' })
       expect(JSON.stringify(error)).not.toContain('yesterday')
       expect(drifts).toEqual([])
     },
   )
 
   test('pages through items that are the output of its schema', async () => {
-    const server = await serve(({ url }) => {
-      const after = new URL(url, 'http://x').searchParams.get('after')
-      const page = after === null ? { data: [{ id: '1' }, { id: '2' }], after: 'c=1&' } : { data: [{ id: '3' }] }
-      return { body: { data: page.data, page_metadata: { after: page.after ?? null, before: null } } }
-    })
-    const items = await clientOf(server)
+    const fetch = scripted(json(page([{ id: '1' }, { id: '2' }], 'c=1&')), json(page([{ id: '3' }])))
+    const items = await makeClient({ fetch })
       .call(list, { query: { limit: 2, kind: ['a', 'b'] } })
       .toArray()
     expect(items).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
-    expect(server.received.map(({ url }) => url)).toEqual([
-      '/api/oauth/v1/tags?limit=2&kind=a&kind=b',
-      '/api/oauth/v1/tags?limit=2&kind=a&kind=b&after=c%3D1%26',
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual([
+      '?limit=2&kind=a&kind=b',
+      '?limit=2&kind=a&kind=b&after=c%3D1%26',
     ])
-  })
-
-  test('names its scope in the error when the token lacks it', async () => {
-    const server = await serve(() => ({ status: 403, body: { error: 'insufficient_scope' } }))
-    const error = await rejection(
-      clientOf(server, { scopes: ['contacts:read'] }).call(create, { path, query: {}, body: { name: 'x' } }),
-    )
-    expect(error).toBeInstanceOf(InsufficientScopeError)
-    expect(error).toMatchObject({
-      required: ['tags:write'],
-      missing: ['tags:write'],
-      scopesToRequest: ['contacts:read', 'tags:write'],
-    })
-  })
-
-  test('is retried like a built-in one: a read after a 503, but not a write', async () => {
-    const server = await serve(({ method }) =>
-      server.received.filter((request) => request.method === method).length === 1
-        ? { status: 503, headers: { 'retry-after': '0' } }
-        : { body: { data: [] } },
-    )
-    const client = clientOf(server)
-    await client.call(list)
-    expect(server.received.length).toBe(2)
-    const error = await rejection(client.call(create, { path, query: {}, body: { name: 'x' } }))
-    expect(error).toBeInstanceOf(ServerError)
-    expect(error).toMatchObject({ outcome: 'unknown', operation: 'tags.create' })
-    expect(server.received.length).toBe(3)
   })
 })
 
 describe('in the sandbox', () => {
   test('a redefined built-in operation behaves like the original', async () => {
     await using sandbox = await startSandbox({ contacts: 45 })
-    const workspace = clientOf(sandbox, { accessToken: sandbox.issueToken(), validation: 'strict' })
+    const workspace = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken(), validation: 'strict' })
     const listContacts = defineOperation({
       id: 'contacts.custom',
       method: 'GET',
@@ -198,118 +156,76 @@ describe('in the sandbox', () => {
     await using sandbox = await startSandbox()
     const path = { id: sandbox.state.conversations[0]?.id ?? '' }
     const input = { path, body: { body_html: '<p>Hi</p>' } }
-    const note = await clientOf(sandbox, { accessToken: sandbox.issueToken({ actor: 'self' }) }).call(createNote, input)
-    expect(note.conversation_id).toBe(path.id)
+    const call = (tokenActor: Actor, actor: Actor) => {
+      const accessToken = sandbox.issueToken({ actor: tokenActor })
+      return makeClient<Actor>({ baseUrl: sandbox.url, accessToken, actor }).call(createNote, input)
+    }
+    expect((await call('self', 'self')).conversation_id).toBe(path.id)
+    const refused = await rejection(call('app', 'self'))
+    expect(refused).toBeInstanceOf(ActorSelfRequiredError)
+    expect(refused).toMatchObject({ outcome: 'refused', status: 422 })
 
-    const accessToken = sandbox.issueToken({ actor: 'app' })
     sandbox.clearRequests()
-    const notSent = await rejection(clientOf(sandbox, { accessToken, actor: 'app' }).call(createNote, input))
+    const notSent = await rejection(call('app', 'app'))
     expect(notSent).toBeInstanceOf(ActorSelfRequiredError)
     expect(notSent).toMatchObject({ outcome: 'not-sent', operation: 'notes.custom' })
     expect(sandbox.requests).toEqual([])
-
-    const refused = await rejection(clientOf(sandbox, { accessToken }).call(createNote, input))
-    expect(refused).toBeInstanceOf(ActorSelfRequiredError)
-    expect(refused).toMatchObject({ outcome: 'refused', status: 422 })
-  })
-
-  test('a missing scope that the operation does not declare is still an InsufficientScopeError', async () => {
-    await using sandbox = await startSandbox()
-    const accessToken = sandbox.issueToken({ scopes: ['tasks:read'] })
-    const list = defineOperation({
-      id: 'contacts.custom',
-      method: 'GET',
-      path: '/api/oauth/v1/contacts',
-      envelope: 'list',
-    })
-    const error = await rejection(clientOf(sandbox, { accessToken }).call(list))
-    expect(error).toBeInstanceOf(InsufficientScopeError)
-    expect(error).toMatchObject({ required: [], missing: [], scopesToRequest: [] })
   })
 })
 
 describe('the envelope', () => {
   const call = async (envelope: Operation['envelope'] & string, body: unknown) => {
-    const server = await serve(() => ({ body }))
-    return clientOf(server).call(defineOperation({ id: 'x', method: 'GET', path: '/x', envelope }) as Operation)
+    const fetch = scripted(body === undefined ? new Response() : json(body))
+    return makeClient({ fetch }).call(defineOperation({ id: 'x', method: 'GET', path: '/x', envelope }) as Operation)
   }
 
-  test('`bare` returns the body itself', async () => {
-    expect(await call('bare', { a: 1 })).toEqual({ a: 1 })
+  test.each([
+    ['bare', { a: 1 }, { a: 1 }],
+    ['any', [1, null], [1, null]],
+    ['any', undefined, undefined],
+    ['any', { error: 'x' }, { error: 'x' }],
+    ['none', { a: 1 }, undefined],
+    ['none', [], undefined],
+    ['item', { data: { a: 1 } }, { a: 1 }],
+    // They only resemble an error.
+    ...[{ error: 'x', id: '1' }, { error: null }, { error: { code: 'x' } }, {}].map(
+      (body) => ['bare', body, body] as const,
+    ),
+  ] as const)('`%s` of the body %j returns %j', async (envelope, body, expected) => {
+    expect(await call(envelope, body)).toEqual(expected)
   })
 
-  test('`any` returns any JSON, or undefined for an empty body', async () => {
-    expect(await call('any', [1, null])).toEqual([1, null])
-    expect(await call('any', undefined)).toBeUndefined()
-  })
-
-  test('`none` ignores the body', async () => {
-    expect(await call('none', { a: 1 })).toBeUndefined()
-    expect(await call('none', [])).toBeUndefined()
-  })
-
-  test.each(['none', 'bare'] as const)('`%s` rejects a body that is an error, despite its status', async (envelope) => {
-    for (const body of [{ error: 'x' }, { error: 'x', error_description: 'y' }]) {
-      await expect(call(envelope, body)).rejects.toMatchObject({
-        reason: 'envelope',
-        message: expect.stringContaining('the body is not what was asked for, but an error x'),
-      })
-    }
-  })
-
-  test.each([{ error: 'x', id: '1' }, { error: null }, { error: { code: 'x' } }, {}])(
-    '`bare` accepts a body that only resembles an error: %j',
-    async (body) => {
-      expect(await call('bare', body)).toEqual(body)
-    },
-  )
-
-  test('`bare` rejects a body that is not an object', async () => {
-    await expect(call('bare', [1])).rejects.toMatchObject({ reason: 'envelope' })
-  })
-
-  test('`any` accepts an error body', async () => {
-    expect(await call('any', { error: 'x' })).toEqual({ error: 'x' })
-  })
-
-  test('`item`, the default, requires `data`', async () => {
-    expect(await call('item', { data: { a: 1 } })).toEqual({ a: 1 })
-    await expect(call('item', { a: 1 })).rejects.toMatchObject({ reason: 'envelope' })
+  test.each([
+    ['none', { error: 'x' }, 'the body is not what was asked for, but an error x'],
+    ['none', { error: 'x', error_description: 'y' }, 'the body is not what was asked for, but an error x'],
+    ['bare', { error: 'x' }, 'the body is not what was asked for, but an error x'],
+    ['bare', { error: 'x', error_description: 'y' }, 'the body is not what was asked for, but an error x'],
+    ['bare', [1], 'expected a JSON object'],
+    ['item', { a: 1 }, 'the body has no `data`'],
+  ] as const)('`%s` rejects the body %j, despite its status', async (envelope, body, words) => {
+    const error = await rejection(call(envelope, body))
+    expect(error).toMatchObject({ reason: 'envelope', message: expect.stringContaining(words) })
   })
 })
 
 describe('workspace.request', () => {
   test('sends one request and returns the JSON body unchanged', async () => {
-    const server = await serve(({ body }) => ({ body: { data: body, extra: true } }))
-    const call = clientOf(server).request('PUT', '/api/oauth/v1/tags/{id}', {
+    const fetch = scripted(json({ data: { name: 'urgent' }, extra: true }))
+    const call = makeClient({ fetch }).request('PUT', '/api/oauth/v1/tags/{id}', {
       path: { id: 'a/b' },
       query: { dry_run: true, nothing: null },
       body: { name: 'urgent' },
     })
     expect(await call).toEqual({ data: { name: 'urgent' }, extra: true })
     expect((await call.withResponse()).response.status).toBe(200)
-    expect(server.received.map(({ method, url }) => `${method} ${url}`)).toEqual([
-      'PUT /api/oauth/v1/tags/a%2Fb?dry_run=true',
+    expect(fetch.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'PUT https://api.test/api/oauth/v1/tags/a%2Fb?dry_run=true',
     ])
   })
 
   test('rejects like a built-in operation, with method and path as its name', async () => {
-    const server = await serve(({ method }) => ({ status: method === 'GET' ? 404 : 429, body: { error: 'nope' } }))
-    const client = clientOf(server, { maxRetries: 0 })
-    const missing = await rejection(client.request('GET', '/api/tags'))
-    expect(missing).toBeInstanceOf(NotFoundError)
-    expect(missing).toMatchObject({ operation: 'GET /api/tags', code: 'nope' })
-    const busy = await rejection(client.request('POST', '/api/tags'))
-    expect(busy).toBeInstanceOf(RateLimitError)
+    const client = makeClient({ fetch: scripted(refusal(404, 'nope')) })
+    const error = await rejection(client.request('GET', '/api/tags'))
+    expect(error).toMatchObject({ name: 'NotFoundError', operation: 'GET /api/tags', code: 'nope' })
   })
-
-  test.each(['//evil.test/x', '/../x', '/a/%2e%2e/b', '/a?x=1', '/a#b', '/a\\b'])(
-    'rejects the path %s',
-    async (path) => {
-      const server = await serve(() => ({}))
-      const send = async () => clientOf(server).request('GET', path as '/')
-      await expect(send()).rejects.toBeInstanceOf(InvalidArgumentError)
-      expect(server.received).toEqual([])
-    },
-  )
 })

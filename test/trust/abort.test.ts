@@ -1,8 +1,8 @@
-import type { FetchResponse } from 'support-workspace-sdk'
+import { defineOperation, type FetchResponse } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, scripted } from '../helpers/client.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
-import { respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { startRawServer } from '../helpers/raw-server.ts'
 import { turns } from '../helpers/turns.ts'
 
 type Options = Parameters<typeof makeClient>[0]
@@ -58,36 +58,29 @@ describe('an abort', () => {
     expect(await result).toMatchObject({ name: 'AbortError' })
   })
 
-  test('before the call sends nothing and does not call the token provider', async () => {
+  test('before the call sends nothing, and calls neither the token provider nor a schema', async () => {
     const fetch = scripted(json({}))
-    let providerCalls = 0
-    const client = makeClient({
-      fetch,
-      accessToken: () => {
-        providerCalls += 1
-        return 'swot_x'
-      },
-    })
+    const accessToken = vi.fn(() => 'swot_x')
+    const validate = vi.fn(() => ({ value: {} }))
+    const body = { '~standard': { version: 1, vendor: 'x', validate } } as const
+    const operation = defineOperation({ id: 'x', method: 'POST', path: '/x', body })
     const reason = new Error('before')
-    expect(await rejection(client.me({ signal: AbortSignal.abort(reason) }))).toBe(reason)
-    expect([fetch.requests.length, providerCalls]).toEqual([0, 0])
+    const call = makeClient({ fetch, accessToken }).call(operation, { body: {} }, { signal: AbortSignal.abort(reason) })
+    expect(await rejection(call)).toBe(reason)
+    expect([fetch.requests.length, accessToken.mock.calls.length, validate.mock.calls.length]).toEqual([0, 0, 0])
   })
 
   test('while the token provider is pending starts no attempt once there is a token', async () => {
     const controller = new AbortController()
-    let provide = (_accessToken: string): void => {}
-    const accessToken = () =>
-      new Promise<string>((resolve) => {
-        provide = resolve
-      })
+    const token = Promise.withResolvers<string>()
     const onAttemptStart = vi.fn()
     const fetch = scripted(json({}))
-    const client = makeClient({ fetch, accessToken, hooks: { onAttemptStart } })
+    const client = makeClient({ fetch, accessToken: () => token.promise, hooks: { onAttemptStart } })
     const result = rejection(client.me({ signal: controller.signal }))
     await turns(20)
     controller.abort('enough')
     expect(await result).toBe('enough')
-    provide('swot_x')
+    token.resolve('swot_x')
     await turns(20)
     expect(onAttemptStart).not.toHaveBeenCalled()
     expect(fetch.requests).toHaveLength(0)
@@ -96,26 +89,14 @@ describe('an abort', () => {
   test('before a fetch that ignores it has resolved leaves the response unread', async () => {
     const controller = new AbortController()
     const text = vi.fn(async () => '{}')
-    let respond = (_response: FetchResponse): void => {}
-    const fetch = () =>
-      new Promise<FetchResponse>((resolve) => {
-        respond = resolve
-      })
-    const result = rejection(makeClient({ fetch }).me({ signal: controller.signal }))
+    const response = Promise.withResolvers<FetchResponse>()
+    const result = rejection(makeClient({ fetch: () => response.promise }).me({ signal: controller.signal }))
     await turns(20)
     controller.abort('enough')
     expect(await result).toBe('enough')
-    respond({ status: 200, headers: new Headers(), text })
+    response.resolve({ status: 200, headers: new Headers(), text })
     await turns(20)
     expect(text).not.toHaveBeenCalled()
-  })
-
-  test('after the call has no effect', async () => {
-    const counting = countingSignal()
-    const result = makeClient({ fetch: scripted(json({ id: 1 })) }).me({ signal: counting.signal })
-    expect(await result).toEqual({ id: 1 })
-    counting.abort()
-    expect(await result).toEqual({ id: 1 })
   })
 
   test.each([
@@ -123,19 +104,16 @@ describe('an abort', () => {
     ['the body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"data"'],
     ['the body of an error', 'HTTP/1.1 500 Oops\r\ncontent-length: 1000\r\n\r\n{"error"'],
   ])('while a server holds back %s closes the connection', async (_, begun) => {
-    let received = (): void => {}
-    const requested = new Promise<void>((resolve) => {
-      received = resolve
-    })
+    const received = Promise.withResolvers<void>()
     await using server = await startRawServer({
       onRequest({ socket }) {
-        if (begun === '') received()
-        else socket.write(begun, () => received())
+        if (begun === '') received.resolve()
+        else socket.write(begun, () => received.resolve())
       },
     })
     const controller = new AbortController()
     const result = rejection(makeClient({ baseUrl: server.url }).me({ signal: controller.signal }))
-    await requested
+    await received.promise
     const reason = { why: 'enough' }
     controller.abort(reason)
     expect(await result).toBe(reason)
@@ -144,38 +122,20 @@ describe('an abort', () => {
   })
 })
 
-describe('a signal shared by thousands of calls', () => {
+describe('a signal shared by hundreds of calls', () => {
   test('keeps no listener, and never has more than one per concurrent call', async () => {
     const counting = countingSignal()
-    await using server = await startRawServer({
-      onRequest(request) {
-        if (request.number % 10 === 0) respond(request, { status: 404, body: '{"error":"not_found"}' })
-        else respondJson(request, page([{ id: '1' }]))
-      },
-    })
-    const client = makeClient({ baseUrl: server.url })
-    await client.conversations.list()
-    await turns(20)
-    const before = resources()
+    const fetch = scripted(json(page([])), refusal(404, 'not_found'), json(page([])))
+    const { conversations } = makeClient({ fetch })
     const warnings: Error[] = []
     const onWarning = (warning: Error) => warnings.push(warning)
     process.on('warning', onWarning)
-    for (let round = 0; round < 150; round += 1) {
-      const calls = Array.from({ length: 20 }, () =>
-        client.conversations.list({}, { signal: counting.signal }).then(
-          () => {},
-          () => {},
-        ),
-      )
-      await Promise.all(calls)
-    }
-    process.off('warning', onWarning)
+    const calls = Array.from({ length: 300 }, () => conversations.list({}, { signal: counting.signal }))
+    await Promise.allSettled(calls)
     await turns(20)
-    expect(counting.added).toBe(3_000)
-    expect(counting.listeners).toBe(0)
-    expect(counting.most).toBe(20)
+    process.off('warning', onWarning)
+    expect([counting.added, counting.most, counting.listeners]).toEqual([300, 300, 0])
     expect(warnings).toEqual([])
-    expect(resources().timers).toBeLessThanOrEqual(before.timers)
   })
 
   test('keeps no listener from lists that were left early', async () => {
@@ -192,9 +152,3 @@ describe('a signal shared by thousands of calls', () => {
     expect(counting.listeners).toBe(0)
   })
 })
-
-/** Returns how many timers keep this process alive. */
-function resources() {
-  const active = process.getActiveResourcesInfo()
-  return { timers: active.filter((name) => name === 'Timeout').length }
-}

@@ -1,7 +1,6 @@
 import {
   defineOperation,
   InvalidArgumentError,
-  PaginationError,
   type RequestError,
   type SupportWorkspace,
   SupportWorkspaceError,
@@ -34,29 +33,6 @@ function expectNoToken(value: unknown): void {
     expect(found).toEqual([])
   }
 }
-
-describe('the search for tokens', () => {
-  test.each([
-    ['a field', { field: token }],
-    ['a non-enumerable field', Object.defineProperty({}, 'hidden', { value: { deep: token } })],
-    ['a symbol', { [Symbol('x')]: token }],
-    [
-      'an accessor',
-      {
-        get field() {
-          return token
-        },
-      },
-    ],
-    ['a message', new Error(token)],
-    ['a cause', new Error('x', { cause: new Error('y', { cause: { token } }) })],
-    ['a header', { headers: new Headers({ x: token }) }],
-    ['a map', new Map([['x', new Set([token])]])],
-    ['a request', new Error('x', { cause: new Request('https://api.test', { headers: { authorization: token } }) })],
-  ])('finds one in %s', (_, value) => {
-    expect(() => expectNoToken(value)).toThrow()
-  })
-})
 
 const keyedByAnything = defineOperation({
   id: 'x',
@@ -238,33 +214,6 @@ describe('the token does not appear in', () => {
     expectNoToken(client)
     await pages.return()
   })
-
-  test('the error for a token that cannot be sent', () => {
-    for (const secret of [`${token}\r\n`, `${token} `, `${token}ä`]) {
-      let thrown: unknown
-      try {
-        makeClient({ accessToken: secret })
-      } catch (error) {
-        thrown = error
-      }
-      expect(thrown).toMatchObject({ name: 'InvalidArgumentError' })
-      expectNoToken(thrown)
-    }
-  })
-
-  test('the error for a token from a function that cannot be sent', async () => {
-    expectNoToken(await rejection(makeClient({ accessToken: () => `${token}\n`, fetch: scripted(json({})) }).me()))
-  })
-
-  test('the error for a repeated cursor', async () => {
-    const error = await rejection(
-      makeClient({ fetch: scripted(json(page([], 'a'))) })
-        .conversations.list()
-        .toArray(),
-    )
-    expect(error).toBeInstanceOf(PaginationError)
-    expectNoToken(error)
-  })
 })
 
 /** Ways in which the page of a cursor can fail, with a service and a platform that quote the cursor. */
@@ -309,12 +258,6 @@ describe.each(['cursor-Zx81mQ7+9rT4/vB2nK6=', 'a "cursor" with spaces'])('the cu
 })
 
 describe('an error', () => {
-  test('does not contain cookies of the service', async () => {
-    const fetch = scripted(refusal(401, 'invalid_token', { 'set-cookie': 'session=cookie-secret' }))
-    const forms = printedForms(await rejection(makeClient({ fetch }).me()))
-    expect(forms.join('\n')).not.toContain('cookie-secret')
-  })
-
   test('contains neither the query nor the body of the request', async () => {
     const fetch = scripted(() => {
       throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
@@ -327,3 +270,24 @@ describe('an error', () => {
     expect(printedForms(errors).join('\n')).not.toMatch(/private-(cursor|words)/)
   })
 })
+
+const cursor = 'Zx81mQ7-cursor_9rT4vB2nK6'
+const at = (cursor: string) => ({ cursor, done: false })
+
+test.each([1_000, 40_000, 200_000])(
+  'a cursor of %s characters is refused like a short one, and not quoted',
+  async (length) => {
+    const long = `${cursor}${'c'.repeat(length)}`
+    const slowDown = refusal(429, `bad ${long}`, { 'retry-after': '90' })
+    const fetch = scripted(refusal(400, `bad ${long}`), refusal(401, 'invalid_token'), slowDown)
+    const workspace = makeClient({ fetch })
+    const list = () => rejection(workspace.contacts.list({}, { resumeFrom: at(long) }))
+    const errors = [await list(), await list(), await list()]
+    expect(errors).toMatchObject([
+      { name: 'CursorRejectedError' },
+      { name: 'AuthenticationError' },
+      { name: 'RateLimitError', retryAfter: 90 },
+    ])
+    expect(printedForms(errors).join('\n')).not.toContain(long.slice(0, 30))
+  },
+)

@@ -1,9 +1,9 @@
-import { RequestError } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { RequestError } from 'support-workspace-sdk'
+import { type Fault, startSandbox } from 'support-workspace-sdk/sandbox'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makeClient, rejection, stubPlatformFetch } from '../helpers/client.ts'
-import { type EffectsServer, type Fault, faults, startEffectsServer } from '../helpers/effects-server.ts'
 import { Random } from '../helpers/random.ts'
-import { respondJson, startRawServer } from '../helpers/raw-server.ts'
+import { closedPort, respondJson, startRawServer } from '../helpers/raw-server.ts'
 
 // The backoff is multiplied by this, so that no test has to wait.
 beforeEach(() => {
@@ -14,130 +14,111 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Returns a client on the platform's fetch, because only its errors can prove that nothing was sent. */
-function client({ server, fetch }: EffectsServer) {
-  stubPlatformFetch(fetch)
-  return makeClient({ baseUrl: server.url })
+/** What can happen to an attempt, in the order of an exchange. */
+const faults = {
+  'a refused connection': 'refused',
+  'a 429': { status: 429, retryAfter: 0 },
+  'a 422': { status: 422 },
+  'a 500 without effect': { status: 500 },
+  'a page of HTML without effect': { status: 200, body: '<html></html>' },
+  'a drop before its effect': { drop: 'before-effect' },
+  'a drop after its effect': { drop: 'after-effect' },
+  'a drop in the headers': { drop: 'mid-headers' },
+  'a drop in the body': { drop: 'mid-body' },
+  'a body that is cut short': { truncate: true },
+  'a 500 after its effect': { status: 500, effect: true },
+  'a redirect after its effect': { status: 303, headers: { location: '/elsewhere' }, effect: true },
+  nothing: {},
+} as const satisfies Record<string, Fault | 'refused'>
+
+type FaultName = keyof typeof faults
+const faultNames = Object.keys(faults) as FaultName[]
+
+const platformFetch = globalThis.fetch
+
+/** Starts a service on a real port, whose next attempts have planned faults. Attempts after those succeed. */
+async function startService() {
+  const sandbox = await startSandbox({ conversations: 1 })
+  onTestFinished(() => sandbox.close())
+  const closedUrl = `http://127.0.0.1:${await closedPort()}`
+  const planned: FaultName[] = []
+  // Only the errors of the platform's fetch can prove that nothing was sent.
+  stubPlatformFetch(async (url: string, init: RequestInit) => {
+    const fault = faults[planned.shift() ?? 'nothing']
+    if (fault === 'refused') return platformFetch(url.replace(sandbox.url, closedUrl), init)
+    if (Object.keys(fault).length > 0) sandbox.failNext(fault)
+    return platformFetch(url, init)
+  })
+  const conversation = sandbox.state.conversations[0]?.id ?? ''
+  const { messages } = makeClient({ baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }) })
+  return {
+    planned,
+    create: (body_html: string, maxRetries?: number) => messages.create(conversation, { body_html }, { maxRetries }),
+    remove: (id: string, maxRetries?: number) => messages.delete(conversation, id, { maxRetries }),
+    stored: () => sandbox.state.messages(conversation),
+  }
 }
 
 describe('a write', () => {
-  test.each([
-    ['refused connection', 'not-sent', 0, 'NetworkError'],
-    ['drop before reading', 'unknown', 0, 'NetworkError'],
-    ['drop after reading', 'unknown', 0, 'NetworkError'],
-    ['reset after reading', 'unknown', 0, 'NetworkError'],
-    ['429', 'refused', 0, 'RateLimitError'],
-    ['422', 'refused', 0, 'UnprocessableError'],
-    ['500 without effect', 'unknown', 0, 'ServerError'],
-    ['HTML without effect', 'unknown', 0, 'UnexpectedResponseError'],
-    ['drop after effect', 'unknown', 1, 'NetworkError'],
-    ['reset after effect', 'unknown', 1, 'NetworkError'],
-    ['drop in the headers', 'unknown', 1, 'NetworkError'],
-    ['drop in the body', 'unknown', 1, 'NetworkError'],
-    ['body cut short', 'unknown', 1, 'UnexpectedResponseError'],
-    ['500 after effect', 'unknown', 1, 'ServerError'],
-    ['redirect after effect', 'unknown', 1, 'UnexpectedResponseError'],
-  ] as [Fault, string, number, string][])(
-    'that fails (%s) has the outcome %s (writes applied: %i)',
-    async (fault, outcome, effects, name) => {
-      await using server = await startEffectsServer()
-      server.plan(fault)
-      const call = client(server).messages.create('c1', { body_html: 'x' }, { maxRetries: 0 })
-      const error = await rejection(call)
-      expect(error).toMatchObject({ outcome, name, operation: 'messages.create', attempts: [{ error: name }] })
-      expect(server.effects).toBe(effects)
-      expect(server.attempts).toBe(1)
+  test.each<[FaultName, outcome: string, name: string, attempts: number, applied: number]>([
+    ['a refused connection', 'not-sent', 'NetworkError', 3, 0],
+    ['a 429', 'refused', 'RateLimitError', 3, 0],
+    ['a 422', 'refused', 'UnprocessableError', 1, 0],
+    ['a 500 without effect', 'unknown', 'ServerError', 1, 0],
+    ['a page of HTML without effect', 'unknown', 'UnexpectedResponseError', 1, 0],
+    ['a drop before its effect', 'unknown', 'NetworkError', 1, 0],
+    ['a drop after its effect', 'unknown', 'NetworkError', 1, 1],
+    ['a drop in the headers', 'unknown', 'NetworkError', 1, 1],
+    ['a drop in the body', 'unknown', 'NetworkError', 1, 1],
+    ['a body that is cut short', 'unknown', 'UnexpectedResponseError', 1, 1],
+    ['a 500 after its effect', 'unknown', 'ServerError', 1, 1],
+    ['a redirect after its effect', 'unknown', 'UnexpectedResponseError', 1, 1],
+  ])(
+    'that fails after %s is %s, and is repeated only where that is safe',
+    async (fault, outcome, name, attempts, applied) => {
+      const { planned, create, stored } = await startService()
+      const before = stored().length
+      planned.push(fault, fault, fault)
+      const error = (await rejection(create('<p>Hi</p>'))) as RequestError
+      expect(error).toMatchObject({ outcome, name, operation: 'messages.create' })
+      expect([error.attempts.length, stored().length - before]).toEqual([attempts, applied])
     },
   )
-
-  test('that fails (reset before reading) has the outcome not-sent or unknown, and both are true', async () => {
-    await using server = await startEffectsServer()
-    server.plan('reset before reading')
-    const error = await rejection(client(server).messages.create('c1', { body_html: 'x' }, { maxRetries: 0 }))
-    expect(error).toMatchObject({ outcome: expect.stringMatching(/^(not-sent|unknown)$/), name: 'NetworkError' })
-    expect(server.effects).toBe(0)
-  })
-
-  const predictable = faults.filter((fault) => fault !== 'reset before reading')
-  test.each(predictable)('that fails (%s) is retried only if it cannot have been applied', async (fault) => {
-    await using server = await startEffectsServer()
-    server.plan(fault)
-    const retried = fault === 'refused connection' || fault === '429'
-    const call = client(server).messages.create('c1', { body_html: 'x' })
-    if (retried) expect(await call).toMatchObject({ id: 'm1' })
-    else await rejection(call)
-    expect(server.attempts).toBe(retried ? 2 : 1)
-    expect(server.effects).toBeLessThanOrEqual(1)
-  })
 })
 
-describe('a delete', () => {
-  test('that was applied without a response, then gets a 404, has the outcome unknown', async () => {
-    let exists = true
-    await using server = await startRawServer({
-      onRequest(request) {
-        if (exists) request.socket.destroy()
-        else respondJson(request, { error: 'not_found' }, { status: 404 })
-        exists = false
-      },
-    })
-    const error = await rejection(makeClient({ baseUrl: server.url }).messages.delete('c1', 'm1'))
-    expect(error).toMatchObject({
-      name: 'NotFoundError',
-      outcome: 'unknown',
-      attempts: [
-        { error: 'NetworkError', wait: 0 },
-        { status: 404, error: 'NotFoundError' },
-      ],
-      remedy: 'verify',
-    })
-  })
-})
-
-describe('over thousands of random faults', () => {
+describe('over hundreds of random faults', () => {
   test.each([
-    ['create', 2_000, 1],
-    ['delete', 1_000, 2],
-  ] as const)(
-    'every %s has a true outcome, and no create is applied twice',
-    async (kind, runs, seed) => {
-      await using server = await startEffectsServer()
-      const random = new Random(seed)
-      const { messages } = client(server)
-      const outcomes = { succeeded: 0, 'not-sent': 0, refused: 0, unknown: 0 }
-      let injected = 0
-      let doubled = 0
-      let untrue = 0
-      for (let run = 0; run < runs; run += 1) {
-        const plan = Array.from({ length: 3 }, () => random.pick<Fault>([...faults, 'none', 'none']))
-        server.plan(...plan)
-        const options = { maxRetries: random.pick([0, 1, 2]) }
-        const outcome = await (kind === 'create'
-          ? messages.create('c1', { body_html: 'x' }, options)
-          : messages.delete('c1', 'm1', options)
-        ).then(
-          () => 'succeeded' as const,
-          (error: unknown) => {
-            if (!(error instanceof RequestError)) throw error
-            expect(error.attempts).toHaveLength(server.attempts)
-            return error.outcome
-          },
-        )
-        outcomes[outcome as keyof typeof outcomes] += 1
-        injected += plan.slice(0, server.attempts).filter((fault) => fault !== 'none').length
-        if (kind === 'create' && server.effects > 1) doubled += 1
-        if (server.effects > 0 && (outcome === 'refused' || outcome === 'not-sent')) untrue += 1
-        if (server.effects === 0 && outcome === 'succeeded') untrue += 1
-      }
-      console.log(
-        `${kind}: ${runs} runs, ${injected} faults, outcomes ${JSON.stringify(outcomes)}, doubled ${doubled}, untrue ${untrue}`,
+    ['create', 500, 1],
+    ['delete', 300, 2],
+  ] as const)('every %s has a true outcome, and no create is applied twice', async (kind, runs, seed) => {
+    const { planned, create, remove, stored } = await startService()
+    const random = new Random(seed)
+    const outcomes = { succeeded: 0, 'not-sent': 0, refused: 0, unknown: 0 }
+    let doubled = 0
+    let untrue = 0
+    for (let run = 0; run < runs; run += 1) {
+      const text = `<p>${run}</p>`
+      const existing = kind === 'delete' ? (await create(text)).id : ''
+      planned.push(...Array.from({ length: 3 }, () => random.pick([...faultNames, 'nothing' as const])))
+      const maxRetries = random.pick([0, 1, 2])
+      const call = kind === 'create' ? create(text, maxRetries) : remove(existing, maxRetries)
+      const outcome = await call.then(
+        () => 'succeeded',
+        (error: unknown) => (error as RequestError).outcome,
       )
-      expect({ doubled, untrue }).toEqual({ doubled: 0, untrue: 0 })
-      // The runs prove something only if every outcome occurred.
-      for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(0)
-    },
-    180_000,
-  )
+      planned.length = 0
+      const left = stored().filter(({ body_html }) => body_html === text).length
+      const applied = kind === 'create' ? left : 1 - left
+      outcomes[outcome as keyof typeof outcomes] += 1
+      if (applied > 1) doubled += 1
+      if (applied > 0 && (outcome === 'refused' || outcome === 'not-sent')) untrue += 1
+      if (applied === 0 && outcome === 'succeeded') untrue += 1
+    }
+    console.log(`${kind}: ${runs} runs, outcomes ${JSON.stringify(outcomes)}, doubled ${doubled}, untrue ${untrue}`)
+    expect({ doubled, untrue }).toEqual({ doubled: 0, untrue: 0 })
+    // The runs prove something only if every outcome occurred.
+    for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(0)
+  })
 })
 
 describe('connections', () => {

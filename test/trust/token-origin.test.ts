@@ -1,31 +1,16 @@
 import { UnexpectedResponseError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
-import { json, makeClient, rejection, scripted, token } from '../helpers/client.ts'
-import { closedPort, respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
-
-/** Starts an API server that redirects, and another server that must not receive the token. */
-async function startPair(location: (api: string, other: string) => string, status: number) {
-  const other = await startRawServer({ onRequest: (request) => respondJson(request, { data: [] }) })
-  const api = await startRawServer({
-    onRequest(request) {
-      respond(request, { status, headers: { location: location(api.url, other.url) }, body: '{"data":[]}' })
-    },
-  })
-  return {
-    other,
-    api,
-    async [Symbol.asyncDispose]() {
-      await Promise.all([other.close(), api.close()])
-    },
-  }
-}
+import { json, makeClient, rejection, scripted } from '../helpers/client.ts'
+import { respond, respondJson, startRawServer } from '../helpers/raw-server.ts'
 
 const statuses = [301, 302, 303, 307, 308]
 
 describe('a redirect', () => {
   test.each(statuses)('with %i to another origin is rejected, and that origin receives nothing', async (status) => {
-    await using pair = await startPair((_, other) => `${other}/api`, status)
-    const { other, api } = pair
+    await using other = await startRawServer({})
+    await using api = await startRawServer({
+      onRequest: (request) => respond(request, { status, headers: { location: `${other.url}/api` } }),
+    })
     const client = makeClient({ baseUrl: api.url })
     for (const call of [
       () => client.me(),
@@ -44,13 +29,8 @@ describe('a redirect', () => {
     expect(other.connections).toBe(0)
   })
 
-  test.each(statuses)('with %i on the same origin is rejected too', async (status) => {
-    await using pair = await startPair((api) => `${api}/elsewhere`, status)
-    expect(await rejection(makeClient({ baseUrl: pair.api.url }).me())).toMatchObject({ reason: 'redirect' })
-    expect(pair.api.requests).toHaveLength(1)
-  })
-
   test.each([
+    ['on the same origin', { location: '/elsewhere' }],
     ['without a location', {}],
     ['to an invalid address', { location: '::::' }],
     ['in a loop', { location: '/api/oauth/v1/me' }],
@@ -88,49 +68,5 @@ describe('data from the service', () => {
     expect(api.requests).toHaveLength(cursors.length + 1)
     for (const { target } of api.requests) expect(target).toMatch(/^\/api\/oauth\/v1\/conversations(\?after=[^&]*)?$/)
     expect(other.connections).toBe(0)
-  })
-})
-
-describe('untrusted ids', () => {
-  test('reach only the API server, below the path of their operation', async () => {
-    await using other = await startRawServer({})
-    await using api = await startRawServer({ onRequest: (request) => respondJson(request, { data: { id: '1' } }) })
-    const client = makeClient({ baseUrl: `${api.url}/prefix` })
-    const host = `127.0.0.1:${other.port}`
-    const ids = [
-      `//${host}`,
-      `/\\${host}`,
-      `http://${host}`,
-      `@${host}`,
-      `\t//${host}`,
-      `..\n`,
-      '../../x',
-      '%2e%2e',
-      '.%00',
-      '?x',
-      '#x',
-    ]
-    for (const id of ids) await client.members.get(id)
-    expect(api.requests).toHaveLength(ids.length)
-    for (const { target } of api.requests) expect(target).toMatch(/^\/prefix\/api\/oauth\/v1\/users\/[^/?#\\]+$/)
-    expect(other.connections).toBe(0)
-  })
-})
-
-describe('the token', () => {
-  test('is sent in one header of each request and nowhere else', async () => {
-    await using api = await startRawServer({ onRequest: (request) => respondJson(request, { data: { id: '1' } }) })
-    const client = makeClient({ baseUrl: api.url, headers: { 'x-app': 'mine' } })
-    await client.messages.create('c1', { body_html: 'x' })
-    const [request] = api.requests
-    const { authorization, ...others } = request?.headers ?? {}
-    expect(authorization).toBe(`Bearer ${token}`)
-    expect(JSON.stringify([request?.target, request?.body, others])).not.toContain(token)
-  })
-
-  test('is not sent when the server is down', async () => {
-    const error = await rejection(makeClient({ baseUrl: `http://localhost:${await closedPort()}`, maxRetries: 0 }).me())
-    expect(error).toMatchObject({ name: 'NetworkError', outcome: 'not-sent' })
-    expect(String(error)).toMatch(/received no response: .*ECONNREFUSED/)
   })
 })

@@ -1,11 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { beforeAll, expect, test } from 'vitest'
+import { createSandbox } from '../../src/sandbox.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const file = `${root}test/types/hovered.ts`
+const file = `${root}test/types/edited.ts`
 const source = `
 import { defineOperation, type SupportWorkspace } from 'support-workspace-sdk'
+import { createSandbox } from 'support-workspace-sdk/sandbox'
 declare const self: SupportWorkspace<'self'>
 declare const app: SupportWorkspace<'app'>
 declare const any: SupportWorkspace
@@ -15,6 +17,9 @@ any.members.invite({ email: '' })
 app.conversations.list()
 self.call(shout)
 any.tasks.create({})
+const fromElsewhere: string = 'messages:read'
+const sandbox = createSandbox({ app: { scopes: ['contacts:read', fromElsewhere] } })
+sandbox.issueToken({ scopes: ['conversations:read', fromElsewhere] })
 `
 
 let service: ts.LanguageService
@@ -54,4 +59,16 @@ test.each([
   const shown = hover(call)
   expect(shown).toContain(parameters)
   expect(shown).not.toMatch(/this: unknown|overload/)
+})
+
+test.each(['contacts:read', 'conversations:read'])('an editor completes every scope in place of %s', (typed) => {
+  const position = source.indexOf(`'${typed}'`) + 1
+  const names = service.getCompletionsAtPosition(file, position, {})?.entries.map(({ name }) => name)
+  expect(names).toEqual(expect.arrayContaining([...createSandbox().app.scopes]))
+  expect(names).toHaveLength(16)
+})
+
+test('a scope of type string is accepted', () => {
+  const problems = service.getSemanticDiagnostics(file).map(({ messageText }) => messageText)
+  expect(problems).toEqual([])
 })
