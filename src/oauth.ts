@@ -13,12 +13,7 @@ export type {
   ConnectionParty,
   SelfConnection,
 } from './connections/connection.ts'
-export type {
-  ConnectionFilter,
-  ConnectionList,
-  ConnectionListing,
-  ListConnectionsOptions,
-} from './connections/connection-list.ts'
+export type { ConnectionList, ConnectionListing } from './connections/connection-list.ts'
 export { ConnectionStore } from './connections/connection-store.ts'
 export {
   ConnectionNotSavedError,
@@ -26,6 +21,8 @@ export {
   type ConnectionStoreErrorReason,
 } from './connections/connection-store-error.ts'
 export type {
+  ConnectionFilter,
+  ListConnectionsOptions,
   ResealOptions,
   ResealProgress,
   ResealResult,

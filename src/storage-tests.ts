@@ -70,7 +70,7 @@ export function storageTests({ open, module }: StorageTestsOptions): StorageTest
     ...among(basicTests, async () => open(), false),
     ...among(sharedTests('handle'), async () => open(), false),
     ...among(sharedTests('process'), () => openInProcess(module ?? ''), module === undefined),
-    ...among(killTests, () => openInProcess(module ?? ''), module === undefined),
+    ...among(processTests, () => openInProcess(module ?? ''), module === undefined),
   ]
 }
 
@@ -157,6 +157,18 @@ const basicTests: Tests = {
     )
   },
 
+  'lets one of many concurrent writes win, in another handle as well': async (one, two) => {
+    for (let round = 0, text: string | null = null; round < 10; round += 1) {
+      const texts = Array.from({ length: 20 }, () => newText())
+      const wins = await Promise.all(
+        texts.map((next, index) => (index % 2 === 0 ? one : two).compareAndSet(key, text, next)),
+      )
+      same(wins.filter((won) => won).length, 1, 'the number of writes that won')
+      text = texts[wins.indexOf(true)] ?? null
+      same(await one.get(key), text, 'the text')
+    }
+  },
+
   'works with a connection store: save, get, list, replace, revoke and remove': async (one, two) => {
     const used = new Set<string>()
     const [store, elsewhere] = [testStore(one, used), testStore(two, used)]
@@ -192,18 +204,6 @@ function sharedTests(kind: 'handle' | 'process'): Tests {
       }
     },
 
-    [`lets one of many concurrent writes win, in another ${kind} as well`]: async (one, two) => {
-      for (let round = 0, text: string | null = null; round < 10; round += 1) {
-        const texts = Array.from({ length: 20 }, () => newText())
-        const wins = await Promise.all(
-          texts.map((next, index) => (index % 2 === 0 ? one : two).compareAndSet(key, text, next)),
-        )
-        same(wins.filter((won) => won).length, 1, 'the number of writes that won')
-        text = texts[wins.indexOf(true)] ?? null
-        same(await one.get(key), text, 'the text')
-      }
-    },
-
     [`shows either the old or the new text while another ${kind} writes`]: async (one, two) => {
       const texts = [newText(256 * 1024), newText(256 * 1024)] as const
       await one.compareAndSet(key, null, texts[0])
@@ -226,14 +226,33 @@ function sharedTests(kind: 'handle' | 'process'): Tests {
   }
 }
 
-const killTests: Tests<ProcessStorage> = {
+const processTests: Tests<ProcessStorage> = {
+  'lets one of many concurrent writes win, in another process as well': async (_, two, openOther) => {
+    const three = await openOther()
+    try {
+      let texts: readonly (string | null)[] = Array.from({ length: 2000 }, () => null)
+      for (const step of ['create', 'replace', 'remove']) {
+        const [first, second] = step === 'remove' ? [null, null] : [newText(0), newText(0)]
+        const to = (value: string | null) => texts.map((text, index): Write => [key + index, text, value])
+        const wins = await Promise.all([two.repeat(to(first)), three.repeat(to(second))])
+        texts = texts.slice(0, Math.max(wins[0].length, wins[1].length)).map((_, index) => {
+          same(wins.filter((won) => won[index]).length, 1, 'the number of writes that won')
+          return wins[0][index] ? first : second
+        })
+      }
+    } finally {
+      await three.close()
+    }
+  },
+
   'has either the old or the new text when a process is killed while it writes': async (one, _, openOther) => {
     const texts = [newText(256 * 1024), newText(256 * 1024)] as const
     await one.compareAndSet(key, null, texts[0])
     for (let round = 0; round < 10; round += 1) {
       const other = await openOther()
       const [from, to] = (await one.get(key)) === texts[0] ? texts : [texts[1], texts[0]]
-      const writing = other.toggle(key, from, to).catch(() => {})
+      const writes = [from, to].map((text): Write => [key, text, text === from ? to : from])
+      const writing = other.repeat(writes).catch(() => {})
       await new Promise((resolve) => setTimeout(resolve, 5 + 20 * Math.random()))
       await other.close()
       await writing
@@ -243,40 +262,31 @@ const killTests: Tests<ProcessStorage> = {
   },
 }
 
+type Write = Parameters<ConnectionStorage['compareAndSet']>
+
 /** A storage in another process, which `close` kills. */
 interface ProcessStorage extends OpenStorage {
-  /** Replaces one text by the other and back, until the process ends. */
-  toggle(key: string, from: string, to: string): Promise<unknown>
+  /** Repeats the writes for 200 ms. With a message for each, synchronous writes of two processes would not overlap. */
+  repeat(writes: readonly Write[]): Promise<boolean[]>
   close(): Promise<void>
 }
 
-/** Opens the storage in another process. */
+/** Opens the storage in another process, which replies to one call at a time. */
 async function openInProcess(module: string): Promise<ProcessStorage> {
   const { spawn } = process.getBuiltinModule('node:child_process')
+  const { once } = process.getBuiltinModule('node:events')
   const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '--eval', program, module], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>()
-  const exited = new Promise<void>((resolve) => {
-    child.once('exit', () => {
-      for (const { reject } of waiting.values()) reject(new Error('The process with the storage has ended.'))
-      resolve()
-    })
-  })
-  let calls = 0
-  const reply = () => {
-    const pending = Promise.withResolvers<unknown>()
-    waiting.set(calls++, pending)
-    return pending.promise
+  const exited = once(child, 'exit')
+  const ended = exited.then(() => [{ error: 'The process with the storage has ended.' }])
+  const reply = async () => {
+    const [message] = (await Promise.race([once(child, 'message'), ended])) as [{ value?: unknown; error?: string }]
+    if (message.error !== undefined) throw new Error(message.error)
+    return message.value
   }
-  child.on('message', ({ id, value, error }: { id: number; value?: unknown; error?: string }) => {
-    if (error === undefined) waiting.get(id)?.resolve(value)
-    else waiting.get(id)?.reject(new Error(error))
-    waiting.delete(id)
-  })
-  const call = (method: 'get' | 'compareAndSet' | 'list' | 'toggle', ...args: readonly (string | null)[]) => {
-    if (child.connected) child.send({ id: calls, method, args })
-    else throw new Error('The process with the storage has ended.')
+  const call = (method: 'get' | 'compareAndSet' | 'list' | 'repeat', ...args: readonly unknown[]) => {
+    if (child.connected) child.send({ method, args })
     return reply()
   }
   // The first message says that it is ready.
@@ -287,7 +297,7 @@ async function openInProcess(module: string): Promise<ProcessStorage> {
     async *list(prefix) {
       yield* (await call('list', prefix)) as StoragePage[]
     },
-    toggle: (key, from, to) => call('toggle', key, from, to),
+    repeat: async (writes) => (await call('repeat', writes)) as boolean[],
     close: async () => {
       child.kill('SIGKILL')
       await exited
@@ -299,19 +309,23 @@ async function openInProcess(module: string): Promise<ProcessStorage> {
 const program = `
 const { open } = await import(process.argv[1])
 const storage = await open()
-const toggle = async (key, from, to) => {
-  for (;; [from, to] = [to, from]) await storage.compareAndSet(key, from, to)
+const repeat = async (writes) => {
+  const results = []
+  for (const end = performance.now() + 200; performance.now() < end; ) {
+    results.push(await storage.compareAndSet(...writes[results.length % writes.length]))
+  }
+  return results
 }
-process.on('message', async ({ id, method, args }) => {
+process.on('message', async ({ method, args }) => {
   try {
-    const result = method === 'toggle' ? toggle(...args) : storage[method](...args)
-    process.send({ id, value: method === 'list' ? await Array.fromAsync(result) : await result })
+    const result = method === 'repeat' ? repeat(...args) : storage[method](...args)
+    process.send({ value: method === 'list' ? await Array.fromAsync(result) : await result })
   } catch (error) {
-    process.send({ id, error: String(error) })
+    process.send({ error: String(error) })
   }
 })
 process.on('disconnect', () => process.exit())
-process.send({ id: 0 })`
+process.send({})`
 
 /**
  * A store for a fake service without a network. A token ends with its organization. One that starts with `revoked` works only

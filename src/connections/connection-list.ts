@@ -1,62 +1,8 @@
-import type { Actor } from '../actor.ts'
-import { checkOptionalFunction, checkOptions } from '../check-options.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
 import { notify } from '../notify.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
-import type { ReadResult } from './record.ts'
-
-/** Filters connections by actor and by the ids that `/me` returns. A connection must match all of them. */
-export interface ConnectionFilter {
-  /** Id of the app. */
-  readonly application?: string | undefined
-  /** Id of the organization. */
-  readonly organization?: string | undefined
-  /** Who the token acts as. */
-  readonly actor?: Actor | undefined
-  /** Id of the user. Excludes connections of the app itself. */
-  readonly user?: string | undefined
-}
-
-const filterNames = {
-  application: true,
-  organization: true,
-  actor: true,
-  user: true,
-} satisfies Record<keyof ConnectionFilter, true>
-
-/**
- * Returns a copy of a filter.
- *
- * @throws InvalidArgumentError if it is invalid: a filter that is ignored would list the connections of others
- */
-export function copyFilter(filter: ConnectionFilter): ConnectionFilter {
-  checkOptions('filter', filter, filterNames, 'a connection filter')
-  const { application, organization, actor, user } = filter
-  for (const [name, id] of Object.entries({ application, organization, user })) {
-    if (id === undefined || (typeof id === 'string' && id !== '')) continue
-    throw new InvalidArgumentError(name, `\`${name}\` must be a non-empty string.`, 'Pass an id, or leave it out.')
-  }
-  if (actor === undefined || actor === 'app' || actor === 'self') return { application, organization, actor, user }
-  throw new InvalidArgumentError('actor', '`actor` must be "app" or "self".', 'Pass one of them, or leave it out.')
-}
-
-/** The options of `ConnectionStore.list`. */
-export interface ListConnectionsOptions {
-  /**
-   * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has its
-   * `key`. An iteration skips such connections.
-   */
-  readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
-}
-
-const optionNames = { onUnreadable: true } satisfies Record<keyof ListConnectionsOptions, true>
-
-/** Returns a copy of the options of a listing. */
-export function copyListOptions(options: ListConnectionsOptions): ListConnectionsOptions {
-  checkOptions('options', options, optionNames, '`list`')
-  return { onUnreadable: checkOptionalFunction('onUnreadable', options.onUnreadable) }
-}
+import type { ListConnectionsOptions } from './method-options.ts'
+import type { Found } from './record.ts'
 
 /** All connections of a store, as `await store.list()` returns them. */
 export interface ConnectionList {
@@ -66,31 +12,28 @@ export interface ConnectionList {
   readonly unreadable: readonly ConnectionStoreError[]
 }
 
-/** A connection, undefined if there is none, or why its entry cannot be read. */
-export type ReadConnection = ReadResult<Connection | undefined>
-
 /**
  * The connections of a store. Await it for all of them, oldest first, or iterate it for one after the other, in no
  * particular order and with only a few in memory. Nothing is read until then, and each iteration reads again.
  */
 export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable<Connection> {
-  readonly #read: () => AsyncIterable<ReadConnection>
+  readonly #read: () => AsyncIterable<Found>
   readonly #options: ListConnectionsOptions
   #all: Promise<ConnectionList> | undefined
   /** @hidden */
   readonly [Symbol.toStringTag] = 'ConnectionListing'
 
   /** @internal */
-  constructor(read: () => AsyncIterable<ReadConnection>, options: ListConnectionsOptions) {
+  constructor(read: () => AsyncIterable<Found>, options: ListConnectionsOptions) {
     this.#read = read
     this.#options = options
   }
 
   /** Yields each connection. A connection is yielded twice if the storage lists its key twice (as Redis `SCAN` may). */
   async *[Symbol.asyncIterator](): AsyncGenerator<Connection, void, undefined> {
-    for await (const { value: connection, error } of this.#read()) {
-      if (error !== undefined) notify(() => this.#options.onUnreadable?.(error))
-      if (connection !== undefined) yield connection
+    for await (const { record, error } of this.#read()) {
+      if (error !== undefined) notify(this.#options.onUnreadable, error)
+      if (record !== undefined) yield record.connection
     }
   }
 
@@ -119,11 +62,11 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
   async #collect(): Promise<ConnectionList> {
     const connections = new Map<string, Connection>()
     const unreadable = new Map<string | undefined, ConnectionStoreError>()
-    for await (const { value: connection, error } of this.#read()) {
-      if (connection !== undefined) connections.set(connection.key, connection)
+    for await (const { record, error } of this.#read()) {
+      if (record !== undefined) connections.set(record.connection.key, record.connection)
       if (error === undefined || unreadable.has(error.key)) continue
       unreadable.set(error.key, error)
-      notify(() => this.#options.onUnreadable?.(error))
+      notify(this.#options.onUnreadable, error)
     }
     return {
       connections: [...connections.values()].sort((one, other) => one.connectedAt - other.connectedAt),

@@ -12,30 +12,26 @@ import { notify } from '../notify.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
 import { checkConnectionKey, keyMatches } from './connection-key.ts'
+import { ConnectionListing } from './connection-list.ts'
+import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
+import { type ConnectionIdentity, Identity } from './identity.ts'
 import {
   type ConnectionFilter,
-  ConnectionListing,
-  copyFilter,
-  copyListOptions,
   type ListConnectionsOptions,
-  type ReadConnection,
-} from './connection-list.ts'
-import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
-import { Identity } from './identity.ts'
-import {
-  checkWorkspaceOptions,
   type ResealOptions,
   type ResealResult,
+  readFilter,
+  readListOptions,
   readResealOptions,
   readSaveOptions,
+  readWorkspaceOptions,
   type SaveOptions,
   type WorkspaceOf,
   type WorkspaceOptions,
 } from './method-options.ts'
-import { type ConnectionRecord, type ReadResult, randomId, tryRead } from './record.ts'
+import { type ConnectionRecord, type Found, randomId, recordIn, requireRecord, requireToken } from './record.ts'
+import type { Change } from './records.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
-import { Turns } from './turns.ts'
-import { type Change, update } from './update.ts'
 
 /** A token that is being saved. Only closures hold it, so that no error can reveal it. */
 interface Save {
@@ -46,15 +42,12 @@ interface Save {
   readonly login: string
   /** Time of the first attempt, in milliseconds since the Unix epoch. */
   readonly startedAt: number
-  connection?: Connection
+  identity?: ConnectionIdentity
   /** The login that was found at the first attempt, once the storage has been read. */
   replaces?: { readonly login: string | undefined }
   /** A retry does not replace a login that was saved since the first attempt. */
   isRetry: boolean
 }
-
-/** A record with a token. */
-type LiveRecord = ConnectionRecord & { readonly accessToken: string }
 
 /** The number of connections resealed at the same time. Connection pools have limits. */
 const parallelReseals = 16
@@ -75,8 +68,6 @@ const parallelReseals = 16
 export class ConnectionStore {
   readonly #settings: StoreSettings
   readonly #identity: Identity
-  /** Changes of a connection run one after the other in this process, so that the last call wins. */
-  readonly #turns = new Turns()
   /** The revocations being handled, by key and token. Calls that fail at the same time share one. */
   readonly #revocations = new Map<string, Promise<void>>()
 
@@ -97,7 +88,7 @@ export class ConnectionStore {
    * is sent then.
    */
   async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
-    const metadata = readSaveOptions(options)
+    const { metadata } = readSaveOptions(options)
     const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
     if (typeof token !== 'string') this.#identity.checkOrigin(token)
     return this.#save({
@@ -118,7 +109,7 @@ export class ConnectionStore {
    */
   async get(key: string): Promise<Connection | undefined> {
     checkConnectionKey(key)
-    return (await this.#read(key))?.connection
+    return recordIn(await this.#settings.records.find(key))?.connection
   }
 
   /**
@@ -136,8 +127,8 @@ export class ConnectionStore {
    * for await (const connection of store.list({ actor: 'app' })) console.log(connection.organization.name)
    */
   list(filter: ConnectionFilter = {}, options: ListConnectionsOptions = {}): ConnectionListing {
-    const copied = copyFilter(filter)
-    return new ConnectionListing(() => this.#list(copied), copyListOptions(options))
+    const copied = readFilter(filter)
+    return new ConnectionListing(() => this.#list(copied), readListOptions(options))
   }
 
   /**
@@ -149,10 +140,10 @@ export class ConnectionStore {
   async setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
     checkConnectionKey(key)
     const checked = metadata === undefined ? undefined : checkMetadata(metadata)
-    return this.#update(key, async (text) => {
-      const record = requireRecord(key, await this.#open(key, text))
+    return this.#settings.records.update(key, (found) => {
+      const record = requireRecord(key, found)
       const { metadata: _, ...rest } = record.connection
-      return this.#writing(record, { ...rest, ...(checked !== undefined && { metadata: checked }) })
+      return changed(record, { ...rest, ...(checked !== undefined && { metadata: checked }) })
     })
   }
 
@@ -167,19 +158,16 @@ export class ConnectionStore {
    */
   async verify(key: string): Promise<Connection> {
     checkConnectionKey(key)
-    const { accessToken, login, connection } = requireToken(key, await this.#read(key))
-    const me = await this.#workspaceOf(key, connection, accessToken).me()
+    const { records } = this.#settings
+    const { login, connection } = requireToken(key, await records.find(key))
+    const me = await this.#workspaceOf(key, connection).me()
     const identity = await this.#identity.verify(me, key)
-    return this.#update(
-      key,
-      async (text) => {
-        const record = requireToken(key, await this.#open(key, text))
-        // A login in the meantime has called `/me` itself.
-        if (record.login !== login) return { result: record.connection }
-        return this.#writing(record, { ...record.connection, ...identity } as Connection)
-      },
-      [accessToken],
-    )
+    return records.update(key, (found) => {
+      const record = requireToken(key, found)
+      // A login in the meantime has called `/me` itself.
+      if (record.login !== login) return { result: record.connection }
+      return changed(record, { ...record.connection, ...identity } as Connection)
+    })
   }
 
   /**
@@ -194,15 +182,15 @@ export class ConnectionStore {
     const { onProgress, signal } = readResealOptions(options)
     let [checked, resealed] = [0, 0]
     const unreadable: ConnectionStoreError[] = []
-    for await (const page of this.#settings.storage.pages()) {
-      for (let start = 0; start < page.length; start += parallelReseals) {
+    for await (const page of this.#settings.records.pages()) {
+      for (const left = [...page]; left.length > 0; ) {
         throwIfAborted(signal)
-        const some = page.slice(start, start + parallelReseals)
-        for (const { value, error } of await Promise.all(some.map(([key, text]) => this.#reseal(key, text)))) {
+        const some = left.splice(0, parallelReseals)
+        for (const result of await Promise.all(some.map(([key, text]) => this.#reseal(key, text)))) {
           checked += 1
-          if (error !== undefined) unreadable.push(error)
-          else if (value) resealed += 1
-          notify(() => onProgress?.({ checked, resealed }))
+          if (result === true) resealed += 1
+          else if (result !== false) unreadable.push(result)
+          notify(onProgress, { checked, resealed })
         }
       }
     }
@@ -219,7 +207,7 @@ export class ConnectionStore {
    */
   async remove(key: string): Promise<void> {
     checkConnectionKey(key)
-    await this.#update(key, async () => ({ write: null, result: undefined }))
+    await this.#settings.records.update(key, () => ({ write: null, result: undefined }))
   }
 
   /**
@@ -236,63 +224,42 @@ export class ConnectionStore {
    */
   async workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
     checkConnectionKey(key)
-    const changes = checkWorkspaceOptions(options, key)
-    const { connection, accessToken } = requireToken(key, await this.#read(key))
-    return this.#workspaceOf(key, connection, accessToken).withOptions(changes) as WorkspaceOf<A>
+    const changes = readWorkspaceOptions(options, key)
+    const { connection } = requireToken(key, await this.#settings.records.find(key))
+    return this.#workspaceOf(key, connection).withOptions(changes) as WorkspaceOf<A>
   }
 
-  #workspaceOf(
-    key: string,
-    { actor, scopes }: Connection,
-    accessToken: string,
-  ): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
-    const source = this.#tokenSource(key, accessToken)
-    const options = { ...this.#settings.clientOptions, scopes, accessToken: source, rateLimitKey: key }
+  #workspaceOf(key: string, { actor, scopes }: Connection): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
+    const accessToken: AccessTokenSource = {
+      getAccessToken: async () => requireToken(key, await this.#settings.records.find(key)).accessToken,
+      onInvalidToken: (rejected) => this.#handleRevocation(key, rejected),
+    }
+    const options = { ...this.#settings.clientOptions, scopes, accessToken, rateLimitKey: key }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
       : new SupportWorkspace({ ...options, actor: 'self' })
   }
 
-  /** @param known remembered only so that no error of the storage quotes it */
-  #tokenSource(key: string, known: string): AccessTokenSource {
-    let last = known
-    return {
-      getAccessToken: async () => {
-        const { accessToken } = requireToken(key, await this.#read(key, [last]))
-        last = accessToken
-        return accessToken
-      },
-      onInvalidToken: (accessToken) => this.#handleRevocation(key, accessToken),
-    }
-  }
-
   async #save(save: Save): Promise<Connection> {
     const { accessToken, login, startedAt } = save
     try {
-      save.connection ??= await this.#identity.identify(accessToken, save.grantedScopes, startedAt)
-      const identified = save.connection
-      const decide = async (text: string | null): Promise<Change<Connection>> => {
-        // An unreadable record is ignored, because it is about to be replaced.
-        const { value: record } = await tryRead(() => this.#decode(identified.key, text))
-        const found = this.#isHidden(record) ? undefined : record
-        if (found?.login === login || (save.isRetry && isNewer(found, save))) return { result: found.connection }
-        save.replaces ??= { login: found?.login }
-        const metadata = save.metadata ?? found?.connection.metadata
-        return this.#writing(
-          { login, accessToken, revocation: record?.revocation },
-          {
-            ...identified,
-            connectedAt: Math.max(startedAt, (record?.connection.connectedAt ?? 0) + 1),
-            ...(metadata !== undefined && { metadata }),
-          },
-        )
-      }
-      return await this.#update(identified.key, decide, [accessToken])
+      save.identity ??= await this.#identity.identify(accessToken, save.grantedScopes)
+      const { identity } = save
+      // A mark is replaced, and so is a record that cannot be read.
+      return await this.#settings.records.update(identity.key, ({ record, mark }) => {
+        if (record?.login === login || (save.isRetry && isNewer(record, save))) return { result: record.connection }
+        save.replaces ??= { login: record?.login }
+        const before = record ?? mark
+        const metadata = save.metadata ?? record?.connection.metadata
+        const connectedAt = Math.max(startedAt, (before?.connection.connectedAt ?? 0) + 1)
+        const connection = { ...identity, connectedAt, ...(metadata !== undefined && { metadata }) }
+        return changed({ login, accessToken, revocation: before?.revocation }, connection)
+      })
     } catch (thrown) {
       const cause = isSupportWorkspaceError(thrown) ? thrown : safeCause(thrown, [accessToken])
       throw new ConnectionNotSavedError(`The connection was not saved: ${cause.message}`, {
         reason: cause instanceof ConnectionStoreError ? cause.reason : 'me_failed',
-        key: save.connection?.key,
+        key: save.identity?.key,
         cause,
         hint: 'The token is not lost: call `retry()` on this error.',
         retry: () => {
@@ -318,84 +285,59 @@ export class ConnectionStore {
    * after a lost response. The process that marked the connection as revoked calls `onRevoked`.
    */
   async #removeIfRevoked(key: string, accessToken: string): Promise<void> {
-    const { storage, format, keepRevoked, onRevoked } = this.#settings
+    const { records, keepRevoked, onRevoked } = this.#settings
     // Otherwise a new login has replaced the token, or its revocation has already been handled.
-    if ((await this.#read(key, [accessToken]))?.accessToken !== accessToken) return
+    if (recordIn(await records.find(key))?.accessToken !== accessToken) return
     // Asks the service again, so that a single wrong response does not remove a connection.
     if (!(await this.#identity.isRevoked(accessToken))) return
     const revocation = randomId()
-    let marking: { readonly connection: Connection; readonly mark: string } | undefined
-    const revoked = await this.#update(
-      key,
-      async (text) => {
-        const found = await this.#open(key, text)
-        // Written, although its response was lost, and changed since.
-        if (marking !== undefined && found?.revocation === revocation) return { result: marking }
-        if (found?.accessToken !== accessToken) return { result: undefined }
-        const { connection, login } = found
-        const kept = { ...connection, revokedAt: Date.now() }
-        const mark = await format.write({ connection: kept, accessToken: undefined, login, revocation })
-        marking = { connection: keepRevoked ? kept : connection, mark }
-        return { write: mark, result: marking }
-      },
-      [accessToken],
-    )
+    let marking: Connection | undefined
+    const revoked = await records.update(key, (found) => {
+      const record = recordIn(found)
+      // Written, although its response was lost, and changed since.
+      if (record?.revocation === revocation) return { result: marking }
+      if (record?.accessToken !== accessToken) return { result: undefined }
+      const connection = { ...record.connection, revokedAt: Date.now() }
+      marking = keepRevoked ? connection : record.connection
+      return { write: { connection, accessToken: undefined, login: record.login, revocation }, result: marking }
+    })
     if (revoked === undefined) return
     try {
-      if (!keepRevoked) await storage.redacting([accessToken]).compareAndSet(key, revoked.mark, null)
+      if (!keepRevoked) {
+        await records.update(key, ({ mark }) => ({
+          write: mark?.revocation === revocation ? null : undefined,
+          result: undefined,
+        }))
+      }
     } finally {
-      await onRevoked?.(revoked.connection)
+      await onRevoked?.(revoked)
     }
   }
 
-  async *#list(filter: ConnectionFilter): AsyncGenerator<ReadConnection, void, undefined> {
-    for await (const page of this.#settings.storage.pages()) {
+  async *#list(filter: ConnectionFilter): AsyncGenerator<Found, void, undefined> {
+    const { records } = this.#settings
+    for await (const page of records.pages()) {
       const matches = await Promise.all(page.map(([key]) => keyMatches(key, filter)))
       const wanted = page.filter((_, index) => matches[index])
-      const read = wanted.map(([key, text]) => tryRead(async () => (await this.#open(key, text))?.connection))
-      yield* await Promise.all(read)
+      yield* await Promise.all(wanted.map(([key, text]) => records.open(key, text)))
     }
   }
 
-  #reseal(key: string, listed: string): Promise<ReadResult<boolean>> {
-    const decide = async (text: string | null): Promise<Change<boolean>> => {
-      const record = text === null ? undefined : await this.#settings.format.read(key, text)
-      if (record?.outdated !== true) return { result: false }
-      return { write: await this.#settings.format.write(record), result: true }
-    }
-    return tryRead(() => this.#update(key, decide, [], listed))
+  /** Returns whether the record was outdated and is resealed, or why it cannot be read. */
+  async #reseal(key: string, listed: string): Promise<boolean | ConnectionStoreError> {
+    const { records } = this.#settings
+    const { record, mark = record, error } = await records.open(key, listed)
+    if (mark?.outdated !== true) return error ?? false
+    return records.update(key, ({ record, mark = record }) => {
+      const isOutdated = mark?.outdated === true
+      return { write: isOutdated ? mark : undefined, result: isOutdated }
+    })
   }
+}
 
-  async #read(key: string, secrets: readonly string[] = []): Promise<ConnectionRecord | undefined> {
-    return this.#open(key, await this.#settings.storage.redacting(secrets).get(key))
-  }
-
-  /** Returns the record in a text; undefined if there is none, or if it is the mark of a removal. */
-  async #open(key: string, text: string | null): Promise<ConnectionRecord | undefined> {
-    const record = await this.#decode(key, text)
-    return this.#isHidden(record) ? undefined : record
-  }
-
-  async #decode(key: string, text: string | null): Promise<ConnectionRecord | undefined> {
-    return text === null ? undefined : this.#settings.format.read(key, text)
-  }
-
-  #isHidden(record: ConnectionRecord | undefined): boolean {
-    return record?.connection.revokedAt !== undefined && !this.#settings.keepRevoked
-  }
-
-  #update<Result>(
-    key: string,
-    decide: (text: string | null) => Promise<Change<Result>>,
-    secrets: readonly string[] = [],
-    known?: string,
-  ): Promise<Result> {
-    return this.#turns.run(key, () => update(this.#settings.storage.redacting(secrets), key, decide, known))
-  }
-
-  async #writing(record: Omit<ConnectionRecord, 'connection'>, connection: Connection): Promise<Change<Connection>> {
-    return { write: await this.#settings.format.write({ ...record, connection }), result: connection }
-  }
+/** Returns the change of a record to another connection, which is the result. */
+function changed(record: Omit<ConnectionRecord, 'connection'>, connection: Connection): Change<Connection> {
+  return { write: { ...record, connection }, result: connection }
 }
 
 let lastLogin = 0
@@ -410,28 +352,6 @@ function loginTime(): number {
 function isNewer(found: ConnectionRecord | undefined, { replaces, startedAt }: Save): found is ConnectionRecord {
   if (found?.accessToken === undefined) return false
   return replaces === undefined ? found.connection.connectedAt > startedAt : found.login !== replaces.login
-}
-
-/** @throws ConnectionStoreError `not_connected` if there is no record */
-function requireRecord(key: string, record: ConnectionRecord | undefined): ConnectionRecord {
-  if (record !== undefined) return record
-  throw notConnected(key, `There is no connection "${key}": it never existed, was removed, or its token was revoked.`)
-}
-
-/** @throws ConnectionStoreError `not_connected` if there is no record, or its token was revoked */
-function requireToken(key: string, record: ConnectionRecord | undefined): LiveRecord {
-  const { accessToken, ...found } = requireRecord(key, record)
-  if (accessToken !== undefined) return { ...found, accessToken }
-  const since = new Date(found.connection.revokedAt ?? 0).toISOString()
-  throw notConnected(key, `The token of the connection "${key}" was found revoked at ${since}.`)
-}
-
-function notConnected(key: string, message: string): ConnectionStoreError {
-  return new ConnectionStoreError(message, {
-    reason: 'not_connected',
-    key,
-    hint: 'Log in again and save the new token.',
-  })
 }
 
 /** Returns a copy of the granted scopes. An empty list means that they are not known. */

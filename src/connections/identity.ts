@@ -1,33 +1,42 @@
 import { SupportWorkspace } from '../client.ts'
 import { AuthenticationError, InvalidArgumentError } from '../errors/index.ts'
+import type { ClientOptions } from '../http/options.ts'
 import type { Me } from '../models/me.ts'
 import type { AccessToken } from '../oauth/access-token.ts'
-import type { Connection } from './connection.ts'
-import { connectionFromMe } from './connection-from-me.ts'
+import type { AppConnection, ConnectionParty, SelfConnection } from './connection.ts'
+import { connectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
-import type { StoreSettings } from './store-options.ts'
+
+/** The options of a store that concern its tokens. */
+export interface IdentitySettings {
+  readonly baseUrl: string
+  readonly clientId: string | undefined
+  /** The options of every client of the store, except its token, actor and scopes. */
+  readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes' | 'rateLimitKey'>
+}
+
+/** The properties of a connection that do not come from `/me`. */
+type ConnectionState = 'connectedAt' | 'revokedAt' | 'metadata'
+/** The properties of a connection that come from `/me`. */
+export type ConnectionIdentity = Omit<AppConnection, ConnectionState> | Omit<SelfConnection, ConnectionState>
 
 /** Finds out what a token is bound to, by calling `/me`, and rejects tokens of another service or app. */
 export class Identity {
-  readonly #settings: StoreSettings
+  readonly #settings: IdentitySettings
 
-  constructor(settings: StoreSettings) {
+  constructor(settings: IdentitySettings) {
     this.#settings = settings
   }
 
   /**
-   * Returns the connection of a new token.
+   * Returns the identity of the connection of a new token.
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`, and the errors of a call
    */
-  async identify(
-    accessToken: string,
-    grantedScopes: readonly string[] | undefined,
-    connectedAt: number,
-  ): Promise<Connection> {
+  async identify(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<ConnectionIdentity> {
     const me = await this.#me(accessToken)
     this.#checkApplication(me)
-    return connectionFromMe(me, grantedScopes, { connectedAt })
+    return identityFromMe(me, grantedScopes)
   }
 
   /**
@@ -35,9 +44,9 @@ export class Identity {
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`
    */
-  async verify(me: Me, key: string): Promise<Omit<Connection, 'connectedAt'>> {
+  async verify(me: Me, key: string): Promise<ConnectionIdentity> {
     this.#checkApplication(me)
-    const { connectedAt: _, ...identity } = await connectionFromMe(me, undefined, { connectedAt: 0 })
+    const identity = await identityFromMe(me)
     if (identity.key === key) return identity
     throw identityMismatch(`\`/me\` names another connection ("${identity.key}") than "${key}".`, key)
   }
@@ -90,4 +99,44 @@ function identityMismatch(message: string, key: string | undefined): ConnectionS
 
 function withoutSlash(url: string): string {
   return url.replace(/\/$/, '')
+}
+
+/**
+ * Returns the identity that `/me` describes.
+ *
+ * @throws ConnectionStoreError `identity_incomplete`
+ */
+export async function identityFromMe(me: Me, grantedScopes?: readonly string[]): Promise<ConnectionIdentity> {
+  const actor: unknown = me.actor
+  const application = party(me.application?.id, me.application?.name)
+  const organization = party(me.organization?.id, me.organization?.display_name ?? me.organization?.name)
+  const user = party(me.user?.id, me.user?.name)
+  const scopes = me.scopes ?? grantedScopes
+  const rest = Array.isArray(scopes) && { scopes: scopes.filter((scope) => typeof scope === 'string') }
+  if (application !== undefined && organization !== undefined) {
+    const ids = { application: application.id, organization: organization.id }
+    if (actor === 'app') {
+      return { key: await connectionKey({ actor, ...ids }), application, organization, actor, ...rest }
+    }
+    if (actor === 'self' && user !== undefined) {
+      const key = await connectionKey({ actor, ...ids, user: user.id })
+      return { key, application, organization, actor, user, ...rest }
+    }
+  }
+  const missing = [
+    ...(application === undefined ? ['application'] : []),
+    ...(organization === undefined ? ['organization'] : []),
+    ...(actor !== 'app' && actor !== 'self' ? ['actor'] : []),
+    ...(actor === 'self' && user === undefined ? ['user'] : []),
+  ]
+  throw new ConnectionStoreError(`\`/me\` does not name the token's ${missing.join(', ')}.`, {
+    reason: 'identity_incomplete',
+    hint: 'Without it the store could mix up connections. Keep this token yourself, and pass it to `new SupportWorkspace`.',
+  })
+}
+
+/** Checks an id and a name, as responses are not validated. A lone surrogate has no UTF-8 encoding, so it cannot be in a key. */
+function party(id: unknown, name: unknown): ConnectionParty | undefined {
+  if (typeof id !== 'string' || id === '' || /\p{Surrogate}/u.test(id)) return undefined
+  return { id, ...(typeof name === 'string' && name !== '' && { name }) }
 }

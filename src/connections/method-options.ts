@@ -1,5 +1,5 @@
 import type { Actor } from '../actor.ts'
-import { checkOptionalFunction, checkOptions } from '../check-options.ts'
+import { type Check, checkFunction, checkOneOf, checkOptions, mustBe, readOptions } from '../check-options.ts'
 import type { SupportWorkspace } from '../client.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkSignal } from '../http/input.ts'
@@ -17,14 +17,6 @@ export interface SaveOptions {
   readonly metadata?: ConnectionMetadata | undefined
 }
 
-const saveOptionNames = { metadata: true } satisfies Record<keyof SaveOptions, true>
-
-/** Returns a copy of the metadata. */
-export function readSaveOptions(options: SaveOptions): ConnectionMetadata | undefined {
-  checkOptions('options', options, saveOptionNames, '`save`')
-  return options.metadata === undefined ? undefined : checkMetadata(options.metadata)
-}
-
 /** The options of `ConnectionStore.workspace`: its actor, and what `withOptions` of a client takes. */
 export interface WorkspaceOptions<A extends Actor = Actor> extends ChangeableOptions {
   /** The actor that the connection must have. The client then has the calls of that actor. */
@@ -33,24 +25,6 @@ export interface WorkspaceOptions<A extends Actor = Actor> extends ChangeableOpt
 
 /** A client of the actor, or of either one. */
 export type WorkspaceOf<A extends Actor> = A extends Actor ? SupportWorkspace<A> : never
-
-/**
- * Returns the options of the client.
- *
- * @throws InvalidArgumentError if the key is that of a connection with another actor.
- */
-export function checkWorkspaceOptions(options: WorkspaceOptions, key: string): ChangeableOptions {
-  checkOptions('options', options, { ...changeableChecks(), actor: true }, '`workspace`')
-  const { actor, ...changes } = options
-  if (actor === undefined || key.startsWith(`${actor}.`)) return changes
-  throw new InvalidArgumentError(
-    'actor',
-    actor === 'app' || actor === 'self'
-      ? `The connection does not have \`actor=${actor}\`.`
-      : '`actor` must be "app" or "self".',
-    'Pass the actor of the login that created the connection, or leave it out.',
-  )
-}
 
 /** The progress of `reseal`. */
 export interface ResealProgress {
@@ -68,8 +42,6 @@ export interface ResealOptions {
   readonly signal?: WebAbortSignal | undefined
 }
 
-const resealOptionNames = { onProgress: true, signal: true } satisfies Record<keyof ResealOptions, true>
-
 /** The result of `ConnectionStore.reseal`. */
 export interface ResealResult extends ResealProgress {
   /**
@@ -79,10 +51,74 @@ export interface ResealResult extends ResealProgress {
   readonly unreadable: readonly ConnectionStoreError[]
 }
 
-/** Returns a copy of the options of `reseal`. */
-export function readResealOptions(options: ResealOptions): ResealOptions {
-  checkOptions('options', options, resealOptionNames, '`reseal`')
-  const { onProgress, signal } = options
-  checkSignal('signal', signal)
-  return { onProgress: checkOptionalFunction('onProgress', onProgress), signal }
+/** Filters connections by actor and by the ids that `/me` returns. A connection must match all of them. */
+export interface ConnectionFilter {
+  /** Id of the app. */
+  readonly application?: string | undefined
+  /** Id of the organization. */
+  readonly organization?: string | undefined
+  /** Who the token acts as. */
+  readonly actor?: Actor | undefined
+  /** Id of the user. Excludes connections of the app itself. */
+  readonly user?: string | undefined
+}
+
+/** The options of `ConnectionStore.list`. */
+export interface ListConnectionsOptions {
+  /**
+   * Called for each connection whose entry cannot be read (`secret_unknown`, `entry_damaged`), with an error that has its
+   * `key`. An iteration skips such connections.
+   */
+  readonly onUnreadable?: ((error: ConnectionStoreError) => void) | undefined
+}
+
+const checkActor = (name: string, actor: unknown) => checkOneOf(name, actor, ['app', 'self'])
+
+function checkId(name: string, id: unknown): string {
+  if (typeof id === 'string' && id !== '') return id
+  throw mustBe('a non-empty string', name, id, 'Pass an id, or leave it out.')
+}
+
+const saveChecks = {
+  metadata: (_, metadata) => checkMetadata(metadata),
+} satisfies Record<keyof SaveOptions, Check<unknown>>
+
+const resealChecks = {
+  onProgress: checkFunction<NonNullable<ResealOptions['onProgress']>>,
+  signal: checkSignal,
+} satisfies Record<keyof ResealOptions, Check<unknown>>
+
+const filterChecks = {
+  application: checkId,
+  organization: checkId,
+  actor: checkActor,
+  user: checkId,
+} satisfies Record<keyof ConnectionFilter, Check<unknown>>
+
+const listChecks = {
+  onUnreadable: checkFunction<NonNullable<ListConnectionsOptions['onUnreadable']>>,
+} satisfies Record<keyof ListConnectionsOptions, Check<unknown>>
+
+// Each returns a checked copy of its options, so that the caller can change or reuse the object.
+export const readSaveOptions = (options: SaveOptions) => readOptions(options, saveChecks, '`save`')
+export const readResealOptions = (options: ResealOptions) => readOptions(options, resealChecks, '`reseal`')
+export const readListOptions = (options: ListConnectionsOptions) => readOptions(options, listChecks, '`list`')
+/** A filter that is ignored would list the connections of others. */
+export const readFilter = (filter: ConnectionFilter) =>
+  readOptions(filter, filterChecks, 'a connection filter', 'filter')
+
+/**
+ * Returns the options of the client.
+ *
+ * @throws InvalidArgumentError if the key is that of a connection with another actor.
+ */
+export function readWorkspaceOptions(options: WorkspaceOptions, key: string): ChangeableOptions {
+  checkOptions('options', options, { ...changeableChecks(), actor: checkActor }, '`workspace`')
+  const { actor, ...changes } = options
+  if (actor === undefined || key.startsWith(`${checkActor('actor', actor)}.`)) return changes
+  throw new InvalidArgumentError(
+    'actor',
+    `The connection does not have \`actor=${actor}\`.`,
+    'Pass the actor of the login that created the connection, or leave it out.',
+  )
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { sqlStorage } from './sql-storage.ts'
-import type { ConnectionStorage } from './storage.ts'
+import { type ConnectionStorage, checkMethods } from './storage.ts'
 
 /** A pool or a client of `pg`. */
 export interface PostgresClient {
@@ -26,6 +26,7 @@ export interface PostgresStorageOptions {
  * @throws InvalidArgumentError when `table` is not the name of a table
  */
 export function postgresStorage(client: PostgresClient, { table }: PostgresStorageOptions = {}): ConnectionStorage {
+  checkMethods('client', client, ['query'], 'Pass a pool or a client of `pg`.')
   const createTable = postgresTable(table)
   async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {
     for (let isCreated = false; ; isCreated = true) {
@@ -67,5 +68,5 @@ const serializationFailure = '40001'
 const createdMeanwhile: readonly unknown[] = ['23505', '42P07']
 
 function codeOf(thrown: unknown): unknown {
-  return (thrown as { readonly code?: unknown } | null | undefined)?.code
+  return (thrown as { readonly code?: unknown }).code
 }

@@ -3,8 +3,8 @@ import { isObject, parseObject } from '../json.ts'
 import type { Me } from '../models/me.ts'
 import { createSealer, type Sealer, type SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
-import { connectionFromMe } from './connection-from-me.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
+import { identityFromMe } from './identity.ts'
 
 /** A connection with its token: what the storage keeps under a key. */
 export interface ConnectionRecord {
@@ -25,10 +25,46 @@ export interface StoredRecord extends ConnectionRecord {
   readonly outdated: boolean
 }
 
-/** The result of a read whose record may be unreadable. All other failures are thrown. */
-export type ReadResult<Value> =
-  | { readonly value: Value; readonly error?: undefined }
-  | { readonly value?: undefined; readonly error: ConnectionStoreError }
+/** What there is under a key. Empty if there is nothing. */
+export interface Found {
+  readonly record?: StoredRecord
+  /** The record of a revoked connection that is being removed. It counts as no connection. */
+  readonly mark?: StoredRecord
+  /** Why the record cannot be read: `secret_unknown` or `entry_damaged`. */
+  readonly error?: ConnectionStoreError
+}
+
+/** A record with a token. */
+type LiveRecord = StoredRecord & { readonly accessToken: string }
+
+/** @throws the error of a record that cannot be read */
+export function recordIn({ record, error }: Found): StoredRecord | undefined {
+  if (error !== undefined) throw error
+  return record
+}
+
+/** @throws ConnectionStoreError `not_connected` if there is no record, and the error of one that cannot be read */
+export function requireRecord(key: string, found: Found): StoredRecord {
+  const record = recordIn(found)
+  if (record !== undefined) return record
+  throw notConnected(key, `There is no connection "${key}": it never existed, was removed, or its token was revoked.`)
+}
+
+/** @throws ConnectionStoreError like `requireRecord`, and `not_connected` if the token was revoked */
+export function requireToken(key: string, found: Found): LiveRecord {
+  const { accessToken, ...record } = requireRecord(key, found)
+  if (accessToken !== undefined) return { ...record, accessToken }
+  const since = new Date(record.connection.revokedAt ?? 0).toISOString()
+  throw notConnected(key, `The token of the connection "${key}" was found revoked at ${since}.`)
+}
+
+function notConnected(key: string, message: string): ConnectionStoreError {
+  return new ConnectionStoreError(message, {
+    reason: 'not_connected',
+    key,
+    hint: 'Log in again and save the new token.',
+  })
+}
 
 /** Where a store keeps its records. Stores that differ in any of these do not read each other's records. */
 interface RecordOrigin {
@@ -36,20 +72,25 @@ interface RecordOrigin {
   readonly service: string
 }
 
-/** The start of a record that is not sealed. A storage that parses JSON leaves it alone. */
+/** The start of a record that is not sealed. */
 const plain = 'plain:'
 
 /**
- * Writes and reads records as text: sealed if there is a secret, JSON otherwise. No two texts are the same, so a write can be
- * recognized by its text. A record contains its prefix, service and connection, so a text copied to another place in the
- * storage is rejected there.
+ * Writes and reads records as text: sealed if there is a secret, encoded JSON otherwise. No two texts are the same, so a write
+ * can be recognized by its text. A record contains its prefix, service and connection, so a text copied to another place in
+ * the storage is rejected there.
  */
 export class RecordFormat {
   readonly #origin: RecordOrigin
   readonly #sealer: Sealer | undefined
+  readonly #keepRevoked: boolean
 
-  /** @throws InvalidArgumentError when a secret is shorter than 32 characters */
-  constructor({ prefix, service }: RecordOrigin, secret: SealSecret | undefined) {
+  /**
+   * @param keepRevoked whether a revoked connection is a record, and not the mark of a removal
+   * @throws InvalidArgumentError when a secret is shorter than 32 characters
+   */
+  constructor({ prefix, service }: RecordOrigin, secret: SealSecret | undefined, keepRevoked: boolean) {
+    this.#keepRevoked = keepRevoked
     this.#origin = { prefix, service }
     this.#sealer = secret === undefined ? undefined : createSealer(secret, 'connection')
   }
@@ -58,30 +99,55 @@ export class RecordFormat {
     const content = { ...this.#origin, connection, accessToken, login, revocation }
     // A sealed text has a random initialization vector.
     if (this.#sealer !== undefined) return this.#sealer.seal(content)
-    return `${plain}${JSON.stringify({ nonce: randomId(), ...content })}`
+    return `${plain}${encode(JSON.stringify({ nonce: randomId(), ...content }))}`
   }
 
-  /** @throws ConnectionStoreError `entry_damaged`, `secret_unknown` */
-  async read(key: string, text: string): Promise<StoredRecord> {
-    const { value, outdated } = await this.#open(key, text)
-    const record = await parseRecord(value)
-    const { prefix, service } = this.#origin
-    const isOwn = record?.prefix === prefix && record.service === service && record.connection.key === key
-    if (!isOwn) throw damagedEntry(key)
-    const { connection, accessToken, login, revocation } = record
-    return { connection, accessToken, login, revocation, outdated }
-  }
-
-  /** With a secret, a plain record is rejected: anyone who can write to the storage could have put it there. */
-  async #open(key: string, text: string): Promise<{ readonly value: unknown; readonly outdated: boolean }> {
-    if (this.#sealer === undefined) {
-      if (text.startsWith(plain)) return { value: text.slice(plain.length), outdated: false }
-      throw looksSealed(text) ? unknownSecret(key) : damagedEntry(key)
+  async read(key: string, text: string): Promise<Found> {
+    const isPlain = text.startsWith(plain)
+    if (this.#sealer === undefined && !isPlain) {
+      // A sealed text is a compact JWE, which has five parts.
+      return text.split('.').length === 5 ? unknownSecret(key) : damagedEntry(key)
     }
-    if (text.startsWith(plain)) throw damagedEntry(key, 'is not sealed, although the store has a secret')
-    const opened = await this.#sealer.open(text)
-    if (opened.ok) return opened
-    throw opened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)
+    // Anyone who can write to the storage could have put it there.
+    if (this.#sealer !== undefined && isPlain)
+      return damagedEntry(key, 'is not sealed, although the store has a secret')
+    const opened = await this.#sealer?.open(text)
+    if (opened?.ok === false) return opened.failure === 'unknown-key' ? unknownSecret(key) : damagedEntry(key)
+    try {
+      const value = opened === undefined ? JSON.parse(decode(text.slice(plain.length))) : opened.value
+      const record = { ...(await this.#parse(value, key)), outdated: opened?.outdated === true }
+      return record.accessToken === undefined && !this.#keepRevoked ? { mark: record } : { record }
+    } catch {
+      return damagedEntry(key)
+    }
+  }
+
+  /** Returns the record in a value, with the connection rebuilt from its parts. Throws if it is invalid. */
+  async #parse(value: unknown, key: string): Promise<ConnectionRecord> {
+    const { prefix, service, connection: stored, accessToken, login, revocation } = parseObject(value) ?? {}
+    const { connectedAt, revokedAt, metadata, ...me } = parseObject(stored) ?? {}
+    const isRevoked = typeof revokedAt === 'number'
+    const identity = await identityFromMe(me as Me)
+    if (
+      prefix !== this.#origin.prefix ||
+      service !== this.#origin.service ||
+      identity.key !== key ||
+      typeof connectedAt !== 'number' ||
+      typeof login !== 'string' ||
+      typeof accessToken !== (isRevoked ? 'undefined' : 'string')
+    )
+      throw new TypeError('It is not a record of this store.')
+    return {
+      connection: {
+        ...identity,
+        connectedAt,
+        ...(isRevoked && { revokedAt }),
+        ...(isObject(metadata) && { metadata }),
+      },
+      accessToken: accessToken as string | undefined,
+      login,
+      revocation: revocation as string | undefined,
+    }
   }
 }
 
@@ -90,66 +156,32 @@ export function randomId(): string {
   return toHex(crypto.getRandomValues(new Uint8Array(10)))
 }
 
-/** Returns the token in the text of a record, if it is there in plain. */
-export function tokenIn(text: string | null): string {
-  const token = text?.startsWith(plain) === true ? parseObject(text.slice(plain.length))?.accessToken : undefined
-  return typeof token === 'string' ? token : ''
+/**
+ * Returns a text as base64url, which is no protection: errors of a storage may quote what it keeps, and only an encoded
+ * token can be recognized in them.
+ */
+function encode(text: string): string {
+  return btoa(encodeURIComponent(text)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-/** Returns the result of a read, or the error of a record that cannot be read (`secret_unknown`, `entry_damaged`). */
-export async function tryRead<Value>(read: () => Promise<Value>): Promise<ReadResult<Value>> {
-  try {
-    return { value: await read() }
-  } catch (thrown) {
-    if (thrown instanceof ConnectionStoreError && thrown.reason !== 'storage_failed') return { error: thrown }
-    throw thrown
-  }
+function decode(text: string): string {
+  return decodeURIComponent(atob(text.replaceAll('-', '+').replaceAll('_', '/')))
 }
 
-/** Whether a text is a compact JWE. */
-function looksSealed(text: string): boolean {
-  return /^[\w-]+(\.[\w-]*){4}$/.test(text)
-}
-
-function damagedEntry(key: string, what = 'is damaged'): ConnectionStoreError {
-  return new ConnectionStoreError(`The entry of the connection "${key}" ${what}.`, {
+function damagedEntry(key: string, what = 'is damaged'): Found {
+  const error = new ConnectionStoreError(`The entry of the connection "${key}" ${what}.`, {
     reason: 'entry_damaged',
     key,
     hint: 'Log in again to replace it, or remove the connection.',
   })
+  return { error }
 }
 
-function unknownSecret(key: string): ConnectionStoreError {
-  return new ConnectionStoreError(`The entry of the connection "${key}" is sealed with an unknown secret.`, {
+function unknownSecret(key: string): Found {
+  const error = new ConnectionStoreError(`The entry of the connection "${key}" is sealed with an unknown secret.`, {
     reason: 'secret_unknown',
     key,
     hint: 'Add its secret to the list, after the newest one, or log in again.',
   })
-}
-
-/** Returns the content of a record, with the connection rebuilt from its parts; undefined if it is invalid. */
-async function parseRecord(
-  content: unknown,
-): Promise<(ConnectionRecord & { readonly [Name in keyof RecordOrigin]: unknown }) | undefined> {
-  const { prefix, service, connection, accessToken, login, revocation } = parseObject(content) ?? {}
-  const { connectedAt, revokedAt, metadata, ...me } = parseObject(connection) ?? {}
-  if (typeof connectedAt !== 'number' || typeof login !== 'string') return undefined
-  const isRevoked = typeof revokedAt === 'number'
-  if (isRevoked ? accessToken !== undefined : typeof accessToken !== 'string') return undefined
-  try {
-    return {
-      prefix,
-      service,
-      login,
-      revocation: typeof revocation === 'string' ? revocation : undefined,
-      accessToken: accessToken as string | undefined,
-      connection: await connectionFromMe(me as Me, undefined, {
-        connectedAt,
-        ...(isRevoked && { revokedAt }),
-        metadata: isObject(metadata) ? metadata : undefined,
-      }),
-    }
-  } catch {
-    return undefined
-  }
+  return { error }
 }

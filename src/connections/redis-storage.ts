@@ -1,4 +1,4 @@
-import type { ConnectionStorage } from './storage.ts'
+import { type ConnectionStorage, checkMethods, pageOf } from './storage.ts'
 
 /** A client of `ioredis`, or of `redis` (node-redis). */
 export type RedisClient = IoredisClient | NodeRedisClient
@@ -27,6 +27,9 @@ return 1`
  * set a `keyPrefix` on the client: use the `prefix` of the store.
  */
 export function redisStorage(client: RedisClient): ConnectionStorage {
+  const isIoredis = typeof (client as Partial<IoredisClient> | undefined)?.call === 'function'
+  if (!isIoredis)
+    checkMethods('client', client as NodeRedisClient, ['sendCommand'], 'Pass a client of `ioredis` or `redis`.')
   const send = (command: string, ...args: string[]): Promise<unknown> =>
     'call' in client ? client.call(command, ...args) : client.sendCommand([command, ...args])
   return {
@@ -39,11 +42,7 @@ export function redisStorage(client: RedisClient): ConnectionStorage {
       do {
         const reply = (await send('SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000')) as [string, string[]]
         const [next, keys] = reply
-        const texts = keys.length === 0 ? [] : ((await send('MGET', ...keys)) as (string | null)[])
-        yield keys.flatMap((key, index) => {
-          const text = texts[index]
-          return typeof text === 'string' ? [[key, text] as const] : []
-        })
+        if (keys.length > 0) yield pageOf(keys, (await send('MGET', ...keys)) as (string | null)[])
         cursor = next
       } while (cursor !== '0')
     },

@@ -1,4 +1,4 @@
-import type { ConnectionStorage } from './storage.ts'
+import { type ConnectionStorage, checkMethods, pageOf } from './storage.ts'
 import { inTime, Turns } from './turns.ts'
 
 /** A storage of `unstorage`. */
@@ -23,6 +23,8 @@ const pageSize = 100
  * Some drivers, among them the one for files, lose the record that they are writing when the process is killed.
  */
 export function singleProcessStorage(storage: UnstorageLike): ConnectionStorage {
+  const methods = ['getItem', 'setItem', 'removeItem', 'getKeys'] as const
+  checkMethods('storage', storage, methods, 'Pass what `createStorage` of `unstorage` returns.')
   const turns = new Turns()
   /** Drivers may return parts of a text that is being written, so reads take turns as well. */
   const get = async (key: string): Promise<string | null> => {
@@ -40,14 +42,10 @@ export function singleProcessStorage(storage: UnstorageLike): ConnectionStorage 
         return true
       }),
     async *list(prefix) {
-      const keys = (await storage.getKeys(prefix)).filter((key) => key.startsWith(prefix))
-      for (let start = 0; start < keys.length; start += pageSize) {
-        const some = keys.slice(start, start + pageSize)
+      for (const left = [...(await storage.getKeys(prefix))]; left.length > 0; ) {
+        const some = left.splice(0, pageSize)
         const texts = await Promise.all(some.map((key) => turns.run(key, () => get(key))))
-        yield some.flatMap((key, index) => {
-          const text = texts[index]
-          return typeof text === 'string' ? [[key, text] as const] : []
-        })
+        yield pageOf(some, texts)
       }
     },
   }

@@ -34,7 +34,7 @@ export function sqlStorage(query: Query, table = 'connections'): ConnectionStora
       for (let last: string | undefined = prefix; last !== undefined; ) {
         const found = await rows(page, last, end)
         yield found.map(({ key, value }) => [key, value] as const)
-        last = found.length < pageSize ? undefined : found.at(-1)?.key
+        last = found.at(-1)?.key
       }
     },
   }

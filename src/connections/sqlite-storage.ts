@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { isError } from '../errors/redact.ts'
 import { sqlStorage } from './sql-storage.ts'
-import type { ConnectionStorage } from './storage.ts'
+import { type ConnectionStorage, checkMethods } from './storage.ts'
 
 /** A SQLite database, as `node:sqlite` opens it. */
 export interface SqliteDatabase {
@@ -37,17 +38,22 @@ const longestWait = 10_000
  * const store = new ConnectionStore({ baseUrl, secret, storage: sqliteStorage('connections.db') })
  */
 export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage {
+  const hint = 'Pass the path of a file, or a `DatabaseSync`.'
+  if (database === '') {
+    throw new InvalidArgumentError('database', 'An empty path is a file that SQLite deletes when it is closed.', hint)
+  }
+  if (typeof database !== 'string') checkMethods('database', database, ['exec', 'prepare', 'close'], hint)
   let opened: SqliteDatabase | undefined
   let isClosed = false
   async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {
-    for (const start = performance.now(); ; ) {
+    for (const end = performance.now() + longestWait; ; ) {
       if (isClosed) throw new Error('The storage is closed.')
       try {
         opened ??= open(database)
         return opened.prepare(sql.replaceAll('$', '?')).all(...values)
       } catch (thrown) {
-        if (!isLocked(thrown) || performance.now() - start > longestWait) throw thrown
-        await new Promise((resolve) => setTimeout(resolve, 1 + 9 * Math.random()))
+        if (!isLocked(thrown) || performance.now() > end) throw thrown
+        await new Promise((resolve) => setTimeout(resolve, 5))
       }
     }
   }
@@ -77,7 +83,16 @@ function open(given: string | SqliteDatabase): SqliteDatabase {
 function openFile(path: string): SqliteDatabase {
   // Not an import, which bundlers for other platforms would try to resolve.
   const sqlite = (globalThis as Partial<Runtime>).process?.getBuiltinModule?.('node:sqlite')
-  if (sqlite !== undefined) return new sqlite.DatabaseSync(path)
+  try {
+    if (sqlite !== undefined) return new sqlite.DatabaseSync(path)
+  } catch (thrown) {
+    const why = isError(thrown) ? thrown.message : 'it cannot be opened'
+    throw new InvalidArgumentError(
+      'database',
+      `\`sqliteStorage\` cannot use ${path}: ${why}.`,
+      'Pass a file in a folder that exists and that this process may write to.',
+    )
+  }
   throw new InvalidArgumentError(
     'database',
     '`sqliteStorage` needs `node:sqlite`, which this runtime does not have.',

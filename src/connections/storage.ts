@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors/index.ts'
+import { isError, placeholder } from '../errors/redact.ts'
 
 /**
  * A storage for connections: text under keys, with an atomic conditional write. `support-workspace-sdk/storage` has storages
@@ -47,14 +48,48 @@ export function memoryStorage(): ConnectionStorage {
   }
 }
 
+/** Returns a page of the keys that have a text. */
+export function pageOf(keys: readonly string[], texts: readonly (string | null)[]): StoragePage {
+  return keys.flatMap((key, index) => {
+    const text = texts[index]
+    return typeof text === 'string' ? [[key, text] as const] : []
+  })
+}
+
 /** Checks that a storage has all methods. */
 export function checkStorage(storage: ConnectionStorage): ConnectionStorage {
-  const methods = ['get', 'compareAndSet', 'list'] as const
-  const missing = methods.filter((method) => typeof storage?.[method] !== 'function')
-  if (missing.length === 0) return storage
-  throw new InvalidArgumentError(
+  checkMethods(
     'storage',
-    `\`storage\` lacks ${missing.map((method) => `\`${method}\``).join(', ')}.`,
+    storage,
+    ['get', 'compareAndSet', 'list'],
     'Pass `sqliteStorage`, `redisStorage` or `postgresStorage`. If only one process uses a storage of `unstorage`, wrap it in `singleProcessStorage`.',
   )
+  return storage
+}
+
+/** Checks that an object has all of the methods. */
+export function checkMethods<Value>(
+  name: string,
+  value: Value,
+  methods: readonly (keyof Value & string)[],
+  hint: string,
+): void {
+  const missing = methods.filter((method) => typeof value?.[method] !== 'function')
+  if (missing.length === 0) return
+  throw new InvalidArgumentError(name, `\`${name}\` lacks ${missing.map((each) => `\`${each}\``).join(', ')}.`, hint)
+}
+
+/** Matches the text of a record, its start, or a long part of it. Drivers quote commands, results and pipelines. */
+const quotedText = /plain(?::|%3A)[\w-]*|[\w-]{60,}/gi
+
+/** Removes the texts of records from a copy of an error and its causes. A text that is not sealed contains a token. */
+export function withoutTexts(error: Error): Error {
+  for (let part: unknown = error; isError(part); part = part.cause) {
+    const hidden = (text: string) => text.replace(quotedText, placeholder)
+    part.message = hidden(part.message)
+    part.name = hidden(part.name)
+    part.stack = hidden(String(part.stack))
+    if ('code' in part) part.code = hidden(String(part.code))
+  }
+  return error
 }

@@ -1,4 +1,4 @@
-import { checkFlag, checkObject, checkOptionalFunction, checkOptions, checkText } from '../check-options.ts'
+import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import type { ClientOptions } from '../http/options.ts'
 import { RetryAfterLimiter } from '../http/retry-after-limiter.ts'
@@ -6,8 +6,9 @@ import { readClientSettings } from '../http/settings.ts'
 import type { SealSecret } from '../oauth/seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
-import { KeyedStorage } from './keyed-storage.ts'
+import type { IdentitySettings } from './identity.ts'
 import { RecordFormat } from './record.ts'
+import { Records } from './records.ts'
 import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
 
 /** The options of a `ConnectionStore`. */
@@ -33,8 +34,8 @@ export interface ConnectionStoreOptions {
    * the same in every process. For rotation pass several: the first seals, and each of them opens. `reseal()` seals all
    * entries with the first, after which the older secrets can be dropped.
    *
-   * Without it the storage contains the tokens in PLAIN TEXT, and everyone who can read them can act for every connected
-   * organization. Leave it out only for a storage in memory or for tests.
+   * Without it the storage contains the tokens in PLAIN TEXT (as base64), and everyone who can read them can act for every
+   * connected organization. Leave it out only for a storage in memory or for tests.
    */
   readonly secret?: SealSecret | undefined
   /**
@@ -69,68 +70,61 @@ export interface ConnectionStoreOptions {
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
 }
 
-const optionNames = {
-  baseUrl: true,
-  clientId: true,
-  storage: true,
-  secret: true,
-  prefix: true,
-  onRevoked: true,
-  keepRevoked: true,
-  client: true,
-} satisfies Record<keyof ConnectionStoreOptions, true>
-
 /** The options of a client that the store sets itself. */
 const ownClientOptions = ['baseUrl', 'accessToken', 'actor', 'scopes', 'rateLimitKey'] as const
 
+const optionChecks = {
+  // Checked with the options of the client.
+  baseUrl: (_, url) => url as string,
+  clientId: checkText,
+  storage: (_, storage) => checkStorage(storage as ConnectionStorage),
+  // Checked when its keys are derived.
+  secret: (_, secret) => secret as SealSecret,
+  prefix: checkPrefix,
+  onRevoked: checkFunction<NonNullable<ConnectionStoreOptions['onRevoked']>>,
+  keepRevoked: checkFlag,
+  client: checkClientOptions,
+} satisfies { readonly [Name in keyof ConnectionStoreOptions]-?: Check<unknown> }
+
 /** The validated options. */
-export interface StoreSettings {
-  readonly baseUrl: string
-  readonly clientId: string | undefined
+export interface StoreSettings extends IdentitySettings {
   readonly keepRevoked: boolean
-  readonly storage: KeyedStorage
-  readonly format: RecordFormat
+  readonly records: Records
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
-  /** The options of every client of the store, except its token, actor and scopes. */
-  readonly clientOptions: Omit<ClientOptions, 'accessToken' | 'actor' | 'scopes' | 'rateLimitKey'>
 }
 
 export function readStoreSettings(options: ConnectionStoreOptions): StoreSettings {
-  checkOptions('options', options, optionNames, 'a connection store')
-  const { storage, secret, prefix = 'connections', onRevoked, keepRevoked, clientId, client = {} } = options
-  checkClientOptions(client)
+  const given = readOptions(options, optionChecks, 'a connection store')
+  const { clientId, storage, secret, prefix = 'connections', onRevoked, keepRevoked = false, client = {} } = given
   // Invalid client options throw here, and not when a new token is saved.
-  const { baseUrl: url } = readClientSettings({ ...client, baseUrl: options.baseUrl, accessToken: () => '' })
+  const { baseUrl: url } = readClientSettings({ ...client, baseUrl: options.baseUrl, accessToken: 'none' })
   const service = `${url.protocol.slice(0, -1)}.${url.host}${url.pathname.replace(/\/$/, '')}`
+  const format = new RecordFormat({ prefix, service }, secret, keepRevoked)
   return {
     baseUrl: url.href,
-    clientId: clientId === undefined ? undefined : checkText('clientId', clientId),
-    keepRevoked: checkFlag('keepRevoked', keepRevoked),
-    storage: new KeyedStorage(
-      storage === undefined ? memoryStorage() : checkStorage(storage),
-      `${checkPrefix(prefix)}:${encode(service, '.')}`,
-    ),
-    format: new RecordFormat({ prefix, service }, secret),
-    onRevoked: checkOptionalFunction('onRevoked', onRevoked),
+    clientId,
+    keepRevoked,
+    records: new Records(storage ?? memoryStorage(), `${prefix}:${encode(service, '.')}`, format),
+    onRevoked,
     clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new RetryAfterLimiter() },
   }
 }
 
-function checkClientOptions(client: unknown): void {
-  checkObject('client', client, 'Pass the options of a client, for example { timeout: 10_000 }.')
-  const own = ownClientOptions.find((name) => name in client)
-  if (own === undefined) return
+function checkClientOptions(name: string, client: unknown): NonNullable<ConnectionStoreOptions['client']> {
+  checkObject(name, client, 'Pass the options of a client, for example { timeout: 10_000 }.')
+  const own = ownClientOptions.find((option) => option in client)
+  if (own === undefined) return client
   throw new InvalidArgumentError(
-    'client',
+    name,
     `\`client\` must not contain \`${own}\`, which the store sets.`,
     own === 'baseUrl' ? 'Pass `baseUrl` to the store.' : 'Leave it out.',
   )
 }
 
-function checkPrefix(prefix: unknown): string {
+function checkPrefix(name: string, prefix: unknown): string {
   if (typeof prefix === 'string' && prefix.length <= 200 && /^[\w-]+(:[\w-]+)*$/.test(prefix)) return prefix
   throw new InvalidArgumentError(
-    'prefix',
+    name,
     '`prefix` must consist of letters, digits, `_` and `-`, with `:` between parts.',
     'Use at most 200 characters, for example "support:connections".',
   )

@@ -1,3 +1,5 @@
+import type { StoragePage } from './storage.ts'
+
 /** Runs tasks of the same key one after the other, in the order of the calls. Tasks of different keys run concurrently. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
@@ -19,7 +21,6 @@ const timeLimit = 30_000
 
 /** Awaits a result of a storage, up to the time limit. */
 export async function inTime<Value>(result: Value): Promise<Awaited<Value>> {
-  if (typeof (result as { then?: unknown } | null | undefined)?.then !== 'function') return await result
   let timer: ReturnType<typeof setTimeout> | undefined
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`It did not respond within ${timeLimit / 1000} seconds.`)), timeLimit)
@@ -28,5 +29,23 @@ export async function inTime<Value>(result: Value): Promise<Awaited<Value>> {
     return await Promise.race([result, limit])
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** Yields the pages of a storage, and awaits each of them up to the time limit. */
+export async function* eachInTime(pages: AsyncIterable<StoragePage>): AsyncGenerator<StoragePage, void, undefined> {
+  const iterator = pages[Symbol.asyncIterator]()
+  let isReading = true
+  try {
+    for (;;) {
+      const { done, value } = await inTime(iterator.next())
+      if (done === true) return
+      isReading = false
+      yield value
+      isReading = true
+    }
+  } finally {
+    // Left early by the caller. After a failure or the end there is nothing to close.
+    if (!isReading) await inTime(iterator.return?.())
   }
 }

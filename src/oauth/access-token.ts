@@ -1,12 +1,7 @@
 import { placeholder } from '../errors/redact.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
 
-export interface AccessTokenDetails {
-  readonly accessToken: string
-  readonly baseUrl: string
-  readonly clientId: string
-  readonly tokenType: string
-  readonly scope: string
+interface AccessTokenDetails extends Pick<AccessToken, 'accessToken' | 'baseUrl' | 'clientId' | 'tokenType' | 'scope'> {
   readonly requestedScope?: string | undefined
 }
 

@@ -40,10 +40,7 @@ export const commonOptionNames = {
 } as const satisfies Record<keyof CommonAppOptions, true>
 
 /** The validated options of an app. */
-export interface AppSettings {
-  readonly baseUrl: string
-  readonly clientId: string
-  readonly redirectUri: string
+export interface AppSettings extends Pick<CommonAppOptions, 'baseUrl' | 'clientId' | 'redirectUri'> {
   readonly issuer: string
   readonly transactionLifetime: number
   /** The app's own secrets, which no error may quote. Empty without a client secret. */

@@ -148,7 +148,7 @@ export function untrustedText(text: string | null | undefined, secrets: readonly
 /** Returns ": code: description", as far as they are known. */
 export function quote(...parts: readonly (string | undefined)[]): string {
   return parts
-    .map((part) => part?.replace(/[.\s]+$/, ''))
+    .map((part) => part?.replace(/\.$/, ''))
     .filter((part) => part !== undefined && part !== '')
     .map((part) => `: ${part}`)
     .join('')

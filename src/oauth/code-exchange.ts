@@ -12,7 +12,7 @@ import {
 import { innermost, safeCause } from '../errors/redact.ts'
 import { readErrorBody } from '../http/envelope.ts'
 import { classifyFetchError, type FetchFault, isPlatformFetch, unproven } from '../http/fetch-error.ts'
-import { BadFetch, isRedirect, isResponse, ResponseBody, UnusableResponse } from '../http/response.ts'
+import { BadFetch, isRedirect, OpenResponse, UnusableResponse } from '../http/response.ts'
 import { parseObject } from '../json.ts'
 import type { FetchResponse, WebAbortSignal, WebFetch } from '../web-types.ts'
 import { AccessToken } from './access-token.ts'
@@ -82,19 +82,17 @@ export async function exchangeCode(
   return readToken(settings, response, scopes, grant.secrets)
 }
 
-/** The response of the token endpoint, read completely unless it has a problem. */
+/** The response of the token endpoint, read completely. */
 interface TokenResponse {
   readonly status: number
   /** The `WWW-Authenticate` header. */
   readonly challenge: string | null
   readonly text: string
-  /** Why the response cannot be used. */
-  readonly problem?: string
 }
 
 /** How far a token request has come. `fetch` and the body may never settle. */
 interface Progress {
-  body?: ResponseBody
+  opened?: OpenResponse
   response?: TokenResponse
   /** What `fetch` or the body rejected with. */
   failure?: unknown
@@ -110,7 +108,6 @@ async function requestToken(
   grant: CheckedCallback,
   caller: WebAbortSignal | undefined,
 ): Promise<TokenResponse> {
-  throwIfAborted(caller)
   const { fetch = globalThis.fetch as WebFetch, timeout } = settings
   const url = `${settings.baseUrl}/api/oauth/token`
   const init = tokenRequest(settings, grant)
@@ -122,7 +119,7 @@ async function requestToken(
   const progress: Progress = {}
   const send = async ({ signal }: { readonly signal: AbortSignal }) => {
     const sending = receive(fetch(url, { ...init, signal: signal as WebAbortSignal }), progress, signal)
-    await untilAborted(sending, signal).catch((thrown: unknown) => {
+    progress.response = await untilAborted(sending, signal).catch((thrown: unknown) => {
       progress.failure = thrown
       // Not the error itself, because there are some after which ky would send the code again.
       throw new Error('The token request failed.')
@@ -134,14 +131,15 @@ async function requestToken(
     await ky.post(url, { ...options, fetch: (request) => send(request as Request) })
     return progress.response as TokenResponse
   } catch (thrown) {
-    progress.body?.release()
+    progress.opened?.release()
+    if (progress.failure instanceof LoginError) throw progress.failure
     const hasExpired = isTimeoutError(thrown)
-    if (!hasExpired) throwIfAborted(caller)
+    throwIfAborted(caller)
     // Never the name of the error: a custom fetch can set it to anything, even to a secret.
     const { kind } = hasExpired ? TimeoutError : NetworkError
     const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
     if (hasExpired) throw timeoutError(timeout, attempts)
-    const fault = progress.body === undefined ? classifyFetchError(progress.failure, canProve) : unproven
+    const fault = progress.opened === undefined ? classifyFetchError(progress.failure, canProve) : unproven
     throw networkError(progress.failure, fault, attempts, grant.secrets)
   } finally {
     unfollow()
@@ -172,27 +170,20 @@ function tokenRequest({ redirectUri, credentials }: ExchangeSettings, { code, co
 /** The maximum size of a response, in bytes. A token response has a few hundred. */
 const maxBodySize = 1_048_576
 
-async function receive(sending: Promise<FetchResponse>, progress: Progress, signal: AbortSignal): Promise<void> {
-  const received: unknown = await sending
-  if (!isResponse(received)) throw new BadFetch('the `fetch` option returned no Response')
-  const body = new ResponseBody(received)
-  progress.body = body
-  // A fetch that ignores the signal may resolve late, with a connection that must be released.
-  if (signal.aborted) body.release()
-  signal.throwIfAborted()
-  const { status, headers } = received
-  const head = { status, challenge: headers.get('www-authenticate'), text: '' }
-  if (isRedirect(received)) {
-    body.release()
-    progress.response = { ...head, problem: 'it is a redirect, and the code exchange carries the client secret' }
-    return
-  }
-  try {
-    progress.response = { ...head, text: await body.text(maxBodySize) }
-  } catch (thrown) {
-    if (!(thrown instanceof UnusableResponse)) throw thrown
-    progress.response = { ...head, problem: thrown.message }
-  }
+async function receive(
+  sending: Promise<FetchResponse>,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<TokenResponse> {
+  const opened = new OpenResponse(await sending, signal)
+  progress.opened = opened
+  const { status, headers } = opened.response
+  if (isRedirect(opened.response))
+    throw unusableResponse(status, 'it is a redirect, and the code exchange carries the client secret')
+  const text = await opened.text(maxBodySize).catch((thrown: unknown) => {
+    throw thrown instanceof UnusableResponse ? unusableResponse(status, thrown.message) : thrown
+  })
+  return { status, challenge: headers.get('www-authenticate'), text }
 }
 
 function timeoutError(timeout: number, attempts: readonly Attempt[]): TimeoutError {
@@ -237,8 +228,7 @@ function readToken(
   { requestedScope, defaultScope }: ExpectedScopes,
   secrets: readonly string[],
 ): AccessToken {
-  const { status, text, problem } = response
-  if (problem !== undefined) throw unusableResponse(status, problem)
+  const { status, text } = response
   if (status !== 200 && status !== 201) throw exchangeError(response, secrets)
   const body = parseObject(text)
   if (body === undefined) throw unusableResponse(status, 'it is not a JSON object')

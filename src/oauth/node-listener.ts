@@ -73,7 +73,7 @@ export function toNodeListener(
     } catch (error) {
       if (next === undefined) {
         sendFailure(response)
-        notify(() => onError?.(error))
+        notify(onError, error)
         return
       }
       try {

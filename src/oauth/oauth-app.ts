@@ -125,7 +125,6 @@ export class OAuthApp {
     options: ExchangeOptions = {},
   ): Promise<AccessToken> {
     const signal = signalOf(options)
-    throwIfAborted(signal)
     const grant = checkCallback(this.#settings, callback, transaction)
     const { scope } = transaction
     return exchangeCode(this.#settings, grant, { requestedScope: scope, defaultScope: scope }, signal)
@@ -156,9 +155,12 @@ export class OAuthApp {
   }
 }
 
+/** @throws the reason of a signal that has aborted */
 function signalOf(options: ExchangeOptions): WebAbortSignal | undefined {
   checkOptions('options', options, exchangeOptionNames, 'a code exchange')
-  return checkSignal('signal', options.signal)
+  const signal = checkSignal('signal', options.signal)
+  throwIfAborted(signal)
+  return signal
 }
 
 function checkSecret(options: OAuthAppOptions): string {

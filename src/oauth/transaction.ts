@@ -12,15 +12,9 @@ interface TransactionSecrets {
 }
 
 /** A transaction as plain data, including its secrets. */
-export interface TransactionRecord extends TransactionSecrets {
-  readonly baseUrl: string
-  readonly clientId: string
-  readonly redirectUri: string
-  readonly scope: string
-  readonly actor?: Actor | undefined
-  readonly createdAt: number
-  readonly expiresAt: number
-}
+export type TransactionRecord = TransactionSecrets &
+  Omit<LoginTransaction, 'scopes' | 'actor'> &
+  Partial<Pick<LoginTransaction, 'actor'>>
 
 /** Kept outside the object, so that printing, copying or serializing a transaction cannot reveal them. */
 const secrets = /* @__PURE__ */ new WeakMap<LoginTransaction, TransactionSecrets>()

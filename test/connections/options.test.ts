@@ -21,6 +21,12 @@ test.each<[string, object]>([
   ['clientId', { clientId: '' }],
   ['clientId', { clientId: null }],
   ['storage', { storage: null }],
+  ['storage', { storage: { get: () => null } }],
+  ['baseUrl', { baseUrl: undefined }],
+  ['baseUrl', { baseUrl: 'http://service.example' }],
+  ['secret', { secret: 'short' }],
+  ...['a:', ':a', 'a::b', 'a'.repeat(201), ['a'], 'a/b'].map((prefix): [string, object] => ['prefix', { prefix }]),
+  ['timeout', { client: { timeout: -1 } }],
   ['secret', { secret: null }],
   ['prefix', { prefix: null }],
   ['client', { client: null }],
@@ -34,17 +40,14 @@ test.each<[string, object]>([
   expect(() => makeStore(sandbox, options)).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
 })
 
-test('a store says where to pass an option that is not one of the client', () => {
-  const messageOf = (client: object) => {
-    try {
-      makeStore(sandbox, { client })
-    } catch (error) {
-      return (error as Error).message
-    }
-    return expect.unreachable()
-  }
-  expect(messageOf({ baseUrl: sandbox.url })).toContain('Pass `baseUrl` to the store.')
-  expect(messageOf({ actor: 'app' })).toContain('Leave it out.')
+test.each<[object, string]>([
+  [{ client: { baseUrl: 'https://service.example' } }, 'Pass `baseUrl` to the store.'],
+  [{ client: { actor: 'app' } }, 'Leave it out.'],
+  [{ storage: { get: () => null } }, '`storage` lacks `compareAndSet`, `list`.'],
+  [{ storage: { getItem: () => null } }, '`storage` lacks `get`, `compareAndSet`, `list`.'],
+  [{ storage: { getItem: () => null } }, 'wrap it in `singleProcessStorage`'],
+])('a store says how to mend %j', (options, message) => {
+  expect(() => makeStore(sandbox, options)).toThrow(message)
 })
 
 test.each([undefined, null, 'https://service.example', []])('a store rejects the options %j', (options) => {
@@ -98,13 +101,14 @@ test('save, setMetadata and reseal reject invalid options before using the stora
   const { key } = await store.save(sandbox.issueToken())
   storage.reset()
   const token = sandbox.issueToken()
-  const calls: [string, () => Promise<unknown>][] = [
+  type Call = [argument: string, () => Promise<unknown>]
+  const calls: Call[] = [
     ['options', () => store.save(token, null as never)],
     ['options', () => store.save(token, 'x' as never)],
     ['metdata', () => store.save(token, { metdata: {} } as never)],
     ['metadata', () => store.save(token, { metadata: null } as never)],
     ['accessToken', () => store.save(null as never)],
-    ['accessToken', () => store.save(undefined as never)],
+    ...[undefined, '', 'two words', {}].map((bad): Call => ['accessToken', () => store.save(bad as never)]),
     ['metadata', () => store.setMetadata(key, null as never)],
     ['key', () => store.verify(null as never)],
     ['options', () => store.reseal(null as never)],
@@ -120,8 +124,8 @@ test('save, setMetadata and reseal reject invalid options before using the stora
 
 test.each([
   ['app', 'The connection does not have `actor=app`.'],
-  ['bot', '`actor` must be "app" or "self".'],
-  [null, '`actor` must be "app" or "self".'],
+  ['bot', '`actor` is not supported. Pass one of: "app", "self".'],
+  [null, '`actor` is not supported. Pass one of: "app", "self".'],
 ])('workspace says what is wrong with the actor %s of a connection with self', async (actor, problem) => {
   const store = makeStore(sandbox)
   const { key } = await store.save(sandbox.issueToken({ actor: 'self' }))
@@ -155,6 +159,9 @@ test.each<[string, () => unknown]>([
   ['NaN', () => ({ count: Number.NaN })],
   ['a function', () => ({ call: () => {} })],
   ['a bigint', () => ({ id: 1n })],
+  ['another kind than an object', () => 'text'],
+  ['a list', () => []],
+  ['a `toJSON` that returns text', () => ({ toJSON: () => 'text' })],
 ])('save and setMetadata reject metadata with %s instead of changing it', async (_title, metadata) => {
   const store = makeStore(sandbox)
   const { key } = await store.save(sandbox.issueToken(), { metadata: { at: new Date(0) } })

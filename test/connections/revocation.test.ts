@@ -3,10 +3,9 @@ import { AuthenticationError, type OperationEndEvent, type SupportWorkspace } fr
 import type { Connection, ConnectionStoreOptions } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { settled } from '../helpers/settled.ts'
-import { heldFetch } from './helpers/held-fetch.ts'
-import { watched } from './helpers/storages.ts'
-import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
+import { connectedStore, makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
 
 const newSandbox = useSandbox()
 let sandbox: Sandbox
@@ -18,27 +17,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-async function connected(options: Partial<ConnectionStoreOptions> = {}) {
-  const gate = heldFetch()
-  const watch = watched()
-  const revoked: Connection[] = []
-  const store = makeStore(sandbox, {
-    storage: watch.storage,
-    secret,
-    client: { fetch: gate.fetch, maxRetries: 0 },
-    ...options,
-    onRevoked: async (connection) => {
-      revoked.push(connection)
-      await options.onRevoked?.(connection)
-    },
-  })
-  const token = sandbox.issueToken({ actor: 'self' })
-  const connection = await store.save(token)
-  const workspace = await store.workspace(connection.key)
-  watch.reset()
-  sandbox.clearRequests()
-  return { gate, watch, revoked, store, token, connection, workspace }
-}
+const connected = (options?: Partial<ConnectionStoreOptions>) => connectedStore(sandbox, options)
 
 function callMany(clients: readonly SupportWorkspace[], times: number): Promise<unknown[]> {
   const calls = Array.from({ length: times }, (_, index) => clients[index % clients.length]?.me())
@@ -67,24 +46,6 @@ describe('a hundred calls with a revoked token', () => {
     expect(sandbox.requests).toHaveLength(101)
     expect(await store.get(connection.key)).toBeUndefined()
     expect(await store.list()).toEqual({ connections: [], unreadable: [] })
-  })
-
-  test('keep a connection that was saved before their responses arrived', async () => {
-    const { gate, watch, revoked, store, token, connection, workspace } = await connected()
-    sandbox.revoke(token)
-    gate.hold('responses')
-    const calls = callMany([workspace], 100)
-    await gate.held(100)
-    const successor = sandbox.issueToken({ actor: 'self' })
-    const saved = await makeStore(sandbox, { storage: watch.storage, secret }).save(successor)
-    expect(saved.key).toBe(connection.key)
-    watch.reset()
-    gate.release()
-    for (const error of await calls) expect(error).toBeInstanceOf(AuthenticationError)
-    expect(revoked).toEqual([])
-    expect(watch.count('compareAndSet')).toBe(0)
-    expect(await store.get(connection.key)).toEqual(saved)
-    expect((await workspace.me()).actor).toBe('self')
   })
 
   test('keep a connection that onRevoked saved', async () => {
@@ -126,27 +87,6 @@ describe('after a revocation', () => {
     expect((await workspace.conversations.list()).data).not.toEqual([])
   })
 
-  test('calls reject without a request while the storage is still removing the record', async () => {
-    const { watch, token, workspace } = await connected()
-    sandbox.revoke(token)
-    const { promise: removed, resolve: letRemove } = Promise.withResolvers<void>()
-    const { promise: removing, resolve: isRemoving } = Promise.withResolvers<void>()
-    watch.before = ({ method }) => {
-      if (method !== 'compareAndSet' || watch.count('compareAndSet') === 1) return undefined
-      isRemoving()
-      return removed
-    }
-    const first = rejection(workspace.me())
-    await Promise.race([removing, first])
-    expect(watch.items.size).toBe(1)
-    sandbox.clearRequests()
-    expect((await settled(storeError(workspace.me()))).reason).toBe('not_connected')
-    expect(sandbox.requests).toEqual([])
-    letRemove()
-    expect(await first).toBeInstanceOf(AuthenticationError)
-    expect(watch.items.size).toBe(0)
-  })
-
   test('the hooks report that nothing was sent', async () => {
     const ends: OperationEndEvent[] = []
     const { store, connection, workspace } = await connected({
@@ -155,26 +95,6 @@ describe('after a revocation', () => {
     await store.remove(connection.key)
     await storeError(workspace.me())
     expect(ends.at(-1)).toMatchObject({ error: 'ConnectionStoreError', outcome: 'not-sent', status: undefined })
-  })
-
-  test('another connection of the same store keeps working', async () => {
-    const { store, token, workspace, revoked } = await connected()
-    const other = await store.workspace((await store.save(sandbox.issueToken({ actor: 'app' }))).key)
-    sandbox.revoke(token)
-    await rejection(workspace.me())
-    expect(revoked).toHaveLength(1)
-    expect((await other.me()).actor).toBe('app')
-  })
-
-  test('a second revocation after a new login is handled too', async () => {
-    const { store, token, workspace, revoked } = await connected()
-    sandbox.revoke(token)
-    await rejection(workspace.me())
-    const successor = sandbox.issueToken({ actor: 'self' })
-    await store.save(successor)
-    sandbox.revoke(successor)
-    await rejection(workspace.me())
-    expect(revoked).toHaveLength(2)
   })
 })
 
@@ -190,23 +110,18 @@ describe('a 401 with another meaning', () => {
 })
 
 describe('onRevoked', () => {
-  test.each([
-    [
-      'throws',
-      () => {
-        throw new Error('The mail server is down.')
-      },
-    ],
-    ['rejects', () => Promise.reject(new Error('The mail server is down.'))],
-  ])('becomes the cause of the error of the call if it %s', async (_title, onRevoked) => {
-    const { token, revoked, workspace } = await connected({ onRevoked })
-    sandbox.revoke(token)
-    const error = (await rejection(workspace.me())) as AuthenticationError
-    expect(error).toBeInstanceOf(AuthenticationError)
-    expect(error.cause).toMatchObject({ message: 'The mail server is down.' })
-    expect((await storeError(workspace.me())).reason).toBe('not_connected')
-    expect(revoked).toHaveLength(1)
-  })
+  test.each(failingCallbacks(new Error('The mail server is down.')))(
+    'becomes the cause of the error of the call if it %s',
+    async (_title, onRevoked) => {
+      const { token, revoked, workspace } = await connected({ onRevoked })
+      sandbox.revoke(token)
+      const error = (await rejection(workspace.me())) as AuthenticationError
+      expect(error).toBeInstanceOf(AuthenticationError)
+      expect(error.cause).toMatchObject({ message: 'The mail server is down.' })
+      expect((await storeError(workspace.me())).reason).toBe('not_connected')
+      expect(revoked).toHaveLength(1)
+    },
+  )
 
   test('can use the store and its clients, in which the connection is already removed', async () => {
     const seen: unknown[] = []
@@ -263,12 +178,5 @@ describe('a failing storage', () => {
     const error = await settled(call)
     expect(error).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
     expect(sandbox.requests).toEqual([])
-  })
-
-  test('makes list and remove reject', async () => {
-    const { watch, store, connection } = await connected()
-    watch.before = () => Promise.reject('gone')
-    expect(await storeError(store.list())).toMatchObject({ reason: 'storage_failed', key: undefined })
-    expect(await storeError(store.remove(connection.key))).toMatchObject({ reason: 'storage_failed' })
   })
 })

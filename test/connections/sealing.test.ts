@@ -15,6 +15,9 @@ beforeEach(async () => {
 
 const store = (key?: string | string[]) => makeStore(sandbox, { storage, secret: key })
 const text = () => JSON.stringify([...storage.items])
+/** Returns the JSON of a record that is not sealed. */
+const decoded = (value: string) =>
+  decodeURIComponent(atob(value.slice('plain:'.length).replaceAll('-', '+').replaceAll('_', '/')))
 const place = (key: string) => [...storage.items.keys()].find((one) => one.endsWith(`:${key}`)) ?? ''
 
 describe('a store with a secret', () => {
@@ -24,15 +27,6 @@ describe('a store with a secret', () => {
     expect(text()).not.toContain(token)
     expect(text()).not.toContain(String(user?.name))
     expect(text()).not.toContain(String(organization.name))
-  })
-
-  test('reads an entry sealed with an older secret that is in the list', async () => {
-    const saved = await store(secret).save(sandbox.issueToken())
-    const rotated = store([newer, secret])
-    expect(await rotated.get(saved.key)).toEqual(saved)
-    await (await rotated.workspace(saved.key)).me()
-    const later = await rotated.save(sandbox.issueToken())
-    expect(await store(newer).get(saved.key)).toEqual(later)
   })
 
   test('reports and keeps an entry sealed with an unknown secret', async () => {
@@ -96,8 +90,8 @@ describe('a store with a secret', () => {
 
 test('stores the token in plain text without a secret', async () => {
   const token = sandbox.issueToken()
-  await store().save(token)
-  expect(text()).toContain(token)
+  const { key } = await store().save(token)
+  expect(decoded(storage.items.get(place(key)) ?? '')).toContain(token)
 })
 
 describe('a damaged entry', () => {
@@ -108,24 +102,27 @@ describe('a damaged entry', () => {
     ['replaced by a number', () => '7'],
     ['replaced by an object', () => '{}'],
   ]
+  const edited = (change: (json: string) => string) => (value: string) =>
+    `plain:${btoa(encodeURIComponent(change(decoded(value))))}`
   const plainDamages: typeof damages = [
-    ['that is null', () => 'plain:null'],
-    ['that is a list', () => 'plain:[]'],
-    ['without content', () => 'plain:{}'],
-    ['with a token that is not a string', (value) => value.replace(/"accessToken":"[^"]+"/, '"accessToken":7')],
-    ['without its organization', (value) => value.replace('"organization"', '"organisation"')],
-    ['with another actor', (value) => value.replace('"actor":"app"', '"actor":"self"')],
-    [
-      'revoked but with a token',
-      (value) =>
-        value.replace('"connectedAt"', '"revokedAt":1,"connectedAt"').replace('"login"', '"revocation":"0","login"'),
-    ],
-    ['without a token', (value) => value.replace(/,"accessToken":"[^"]+"/, '')],
-    ['without a login', (value) => value.replace('"login"', '"logout"')],
-    ['without a time', (value) => value.replace('"connectedAt"', '"connected"')],
-    ['of another service', (value) => value.replace('"http.', '"https.')],
-    ['of another prefix', (value) => value.replace('"prefix":"connections"', '"prefix":"other"')],
-    ['without a prefix', (value) => value.replace('"prefix":"connections",', '')],
+    ['that is not base64', () => 'plain:{}'],
+    ...(
+      [
+        ['that is null', () => 'null'],
+        ['that is a list', () => '[]'],
+        ['without content', () => '{}'],
+        ['with a token that is not a string', (json) => json.replace(/"accessToken":"[^"]+"/, '"accessToken":7')],
+        ['without its organization', (json) => json.replace('"organization"', '"organisation"')],
+        ['with another actor', (json) => json.replace('"actor":"app"', '"actor":"self"')],
+        ['revoked but with a token', (json) => json.replace('"connectedAt"', '"revokedAt":1,"connectedAt"')],
+        ['without a token', (json) => json.replace(/,"accessToken":"[^"]+"/, '')],
+        ['without a login', (json) => json.replace('"login"', '"logout"')],
+        ['without a time', (json) => json.replace('"connectedAt"', '"connected"')],
+        ['of another service', (json) => json.replace('"http.', '"https.')],
+        ['of another prefix', (json) => json.replace('"prefix":"connections"', '"prefix":"other"')],
+        ['without a prefix', (json) => json.replace('"prefix":"connections",', '')],
+      ] as typeof damages
+    ).map(([title, change]) => [title, edited(change)] as (typeof damages)[number]),
   ]
   const sealedDamages: typeof damages = [
     ['with another tag', (value) => value.replace(/(?<=\.)[\w-](?=[\w-]*$)/, (letter) => (letter === 'A' ? 'B' : 'A'))],
@@ -156,7 +153,8 @@ describe('a damaged entry', () => {
   test('ignores metadata that is not an object', async () => {
     const { metadata: _, ...saved } = await store().save(sandbox.issueToken(), { metadata: { owner: 7 } })
     const entry = place(saved.key)
-    storage.items.set(entry, (storage.items.get(entry) ?? '').replace('{"owner":7}', '"text"'))
+    const json = decoded(storage.items.get(entry) ?? '').replace('{"owner":7}', '"text"')
+    storage.items.set(entry, `plain:${btoa(encodeURIComponent(json))}`)
     expect(await store().get(saved.key)).toEqual(saved)
   })
 })

@@ -94,35 +94,6 @@ test('closes the listing of the storage when an iteration ends early, and leaves
   expect(vi.getTimerCount()).toBe(0)
 })
 
-/** Pages as an iterator that is not a generator: those of `items`, and then an error. */
-function pagesThenError(items: Iterable<[string, string][]>, methods: object = {}): AsyncIterable<[string, string][]> {
-  const iterator = items[Symbol.iterator]()
-  const next = async () => {
-    const result = iterator.next()
-    if (result.done === true) throw new Error('EMFILE')
-    return result
-  }
-  return { [Symbol.asyncIterator]: () => ({ next, ...methods }) }
-}
-
-test('does not close the listing of the storage after it failed', async () => {
-  const close = vi.fn(async () => ({ done: true as const, value: undefined }))
-  const storage = { ...mapStorage(), list: () => pagesThenError([], { return: close }) }
-  const error = await rejection(new ConnectionStore({ baseUrl, storage }).list())
-  expect(error).toMatchObject({ reason: 'storage_failed', cause: { message: 'EMFILE' } })
-  expect(close).not.toHaveBeenCalled()
-})
-
-test('leaves early a listing that cannot be closed', async () => {
-  const items = mapStorage()
-  const { key } = await new ConnectionStore({ baseUrl, client, storage: items }).save('token-0123456789')
-  const storage = { ...items, list: () => pagesThenError(Array(100).fill([...items.items])) }
-  for await (const connection of new ConnectionStore({ baseUrl, storage }).list()) {
-    expect(connection.key).toBe(key)
-    break
-  }
-})
-
 test('a write that never settles blocks other changes of its connection for 30 seconds, and reads not at all', async () => {
   const { key, store, hang, hung } = await hangingStore()
   hang('compareAndSet')

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   type LoginErrorReason,
   type OAuthAppOptions,
@@ -11,23 +11,9 @@ import {
 } from '../../src/oauth.ts'
 import { rejection } from '../helpers/client.ts'
 import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
-import {
-  accessToken,
-  goodResponse,
-  jsonResponse,
-  startTokenEndpoint,
-  type TokenEndpoint,
-} from './helpers/token-endpoint.ts'
+import { accessToken, goodResponse, jsonResponse, useTokenEndpoint } from './helpers/token-endpoint.ts'
 
-let endpoint: TokenEndpoint
-beforeAll(async () => {
-  endpoint = await startTokenEndpoint()
-})
-afterAll(() => endpoint.close())
-beforeEach(() => {
-  endpoint.requests.length = 0
-  endpoint.respond = goodResponse
-})
+const endpoint = useTokenEndpoint()
 afterEach(() => {
   vi.useRealTimers()
 })
@@ -148,10 +134,10 @@ describe('an error in the callback', () => {
     ['unauthorized_client', 'authorization_failed', 'fix'],
     ['unsupported_response_type', 'authorization_failed', 'fix'],
   ])('%s is the reason %s with the remedy %s, even if there is a code', async (error, reason, remedy) => {
-    const change = { error, error_description: 'The service said why.' }
+    const change = { error, error_description: ' Version 2.1 said why. ' }
     const failure = await refused(reason, (login) => callbackOf(login, change))
-    expect(failure).toMatchObject({ code: error, description: 'The service said why.', status: undefined, remedy })
-    expect(failure.message).toContain(': The service said why. ')
+    expect(failure).toMatchObject({ code: error, description: 'Version 2.1 said why.', status: undefined, remedy })
+    expect(failure.message).toContain(': Version 2.1 said why. ')
   })
 
   test('cannot forge or flood log lines or quote the secrets of the login', async () => {

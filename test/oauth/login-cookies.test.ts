@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { loginCookies } from '../../src/oauth/login-cookies.ts'
 import { knownScopes } from '../../src/oauth.ts'
-import type { Sandbox } from '../../src/sandbox.ts'
-import { type Site, siteUrl, startService, untilCallback } from './helpers/site.ts'
+import { siteUrl, startService, untilCallback } from './helpers/site.ts'
 
 const loopback = 'http://localhost:3000'
 
-let sandbox: Sandbox
-let makeSite: Site
-beforeAll(async () => {
-  ;({ sandbox, makeSite } = await startService())
-})
-afterAll(() => sandbox.close())
+const { sandbox, makeSite } = await startService()
 
 describe('the cookie of a login', () => {
   test.each([
@@ -159,11 +153,6 @@ function makeLogin(index: number, size: number, prefix = '__Host-login'): [name:
   return [name, 'x'.repeat(size - name.length - 1)]
 }
 
-test('a cookie of at most 3,500 bytes fits', () => {
-  expect(cookies.fits(...makeLogin(1, 3_500))).toBe(true)
-  expect(cookies.fits(...makeLogin(1, 3_501))).toBe(false)
-})
-
 test.each<[string, number[], number, number[]]>([
   ['none, if they have 6,000 bytes', [1_000, 2_000], 3_000, []],
   ['the oldest, if they have more', [1_000, 2_000], 3_001, [0]],
@@ -173,6 +162,11 @@ test.each<[string, number[], number, number[]]>([
   const header = sizes.map((each, index) => makeLogin(index, each).join('=')).join('; ')
   const cleared = removed.map((index) => cookies.clear(makeLogin(index, 100)[0]))
   expect(cookies.makeRoom(header, ...makeLogin(9, size))).toEqual(cleared)
+})
+
+test('keeps a login of at most 3,500 bytes in a cookie', () => {
+  expect(cookies.fits(...makeLogin(1, 3_500))).toBe(true)
+  expect(cookies.fits(...makeLogin(1, 3_501))).toBe(false)
 })
 
 test('removes a login once that is in the header twice', () => {

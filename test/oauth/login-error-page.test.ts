@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Sandbox } from '../../src/sandbox.ts'
-import { type Site, type SiteOptions, siteUrl, startService, untilCallback } from './helpers/site.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type SiteOptions, siteUrl, startService, untilCallback } from './helpers/site.ts'
 
-let sandbox: Sandbox
-let makeSite: Site
-beforeAll(async () => {
-  ;({ sandbox, makeSite } = await startService())
-})
-afterAll(() => sandbox.close())
+const { makeSite } = await startService()
 
 const denying: SiteOptions = { handlers: { onError: undefined, parameters: { auto: 'deny' } } }
 

@@ -1,14 +1,15 @@
-import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttp1Server, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import {
   connect as connectHttp2,
   createServer as createHttp2Server,
   type Http2ServerRequest,
   type Http2ServerResponse,
 } from 'node:http2'
-import { type AddressInfo, connect, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import express, { type Request as ExpressRequest, type Response as ExpressResponse, type NextFunction } from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type NodeRequest, toNodeListener } from '../../src/oauth.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 
 type AnyRequest = IncomingMessage | Http2ServerRequest
 type AnyResponse = ServerResponse | Http2ServerResponse
@@ -61,27 +62,19 @@ async function ended(seen: Promise<Seen>): Promise<Seen> {
   return await Promise.race([seen, leftOpen]).finally(() => clearTimeout(timer))
 }
 
-function parseHttp1(received: string): Seen {
-  const [head = '', body = ''] = received.split(/\r\n\r\n(.*)/s)
-  const length = /^content-length: (\d+)/im.exec(head)?.[1]
-  const complete = length === undefined ? body.endsWith('0\r\n\r\n') : body.length === Number(length)
-  const status = /^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]
-  return { status: status === undefined ? undefined : Number(status), body, complete }
-}
-
-/** Sends one request as bytes, over a connection that only the server closes. */
 async function overHttp1(listener: Listener): Promise<Seen> {
-  const { port } = new URL(await serve(listener))
+  const url = await serve(listener)
   return ended(
     new Promise((resolve) => {
-      let received = ''
-      const socket = connect(Number(port), '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
-      socket.on('data', (chunk) => {
-        received += chunk.toString('latin1')
-        if (parseHttp1(received).complete) socket.destroy()
+      const request = get(url, (response) => {
+        let body = ''
+        response.on('data', (chunk) => {
+          body += String(chunk)
+        })
+        response.on('error', () => {})
+        response.on('close', () => resolve({ status: response.statusCode, body, complete: response.complete }))
       })
-      socket.on('error', () => {})
-      socket.on('close', () => resolve(parseHttp1(received)))
+      request.on('error', () => resolve({ status: undefined, body: '', complete: false }))
     }),
   )
 }
@@ -188,32 +181,27 @@ describe.each([
     expect(seen).toEqual({ status: 200, body: text, complete: true })
   })
 
-  test.each<[string, () => unknown]>([
-    [
-      'throws',
-      () => {
-        throw new Error('no error page')
-      },
-    ],
-    ['rejects', () => Promise.reject(new Error('no error page'))],
-  ])('sends a 500, or aborts a response that has begun, if next %s', async (_title, fail) => {
-    const received: unknown[] = []
-    const next = (error: unknown) => {
-      received.push(error)
-      return fail() as undefined
-    }
-    const listener = toNodeListener(failing)
-    const outcomes: Promise<void>[] = []
-    const seen = await seenOf((request, response) => void outcomes.push(listener(request, response, next)))
-    expect(seen).toEqual(plain500)
-    const cut = await seenOf((request, response) => {
-      begin(response)
-      outcomes.push(listener(request, response, next))
-    })
-    expect(cut).toMatchObject({ status: 200, complete: false })
-    expect(received).toEqual([failure, failure])
-    await expect(Promise.all(outcomes)).resolves.toEqual([undefined, undefined])
-  })
+  test.each(failingCallbacks(new Error('no error page')))(
+    'sends a 500, or aborts a response that has begun, if next %s',
+    async (_title, fail) => {
+      const received: unknown[] = []
+      const next = (error: unknown) => {
+        received.push(error)
+        return fail() as never
+      }
+      const listener = toNodeListener(failing)
+      const outcomes: Promise<void>[] = []
+      const seen = await seenOf((request, response) => void outcomes.push(listener(request, response, next)))
+      expect(seen).toEqual(plain500)
+      const cut = await seenOf((request, response) => {
+        begin(response)
+        outcomes.push(listener(request, response, next))
+      })
+      expect(cut).toMatchObject({ status: 200, complete: false })
+      expect(received).toEqual([failure, failure])
+      await expect(Promise.all(outcomes)).resolves.toEqual([undefined, undefined])
+    },
+  )
 })
 
 describe('the content length', () => {

@@ -1,18 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createSealer } from '../../src/oauth/seal.ts'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { openTransaction, sealTransaction, serializeTransaction } from '../../src/oauth.ts'
 import { rejection } from '../helpers/client.ts'
-import { callbackOf, loginError, makeApp, scope, stateOf } from './helpers/login.ts'
-import { accessToken, startTokenEndpoint, type TokenEndpoint } from './helpers/token-endpoint.ts'
+import { callbackOf, loginError, makeApp, scope } from './helpers/login.ts'
+import { accessToken, useTokenEndpoint } from './helpers/token-endpoint.ts'
 
 const secret = 'a secret of this app, 32 characters or more'
 const older = 'the secret of last year, 32 characters or more'
 
-let endpoint: TokenEndpoint
-beforeAll(async () => {
-  endpoint = await startTokenEndpoint()
-})
-afterAll(() => endpoint.close())
+const endpoint = useTokenEndpoint()
 afterEach(() => {
   vi.useRealTimers()
 })
@@ -25,17 +20,6 @@ describe('a sealed transaction', () => {
     expect(transaction).toEqual(login.transaction)
     const token = await makeApp(endpoint.url).finishLogin(callbackOf(login), transaction)
     expect(token.accessToken).toBe(accessToken)
-  })
-
-  test('reveals neither state nor code verifier', async () => {
-    const login = await makeApp(endpoint.url).startLogin({ scope })
-    const { codeVerifier } = JSON.parse(serializeTransaction(login.transaction))
-    const sealed = await sealTransaction(login.transaction, { secret })
-    const decoded = sealed.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'))
-    for (const text of [sealed, ...decoded]) {
-      expect(text).not.toContain(codeVerifier)
-      expect(text).not.toContain(stateOf(login))
-    }
   })
 
   test('opens with an older secret until it is dropped', async () => {
@@ -55,13 +39,6 @@ describe('a sealed transaction', () => {
     }
   })
 
-  test('does not open as the cookie of login handlers with the same secret', async () => {
-    const login = await makeApp(endpoint.url).startLogin({ scope })
-    const sealed = await sealTransaction(login.transaction, { secret })
-    const opened = await createSealer(secret, 'login cookie').open(sealed)
-    expect(opened).toEqual({ ok: false, failure: 'unknown-key' })
-  })
-
   test.each([null, undefined, ''])('is missing if the text is %j', async (sealed) => {
     await loginError(openTransaction(sealed, { secret }), 'transaction_missing')
   })
@@ -76,13 +53,6 @@ describe('a sealed transaction', () => {
     await loginError(openTransaction(sealed, { secret }), 'transaction_expired')
   })
 
-  test('stays bound to its redirect URI', async () => {
-    const login = await makeApp(endpoint.url).startLogin({ scope })
-    const transaction = await openTransaction(await sealTransaction(login.transaction, { secret }), { secret })
-    const foreign = makeApp(endpoint.url, { redirectUri: 'https://app.example/other' })
-    await loginError(foreign.finishLogin(callbackOf(login), transaction), 'redirect_uri_mismatch')
-  })
-
   test('cannot be made from a used one', async () => {
     const app = makeApp(endpoint.url)
     const login = await app.startLogin({ scope })
@@ -92,6 +62,7 @@ describe('a sealed transaction', () => {
 
   test('requires a secret of at least 32 characters', async () => {
     const { transaction } = await makeApp(endpoint.url).startLogin({ scope })
+    expect(await sealTransaction(transaction, { secret: 'x'.repeat(32) })).toEqual(expect.any(String))
     expect(await rejection(sealTransaction(transaction, { secret: 'short' }))).toMatchObject({ argument: 'secret' })
     expect(await rejection(openTransaction(undefined, { secret: 'short' }))).toMatchObject({ argument: 'secret' })
   })

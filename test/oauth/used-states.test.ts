@@ -1,5 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LoginTransaction, markUsed, openSecrets, type TransactionRecord } from '../../src/oauth/transaction.ts'
+import type { LoginTransaction, TransactionRecord } from '../../src/oauth/transaction.ts'
+
+// A module of its own: the other tests of this process have used transactions, too.
+vi.resetModules()
+const transactions = await import('../../src/oauth/transaction.ts')
+const { isComplete, markComplete, markUsed, openSecrets } = transactions
 
 function makeTransaction(state: string, lifetime = 600_000): LoginTransaction {
   const createdAt = Date.now()
@@ -13,7 +18,7 @@ function makeTransaction(state: string, lifetime = 600_000): LoginTransaction {
     createdAt,
     expiresAt: createdAt + lifetime,
   }
-  return new LoginTransaction(record)
+  return new transactions.LoginTransaction(record)
 }
 
 const used = expect.objectContaining({ reason: 'transaction_used' })
@@ -27,6 +32,9 @@ test('forgets a used transaction with the next one that is used after its expiry
   expect(() => openSecrets(brief)).toThrow(used)
   markUsed(makeTransaction('later'))
   expect(() => openSecrets(brief)).toThrow(expect.objectContaining({ reason: 'transaction_expired' }))
+  // Its login may still be completed.
+  markComplete('brief')
+  expect(isComplete('brief')).toBe(false)
 })
 
 test('rejects copies of a used transaction while 10,000 others are used', () => {

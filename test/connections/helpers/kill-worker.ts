@@ -1,13 +1,8 @@
 // A process with a store, which the test makes operate and kills. Its storage sends some writes twice and loses some responses.
-import {
-  type Connection,
-  type ConnectionNotSavedError,
-  ConnectionStore,
-  type ConnectionStoreError,
-} from '../../../src/oauth.ts'
+import { type ConnectionNotSavedError, ConnectionStore, type ConnectionStoreError } from '../../../src/oauth.ts'
 import type { Action } from './model.ts'
-import { view } from './model.ts'
 import { open } from './open-storage.ts'
+import { nameIn, operate } from './operate.ts'
 
 /** An operation of the connection of an organization. */
 export interface Order {
@@ -61,45 +56,15 @@ function respond(init: RequestInit): Response {
   return Response.json({ application: { id: 'a' }, organization, actor: 'app', scopes: [] })
 }
 
-async function operate({ organization, keepRevoked, action }: Order): Promise<string> {
+async function run({ organization, keepRevoked, action }: Order): Promise<string> {
   const store = stores[Number(keepRevoked)]
-  const key = `app.a.${organization}`
   if (store === undefined) throw new Error('There is no store.')
-  const metadataOf = (m: string | undefined) => (m === undefined ? undefined : { m })
-  const seen = (connection: Connection | undefined) =>
-    view(
-      connection && {
-        name: connection.organization.name ?? '',
-        metadata: connection.metadata?.m as string | undefined,
-        isRevoked: connection.revokedAt !== undefined,
-      },
-    )
-  switch (action.do) {
-    case 'save':
-      return (await store.save(action.token, { metadata: metadataOf(action.metadata) })).organization.name ?? ''
-    case 'retry':
-      return (await notSaved?.retry())?.organization.name ?? ''
-    case 'setMetadata':
-      return seen(await store.setMetadata(key, metadataOf(action.metadata)))
-    case 'verify':
-      return seen(await store.verify(key))
-    case 'get':
-      return seen(await store.get(key))
-    case 'list':
-      return seen((await store.list({ organization })).connections[0])
-    case 'remove':
-      await store.remove(key)
-      return 'none'
-    case 'reseal':
-      await store.reseal()
-      return 'none'
-    case 'refused': {
-      const workspace = await store.workspace(key)
-      refused = action.token
-      await workspace.me()
-      return '401'
-    }
-  }
+  if (action.do === 'retry') return nameIn(await notSaved?.retry())
+  if (action.do !== 'refused') return operate(store, organization, action)
+  const workspace = await store.workspace(`app.a.${organization}`)
+  refused = action.token
+  await workspace.me()
+  return '401'
 }
 
 async function report(order: Order): Promise<Report> {
@@ -107,7 +72,7 @@ async function report(order: Order): Promise<Report> {
   told = 0
   faults = 0
   try {
-    return { id, result: await operate(order), faults }
+    return { id, result: await run(order), faults }
   } catch (thrown) {
     const { name, reason, cause } = thrown as ConnectionStoreError
     if (name === 'ConnectionNotSavedError') notSaved = thrown as ConnectionNotSavedError

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { readStoreSettings } from '../../../src/connections/store-options.ts'
+import { RecordFormat } from '../../../src/connections/record.ts'
 import {
   type Connection,
   type ConnectionNotSavedError,
@@ -7,7 +7,8 @@ import {
   ConnectionStore,
   type ConnectionStoreError,
 } from '../../../src/oauth.ts'
-import { type Action, type Event, isLinearizable, type Rules, type State, view } from './model.ts'
+import { type Action, type Event, isLinearizable, type Rules, type State } from './model.ts'
+import { nameIn, operate } from './operate.ts'
 import { mapStorage } from './storages.ts'
 
 const baseUrl = 'https://service.example'
@@ -116,7 +117,7 @@ async function run(scenario: Scenario, schedule: readonly number[]) {
   }
   world.isStepping = false
   const afterwards = world.process('afterwards')
-  const result = await afterwards.result(() => afterwards.store.get(key))
+  const result = await afterwards.result(() => operate(afterwards.store, 'o', { do: 'get' }))
   events.push({ id: 'end', action: { do: 'get' }, start: time + 1, end: time + 2, result })
   const rules: Rules = { keepRevoked, rejected: world.rejected, nameOf, isRepeated: fault !== undefined }
   if (isLinearizable(events, initial, rules)) return { width, taken }
@@ -155,7 +156,8 @@ class World {
     const { start, keepRevoked } = this.scenario
     if (start === 'nothing') return undefined
     const isRevoked = start !== 'a connection'
-    const { format } = readStoreSettings({ baseUrl, secret: this.#secret?.[1] })
+    const origin = { prefix: 'connections', service: 'https.service.example' }
+    const format = new RecordFormat(origin, this.#secret?.[1], keepRevoked)
     const connection: Connection = {
       ...{ key, actor: 'app', application: { id: 'a' }, organization: { id: 'o', name: 'old-1' } },
       ...{ connectedAt: 1, metadata: { m: 'M' }, ...(isRevoked && { revokedAt: 2 }) },
@@ -251,20 +253,9 @@ class Process {
     operation: Operation,
     before: State | undefined,
   ): Promise<{ action: Action; run: () => Promise<string> }> {
-    const { store } = this
     if (operation.do === 'retry after') return this.#prepareRetry(operation.failed, before)
     if (operation.do === 'refused') return this.#prepareRefused(operation)
-    const metadataOf = (m: string | undefined) => (m === undefined ? undefined : { m })
-    const run = {
-      save: async ({ token = '', metadata }) => nameIn(await store.save(token, { metadata: metadataOf(metadata) })),
-      setMetadata: (action) => store.setMetadata(key, metadataOf(action.metadata)),
-      verify: () => store.verify(key),
-      get: () => store.get(key),
-      list: async () => (await store.list()).connections[0],
-      remove: () => store.remove(key),
-      reseal: async () => void (await store.reseal()),
-    } satisfies Record<string, (action: { token?: string; metadata?: string | undefined }) => Promise<unknown>>
-    return { action: operation, run: () => this.result(() => run[operation.do](operation as { token?: string })) }
+    return { action: operation, run: () => this.result(() => operate(this.store, 'o', operation)) }
   }
 
   async #prepareRetry(failed: 'me' | 'before' | 'after', before: State | undefined) {
@@ -293,11 +284,10 @@ class Process {
     return { action, run: refuse }
   }
 
-  /** Returns the result of an operation as the model writes it. */
-  async result(operate: () => PromiseLike<unknown>): Promise<string> {
+  /** Returns the result of an operation, also if it rejects, as the model writes it. */
+  async result(run: () => PromiseLike<unknown>): Promise<string> {
     try {
-      const value = await operate()
-      return typeof value === 'string' ? value : view(seen(value as Connection | undefined))
+      return String(await run())
     } catch (thrown) {
       const { name, reason, cause } = thrown as ConnectionStoreError
       const told = this.#told.splice(0).map(() => 'told')
@@ -307,15 +297,4 @@ class Process {
       throw thrown
     }
   }
-}
-
-function nameIn({ organization }: Connection): string {
-  return organization.name ?? ''
-}
-
-/** Returns what a connection shows. */
-function seen(connection: Connection | undefined) {
-  if (connection === undefined) return undefined
-  const metadata = connection.metadata?.m as string | undefined
-  return { name: connection.organization.name ?? '', metadata, isRevoked: connection.revokedAt !== undefined }
 }

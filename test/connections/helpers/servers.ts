@@ -1,12 +1,13 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { findPostgres, type PostgresServer, startPostgres } from '../../examples/helpers/postgres-server.ts'
-import { describeOnRedis, type RedisServer, startRedis } from './redis-server.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeOnPostgres } from '../../fleet/helpers/databases.ts'
+import { type RedisServer, startRedis } from '../../fleet/helpers/redis-server.ts'
 
 /** Describes tests on SQLite, Redis with both clients, and Postgres, each with a new database. */
-export function describeOnStorages(file: string, tests: (kind: string, address: () => string) => void): void {
+export function describeOnStorages(tests: (kind: string, address: () => string) => void): void {
   describe('on SQLite', () => {
     // In memory where possible, because each write waits for the disk.
     const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'connections-'))
@@ -14,29 +15,34 @@ export function describeOnStorages(file: string, tests: (kind: string, address: 
     tests('sqlite', () => join(folder, 'connections.db'))
   })
 
-  describeOnRedis(file, (binary) => {
-    let redis: RedisServer
-    beforeAll(async () => {
-      redis = await startRedis(binary)
-    })
-    afterAll(() => redis.close())
+  describeOnRedis((path) => {
     describe.each([['ioredis', 'redis'] as const, ['node-redis', 'node-redis'] as const])('with %s', (_, kind) =>
-      tests(kind, () => redis.path),
+      tests(kind, path),
     )
   })
 
-  const binaries = findPostgres()
-  test.runIf(process.env.REQUIRE_POSTGRES === '1' && binaries === undefined)('finds postgres', () => {
-    throw new Error('postgres is not installed')
-  })
-  describe.skipIf(binaries === undefined)('on Postgres', () => {
-    let postgres: PostgresServer
+  describeOnPostgres((createDatabase) => {
     let url = ''
     beforeAll(async () => {
-      postgres = await startPostgres(binaries ?? '')
-      url = await postgres.createDatabase()
+      url = await createDatabase()
     })
-    afterAll(() => postgres.close())
     tests('postgres', () => url)
+  })
+}
+
+/** Describes tests that need `redis-server`. Without it they are skipped, or fail with `REQUIRE_REDIS=1`. */
+export function describeOnRedis(tests: (path: () => string) => void): void {
+  describe('on a Redis server', () => {
+    if (spawnSync('redis-server', ['--version']).status !== 0) {
+      if (process.env.REQUIRE_REDIS === '1') test('needs redis-server in the PATH', () => expect.fail())
+      else test.skip('needs redis-server in the PATH: apt-get install redis-server', () => {})
+      return
+    }
+    let redis: RedisServer
+    beforeAll(async () => {
+      redis = await startRedis()
+    })
+    afterAll(() => redis.close())
+    tests(() => redis.url)
   })
 }

@@ -1,7 +1,14 @@
 import { afterEach, expect } from 'vitest'
-import { ConnectionStore, ConnectionStoreError, type ConnectionStoreOptions } from '../../../src/oauth.ts'
+import {
+  type Connection,
+  ConnectionStore,
+  ConnectionStoreError,
+  type ConnectionStoreOptions,
+} from '../../../src/oauth.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.ts'
 import { rejection } from '../../helpers/client.ts'
+import { heldFetch } from './held-fetch.ts'
+import { mapStorage, watched } from './storages.ts'
 
 export const secret = 'a secret of this app, 32 characters or more'
 
@@ -26,4 +33,28 @@ export async function storeError(promise: PromiseLike<unknown>): Promise<Connect
   const error = await rejection(promise)
   expect(error).toBeInstanceOf(ConnectionStoreError)
   return error as ConnectionStoreError
+}
+
+/** A store with a connection, and what happens around it. */
+export async function connectedStore(sandbox: Sandbox, options: Partial<ConnectionStoreOptions> = {}) {
+  const gate = heldFetch()
+  const storage = mapStorage()
+  const watch = watched(storage)
+  const revoked: Connection[] = []
+  const store = makeStore(sandbox, {
+    storage: watch.storage,
+    secret,
+    client: { fetch: gate.fetch, maxRetries: 0 },
+    ...options,
+    onRevoked: async (connection) => {
+      revoked.push(connection)
+      await options.onRevoked?.(connection)
+    },
+  })
+  const token = sandbox.issueToken({ actor: 'self' })
+  const connection = await store.save(token)
+  const workspace = await store.workspace(connection.key)
+  watch.reset()
+  sandbox.clearRequests()
+  return { gate, storage, watch, revoked, store, token, connection, workspace, key: connection.key }
 }

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Turns } from '../../../src/connections/turns.ts'
@@ -143,7 +144,7 @@ export function truncatingFiles(folder: string): OpenStorage {
       turns.run(key, async () => {
         if ((await get(key)) !== expected) return false
         if (value === null) await rm(pathOf(key), { force: true })
-        else await writeFile(pathOf(key), value)
+        else await truncateAndWrite(pathOf(key), value)
         return true
       }),
     async *list(prefix) {
@@ -157,11 +158,58 @@ export function truncatingFiles(folder: string): OpenStorage {
 }
 const turns = new Turns()
 
+/** What `writeFile` does, in two steps that a kill separates more often. */
+async function truncateAndWrite(path: string, text: string): Promise<void> {
+  await writeFile(path, '')
+  await writeFile(path, text)
+}
+
+/** Keeps each text in a file that it replaces in one step, but compares before that step. Within one process it is correct. */
+export function comparingFiles(folder: string): OpenStorage {
+  const pathOf = (key: string) => join(folder, encodeURIComponent(key))
+  const get = (key: string) => {
+    try {
+      return readFileSync(pathOf(key), 'utf8')
+    } catch {
+      return null
+    }
+  }
+  return {
+    get,
+    compareAndSet(key, expected, value) {
+      if (get(key) !== expected) return false
+      if (value === null) rmSync(pathOf(key), { force: true })
+      else {
+        const temporary = join(folder, `${process.pid}.tmp`)
+        writeFileSync(temporary, value)
+        renameSync(temporary, pathOf(key))
+      }
+      return true
+    },
+    async *list(prefix) {
+      for (const name of readdirSync(folder)) {
+        const key = decodeURIComponent(name)
+        const text = key.startsWith(prefix) ? get(key) : null
+        if (text !== null) yield [[key, text]]
+      }
+    },
+  }
+}
+
+/** Drivers of files that other processes open as well. */
+export const unfitFiles = { truncating: truncatingFiles, comparing: comparingFiles }
+
+/** Returns the URL of this module that opens the files of a folder. */
+export function moduleFor(kind: keyof typeof unfitFiles, folder: string): string {
+  return `${import.meta.url.replace(/\?.*/, '')}?${new URLSearchParams({ [kind]: folder })}`
+}
+
 /**
- * Opens such files in another process. The query of this module's URL is the folder.
+ * Opens the files that the query of this module's URL names.
  *
  * @public
  */
 export function open(): OpenStorage {
-  return truncatingFiles(decodeURIComponent(new URL(import.meta.url).search.slice(1)))
+  const [[kind, folder] = ['', '']] = new URL(import.meta.url).searchParams
+  return unfitFiles[kind === 'comparing' ? kind : 'truncating'](folder)
 }

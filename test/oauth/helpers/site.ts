@@ -1,3 +1,4 @@
+import { afterAll } from 'vitest'
 import {
   type AccessToken,
   createLoginHandlers,
@@ -22,9 +23,10 @@ export interface SiteOptions {
 
 export type Site = ReturnType<typeof siteMaker>
 
-/** Starts a service, and returns a function that makes sites whose logins it consents to. */
+/** Starts a service for the tests of a file, and returns a function that makes sites whose logins it consents to. */
 export async function startService(): Promise<{ sandbox: Sandbox; makeSite: Site }> {
   const sandbox = await startSandbox({ autoConsent: 'allow' })
+  afterAll(() => sandbox.close())
   sandbox.registerRedirectUri(redirectUri)
   sandbox.registerRedirectUri('http://localhost:3000/login/callback')
   return { sandbox, makeSite: siteMaker(sandbox) }

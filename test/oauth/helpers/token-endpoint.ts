@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 
 /** What the token endpoint received. */
 export interface TokenRequest {
@@ -62,4 +63,29 @@ export async function startTokenEndpoint(): Promise<TokenEndpoint> {
       }),
   }
   return endpoint
+}
+
+/** A token endpoint for all tests of a file. Before each of them it has received nothing and responds with a token. */
+export function useTokenEndpoint(): TokenEndpoint {
+  let endpoint: TokenEndpoint
+  beforeAll(async () => {
+    endpoint = await startTokenEndpoint()
+  })
+  afterAll(() => endpoint.close())
+  beforeEach(() => {
+    endpoint.requests.length = 0
+    endpoint.respond = goodResponse
+  })
+  return {
+    get url() {
+      return endpoint.url
+    },
+    get requests() {
+      return endpoint.requests
+    },
+    set respond(respond: Responder) {
+      endpoint.respond = respond
+    },
+    close: () => endpoint.close(),
+  }
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { moduleFor, open } from './helpers/open-storage.ts'
 import { describeOnStorages } from './helpers/servers.ts'
 
-describeOnStorages('test/connections/servers.test.ts', (kind, address) => {
+describeOnStorages((kind, address) => {
   const names = storageTests({ open: () => memoryStorage() }).map(({ name }) => name)
   test.each(names)('%s', async (name) => {
     const module = moduleFor(kind, address())

@@ -12,7 +12,7 @@ import { describeOnStorages } from './helpers/servers.ts'
 const milliseconds = Number(process.env.KILL_SECONDS ?? 2) * 1000
 const operationsInRound = 8
 
-describeOnStorages('test/connections/kills.test.ts', (kind, address) => {
+describeOnStorages((kind, address) => {
   test('three processes that are killed while they work leave what a sequence of their operations would', async () => {
     const counts = { rounds: 0, operations: 0, kills: 0, drops: 0, faults: 0 }
     const module = moduleFor(kind, address())
