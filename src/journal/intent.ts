@@ -1,0 +1,242 @@
+import { throwIfAborted, untilAborted } from '../abort.ts'
+import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import type { Reply } from '../http/attempt.ts'
+import type { CapturedCall } from '../http/input.ts'
+import type { Undo } from '../http/options.ts'
+import { type FindEffect, idOf } from './effects.ts'
+import { UndecidedWriteError } from './journal-errors.ts'
+import { randomId, type Stored, toStored, type WriteRecord } from './records.ts'
+import { absent, describeWrite, lookFor, type Shared, type Write } from './write.ts'
+
+type Send = (call: CapturedCall) => Promise<Reply>
+
+/** The options of `journal.once`. */
+export interface OnceOptions {
+  /**
+   * Looks for the effect of the write, instead of the journal's own look. Required to decide about an operation of your own
+   * (`workspace.call`, `workspace.request`), and about tasks and segments that are created.
+   *
+   * @default how the effects of the built-in operations show
+   */
+  readonly find?: FindEffect | undefined
+  /**
+   * Sends the write again, once, if its effect was not found. THIS CAN SEND IT TWICE, and mostly nobody notices: an effect that
+   * comes later than `settleFor`, and a process that sends when it wakes up after it was given up, are not seen.
+   *
+   * @default false
+   */
+  readonly resendIfAbsent?: boolean | undefined
+}
+
+const longestPause = 8_000
+
+/** The one write of a key, from the function that makes it to what is known of it. */
+export class Intent {
+  readonly #shared: Shared
+  readonly #key: string
+  readonly #options: OnceOptions
+  #sending: Promise<Reply> | undefined
+  #misuse: InvalidArgumentError | undefined
+  /** What is known of the write, once it was applied. */
+  #applied: { readonly id?: string | undefined } | undefined
+  /** What this process has written of its attempt. No other process waits for the response. */
+  #mine: Stored | undefined
+  #hasResent = false
+  /** The error of the write, if its outcome is unknown. */
+  #failure: RequestError | undefined
+  /** Whether the function has ended. */
+  #hasEnded = false
+
+  constructor(shared: Shared, key: string, options: OnceOptions) {
+    this.#shared = shared
+    this.#key = key
+    this.#options = options
+  }
+
+  /** Runs the function, whose calls pass through `pass`, and returns what became of its write. */
+  async run<Data>(task: () => PromiseLike<Data>): Promise<{ readonly id?: string | undefined; readonly data?: Data }> {
+    const [ended] = await Promise.allSettled([(async () => task())()])
+    this.#hasEnded = true
+    const [write] = await Promise.allSettled([this.#sending])
+    if (this.#misuse !== undefined) throw this.#misuse
+    if (this.#applied !== undefined && write.status === 'rejected') return this.#applied
+    if (ended.status === 'rejected') throw ended.reason
+    if (write.status === 'rejected') throw write.reason
+    if (this.#applied === undefined)
+      throw this.#misused(
+        'sent no write through the client that it was given',
+        'Use that client. Check what was sent through another one: the journal does not know it.',
+      )
+    return { ...this.#applied, data: ended.value }
+  }
+
+  /** Sends a call of the function's client. Reads pass. */
+  async pass(call: CapturedCall, send: Send): Promise<Reply> {
+    if (call.operation.method === 'GET') return send(call)
+    if (this.#sending !== undefined) {
+      const hint = 'Give each write a key of its own. The first one may have been applied: `journal.get` tells.'
+      this.#misuse = this.#misused('sent a second write', hint)
+      throw this.#misuse
+    }
+    // `once` has said what became of the key.
+    if (this.#hasEnded) throw this.#misused('was sent after its function had ended')
+    this.#sending = this.#settle(call, send)
+    return this.#sending
+  }
+
+  async #settle(call: CapturedCall, send: Send): Promise<Reply> {
+    const write = await describeWrite(call, this.#options.find, this.#shared)
+    for (;;) {
+      const found = await untilAborted(this.#shared.records.get(this.#key), call.signal)
+      if (found === undefined) {
+        this.#mine = undefined
+        const reply = await this.#send(write, send)
+        if (reply !== undefined) return reply
+      } else if (found.record.place !== write.record.place) {
+        const hint = 'Put the organization into the key, for example its id.'
+        throw this.#misused('is used by another organization or service', hint)
+      } else if (found.record.input !== write.record.input) {
+        throw this.#misused(`was another one before (${found.record.operation}), which may have been applied`)
+      } else if (found.record.state === 'applied') {
+        this.#applied = { id: found.record.id }
+        throw new SupportWorkspaceError(`The write "${this.#key}" is applied.`, { hint: '`once` returns its id.' })
+      } else {
+        await this.#decide(write, found)
+      }
+    }
+  }
+
+  /** Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for. */
+  async #send(write: Write, send: Send): Promise<Reply | undefined> {
+    const { records, offset } = this.#shared
+    const attempt = randomId()
+    const steps: Promise<unknown>[] = []
+    const track = <Value>(step: Promise<Value>): Promise<Value> => {
+      steps.push(step)
+      return step
+    }
+    let isTaken = false
+    let isRefused = false
+    const free = async () => {
+      isRefused = true
+      if (this.#mine !== undefined) await this.#answer(this.#mine, undefined)
+      this.#mine = undefined
+    }
+    const take = async (undo: Undo | undefined) => {
+      const sentAt = this.#mine?.record.sentAt ?? Date.now()
+      const next = toStored({ ...write.record, state: 'sending', attempt, sentAt, offset })
+      isTaken = !(await records.replace(this.#key, this.#mine, next))
+      if (isTaken) {
+        await undo?.()
+        throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
+      }
+      this.#mine = next
+      isRefused = false
+      return async () => {
+        await track(free())
+        await undo?.()
+      }
+    }
+    try {
+      // The caller's own function may never settle, which ends the call.
+      const beforeSend = async () => track(take((await write.call.beforeSend?.()) ?? undefined))
+      const reply = await send({ ...write.call, beforeSend })
+      const id = idOf(reply.data)
+      if (this.#mine !== undefined) await this.#answer(this.#mine, { ...this.#mine.record, state: 'applied', id })
+      this.#applied = { id }
+      return reply
+    } catch (thrown) {
+      // The call may have ended before the storage has, which first writes and then frees the key.
+      for (const step of steps) await step.catch(() => {})
+      if (isTaken) return undefined
+      // The storage has failed at that moment, and may work again.
+      if (isRefused) await free()
+      if (this.#mine === undefined || !(thrown instanceof RequestError) || thrown.outcome !== 'unknown') throw thrown
+      this.#failure = thrown
+      return undefined
+    }
+  }
+
+  /** Writes what the response of an attempt says, which beats what others have concluded of it. */
+  async #answer(mine: Stored, record: WriteRecord | undefined): Promise<void> {
+    const { records } = this.#shared
+    const next = record && toStored(record)
+    for (let expected: Stored | undefined = mine; ; ) {
+      if (await records.replace(this.#key, expected, next)) return
+      const now = await records.get(this.#key)
+      // Somebody has decided to send it again.
+      if (now !== undefined && now.record.attempt !== mine.record.attempt) return
+      expected = now
+    }
+  }
+
+  /** Looks for the effect of a write until it is known, its record changes, or there is no hope. */
+  async #decide(write: Write, found: Stored): Promise<void> {
+    const { records, settleFor } = this.#shared
+    const { state, attempt, timeout } = found.record
+    const isOwn = attempt === this.#mine?.record.attempt
+    const isHopeless = state === 'undecided' || (isOwn && write.find === undefined)
+    const patience = isHopeless ? 0 : (isOwn ? 0 : timeout) + settleFor
+    const end = performance.now() + patience
+    for (let pause = 0; ; pause = Math.min(longestPause, pause * 2 + 250)) {
+      await sleep(Math.min(pause, end - performance.now()), write.call.signal)
+      const isLast = performance.now() >= end
+      const now = await untilAborted(records.get(this.#key), write.call.signal)
+      if (now?.text !== found.text) return
+      const { effect, problem, cause } = await untilAborted(
+        lookFor(write, this.#key, found.record, this.#shared),
+        write.call.signal,
+      )
+      if (effect !== undefined) {
+        await records.replace(this.#key, found, toStored({ ...found.record, state: 'applied', id: effect.id }))
+        return
+      }
+      if (!isLast) continue
+      const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
+      if (problem === absent && mayRepeat && !this.#hasResent) {
+        this.#hasResent = await records.replace(this.#key, found, undefined)
+        return
+      }
+      const undecided = toStored({ ...found.record, state: 'undecided' })
+      if (state !== 'undecided' && !(await records.replace(this.#key, found, undecided))) return
+      throw new UndecidedWriteError(this.#key, problem, write.sent, this.#failure, cause)
+    }
+  }
+
+  #misused(
+    problem: string,
+    hint = 'Give each write a key of its own, and send it through the client of the function.',
+  ): InvalidArgumentError {
+    return new InvalidArgumentError('key', `The write "${this.#key}" ${problem}.`, hint)
+  }
+}
+
+/**
+ * Remembers the difference between the clocks. A cached response has the time at which it was stored: with it, a message from
+ * before the write would count as the write. So the service's clock never goes back.
+ */
+export function noteTime(shared: Shared, send: Send): Send {
+  return async (call) => {
+    const reply = await send(call)
+    const { response } = reply
+    const offset = Date.parse(response.get('date') ?? '') - Date.now()
+    const isFresh = Number(response.get('age') ?? 0) === 0
+    if (isFresh && !Number.isNaN(offset)) shared.offset = Math.max(offset, shared.offset ?? offset)
+    return reply
+  }
+}
+
+/** @param duration in milliseconds */
+async function sleep(duration: number, signal: CapturedCall['signal']): Promise<void> {
+  throwIfAborted(signal)
+  if (duration <= 0) return
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const pause = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, duration)
+  })
+  try {
+    await untilAborted(pause, signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,63 @@
+import { withoutTexts } from '../connections/storage.ts'
+import { type ErrorDetails, isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import { safeCause } from '../errors/redact.ts'
+import type { SentWrite } from './effects.ts'
+
+/**
+ * A write may have been applied, and looking for it did not tell. The journal does not send it again. Its state is
+ * `undecided` until a later `once` finds it, or a person decides with `journal.settle`. `attempts` are those of this call:
+ * none if an earlier run has sent the write.
+ */
+export class UndecidedWriteError extends RequestError {
+  static override readonly kind: string = 'UndecidedWriteError'
+
+  /** The key of the write in the journal. */
+  readonly key: string
+  /** The id of the conversation that the write belongs to, if there is one. */
+  readonly conversation: string | undefined
+  /** The JSON of the body, for the person who decides. In no message, and not included in JSON. */
+  declare readonly text: string
+
+  /** @param failure of the call, if it was this one that sent the write */
+  constructor(
+    key: string,
+    problem: string,
+    { operation, path, body }: Pick<SentWrite, 'operation' | 'path' | 'body'>,
+    failure: RequestError | undefined,
+    thrown: unknown = failure,
+  ) {
+    const conversation = path.conversation_id
+    const place = conversation === undefined ? '' : ` in the conversation ${conversation}`
+    // What a `find` throws may hold a request, and with it the token.
+    const cause = thrown === undefined || isSupportWorkspaceError(thrown) ? thrown : safeCause(thrown)
+    super(`${operation} of the key "${key}"${place} may have been applied: ${problem}.`, {
+      operation,
+      outcome: 'unknown',
+      remedy: 'verify',
+      hint: 'Check it, then call `journal.settle` with "applied", or with "absent" if the process that sent it has ended.',
+      attempts: failure?.attempts ?? [],
+      cause,
+    })
+    this.key = key
+    this.conversation = conversation
+    Object.defineProperty(this, 'text', { value: JSON.stringify(body) })
+  }
+}
+
+/** The storage of a `WriteJournal` failed. It is safe to call `once` again, which looks before it sends anything. */
+export class WriteJournalError extends SupportWorkspaceError {
+  static override readonly kind: string = 'WriteJournalError'
+
+  /** @param advice unless the storage may work again by itself */
+  constructor(key: string | undefined, thrown: unknown, advice: Pick<ErrorDetails, 'remedy' | 'hint'> = tryAgain) {
+    // The storage may also have connections, whose texts contain tokens.
+    const cause = withoutTexts(safeCause(thrown))
+    const whose = key === undefined ? 'the journal' : `the write "${key}"`
+    super(`The storage of ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
+      ...advice,
+      cause,
+    })
+  }
+}
+
+const tryAgain = { remedy: 'retry', hint: 'Check that the storage is reachable, then try again.' } as const

@@ -1,0 +1,147 @@
+import { toHex } from '../bytes.ts'
+import { GuardedStorage } from '../connections/guarded-storage.ts'
+import type { ConnectionStorage } from '../connections/storage.ts'
+import { parseObject } from '../json.ts'
+import { WriteJournalError } from './journal-errors.ts'
+
+/**
+ * What is known of a write:
+ *
+ * - `sending`: it may have left. The process is waiting for the response, or has ended.
+ * - `applied`: the service has applied it.
+ * - `undecided`: it may have been applied, and looking for it did not tell.
+ */
+export type WriteState = 'sending' | 'applied' | 'undecided'
+
+/** A write of the journal. */
+export interface WriteEntry {
+  /** The caller's name for the write. */
+  readonly key: string
+  /** What is known of it. */
+  readonly state: WriteState
+  /** The id of its operation, for example `messages.create`. */
+  readonly operation: string
+  /** The path of its request. */
+  readonly path: string
+  /** When it was sent, in milliseconds since the Unix epoch, on the clock of the process that sent it. */
+  readonly sentAt: number
+  /** The id of what was created or changed, if it was applied and there is one. */
+  readonly id?: string | undefined
+}
+
+/** What the storage keeps under a key. */
+export interface WriteRecord extends Omit<WriteEntry, 'key'> {
+  /** The id of the user of the token, if the service told it. */
+  readonly author?: string | undefined
+  /** A digest of the address of the service and the organization. */
+  readonly place: string
+  /** A digest of place, operation, path and input. */
+  readonly input: string
+  /** A digest of what the effects of two writes have in common if they look the same. */
+  readonly mark?: string | undefined
+  /** Random id of the call that sent it. */
+  readonly attempt: string
+  /** How long an attempt may take, in milliseconds. */
+  readonly timeout: number
+  /** The service's clock minus that of the process that sent it, in milliseconds, if it was known. */
+  readonly offset?: number | undefined
+}
+
+/** A record and its text, which is never written twice, so that it is the version of the record. */
+export interface Stored {
+  readonly record: WriteRecord
+  readonly text: string
+}
+
+/** Starts the text of a record. Some drivers parse what begins as JSON. */
+const start = 'write:'
+
+/** Returns the text for a record. */
+export function toStored(record: WriteRecord): Stored {
+  return { record, text: start + JSON.stringify({ version: randomId(), ...record }) }
+}
+
+/** Returns 80 random bits as hexadecimal digits. */
+export function randomId(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(10)))
+}
+
+/** The start of every key in the storage, which may also have connections. */
+const prefix = 'writes:'
+/** Another process may write a record and remove it again before it is seen, but not this often in a row. */
+const mostTries = 10
+
+/** The records of a journal by key. Every method throws `WriteJournalError` if the storage fails. */
+export class Records {
+  readonly #storage: GuardedStorage
+
+  constructor(storage: ConnectionStorage) {
+    this.#storage = new GuardedStorage(storage, prefix, (key, thrown) => new WriteJournalError(key, thrown))
+  }
+
+  async get(key: string): Promise<Stored | undefined> {
+    const text = await this.#storage.get(key)
+    return text === null ? undefined : parse(key, text)
+  }
+
+  /** Writes a record, or removes it, if it is as expected. Returns whether it was. */
+  async replace(key: string, expected: Stored | undefined, next: Stored | undefined): Promise<boolean> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const write = this.#storage.compareAndSet(key, expected?.text ?? null, next?.text ?? null)
+      const [written] = await Promise.allSettled([write])
+      if (written.status === 'fulfilled' && written.value) return true
+      // Drivers send a command again when its response is lost. The text shows whether the first one was applied.
+      const now = await this.get(key)
+      if (now?.text === next?.text) return true
+      if (now?.text !== expected?.text) return false
+      if (written.status === 'rejected') throw written.reason
+    }
+    throw new WriteJournalError(key, new Error('`compareAndSet` returns false, but nothing has changed.'))
+  }
+
+  /** Yields every key and its record, in no particular order. A key that exists during the whole listing is among them. */
+  async *all(): AsyncGenerator<readonly [key: string, stored: Stored], void, undefined> {
+    for await (const page of this.#storage.pages()) {
+      for (const [key, text] of page) yield [key, parse(key, text)]
+    }
+  }
+}
+
+const damaged = {
+  remedy: 'fix',
+  hint: 'Find out what has changed it. To be able to send the write again, remove the entry from the storage.',
+} as const
+
+function parse(key: string, text: string): Stored {
+  const json = text.startsWith(start) ? text.slice(start.length) : ''
+  const { version, ...record } = parseObject(json) ?? {}
+  if (typeof version === 'string' && isRecord(record)) return { record, text }
+  throw new WriteJournalError(key, new Error('Its entry is damaged.'), damaged)
+}
+
+const states: readonly unknown[] = ['sending', 'applied', 'undecided'] satisfies WriteState[]
+
+/** Somebody else may have written to the storage. Without a timeout, for example, a wait would never end. */
+function isRecord(fields: object): fields is WriteRecord {
+  const record: Partial<Record<keyof WriteRecord, unknown>> = fields
+  const {
+    state,
+    operation,
+    path,
+    place,
+    input,
+    attempt,
+    sentAt,
+    timeout,
+    offset = 0,
+    id = '',
+    mark = '',
+    author = '',
+  } = record
+  const texts = [operation, path, place, input, attempt, id, mark, author]
+  return (
+    states.includes(state) &&
+    texts.every((text) => typeof text === 'string') &&
+    [sentAt, timeout, offset].every(Number.isFinite)
+  )
+}

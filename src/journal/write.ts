@@ -1,0 +1,103 @@
+import { untilAborted } from '../abort.ts'
+import { sha256 } from '../bytes.ts'
+import type { SupportWorkspace } from '../client.ts'
+import { isSupportWorkspaceError } from '../errors/index.ts'
+import type { CapturedCall } from '../http/input.ts'
+import { parseObject } from '../json.ts'
+import type { WriteOperationId } from '../resources/operations.ts'
+import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
+import type { Identity } from './identity.ts'
+import type { Records, WriteRecord } from './records.ts'
+
+/** What the intents of a journal share. */
+export interface Shared {
+  readonly workspace: SupportWorkspace
+  readonly records: Records
+  /** How long an effect may come late, in milliseconds. */
+  readonly settleFor: number
+  /** The service's clock minus this one, in milliseconds, once a response has told it. */
+  offset?: number
+  /** Asks the service, unless it has told. */
+  readonly identify: () => Promise<Identity>
+}
+
+/** A write, its part of the record, and how its effect is found. */
+export interface Write {
+  readonly call: CapturedCall
+  readonly sent: Omit<SentWrite, 'since' | 'author'>
+  readonly record: Pick<WriteRecord, 'author' | 'place' | 'operation' | 'path' | 'input' | 'mark' | 'timeout'>
+  readonly find: FindEffect | undefined
+}
+
+/** The effect of a write, or why it is not known. */
+interface Finding {
+  readonly effect?: { readonly id?: string | undefined }
+  readonly problem: string
+  readonly cause?: unknown
+}
+
+/** The service may store an effect with a time that is this much early, in milliseconds. */
+const tolerance = 300_000
+export const absent = 'the service does not show it'
+
+/** Describes a call. Asks the service for its place and its author. */
+export async function describeWrite(
+  call: CapturedCall,
+  ownFind: FindEffect | undefined,
+  shared: Shared,
+): Promise<Write> {
+  const { operation, path, query, extraQuery, extraBody, settings } = call
+  const body = { ...parseObject(call.body), ...extraBody }
+  // Its response tells the time of the service, too.
+  const identity = await untilAborted(shared.identify(), call.signal)
+  const place = await sha256(identity.place)
+  const input = await sha256(JSON.stringify([place, operation.id, path, query, extraQuery, call.body, extraBody]))
+  const effect = call.isOwn ? undefined : effectOf(operation.id as WriteOperationId)
+  const find = ownFind ?? effect?.find
+  const look = find === effect?.find ? effect?.mark?.(body) : input
+  const mark = look && (await sha256(JSON.stringify([place, operation.id, path, look])))
+  // A number that JSON can represent: there may be no limit.
+  const timeout = Math.min(settings.timeout, settings.totalTimeout, Number.MAX_SAFE_INTEGER)
+  return {
+    call,
+    find,
+    sent: { operation: operation.id, path: call.parameters, body },
+    record: { author: identity.author, place, operation: operation.id, path, input, mark, timeout },
+  }
+}
+
+/**
+ * Returns the effect that is surely that of a write, or why there is none.
+ *
+ * @throws the error of a call with the remedy `reconnect`
+ */
+export async function lookFor(
+  { find, sent }: Write,
+  key: string,
+  { sentAt, offset, mark, author }: WriteRecord,
+  shared: Shared,
+): Promise<Finding> {
+  let effects: Awaited<ReturnType<FindEffect>>
+  try {
+    const since = (sentAt + (offset ?? shared.offset ?? 0) - tolerance) / 1000
+    effects = await find?.(shared.workspace, { ...sent, since, author })
+  } catch (cause) {
+    if (isSupportWorkspaceError(cause) && cause.remedy === 'reconnect') throw cause
+    return { problem: 'looking for it failed', cause }
+  }
+  if (effects === undefined) return { problem: 'the service does not show enough to tell' }
+  if (!Array.isArray(effects) || effects.some((effect) => typeof effect !== 'object' || effect === null)) {
+    return { problem: 'the `find` option returned no list of effects' }
+  }
+  const found = effects.map((effect) => ({ id: idOf(effect) }))
+  // Read after the look: whatever it shows was sent by a write that is in the storage by now.
+  const others: WriteRecord[] = []
+  for await (const [other, { record }] of found.length > 0 && mark !== undefined ? shared.records.all() : []) {
+    if (record.mark === mark && other !== key) others.push(record)
+  }
+  const [effect, ...more] = found.filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
+  if (effect === undefined) return { problem: absent }
+  // Whoever has no id yet may have left the effect.
+  const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
+  return isClear ? { effect, problem: '' } : { problem: 'another write may have left what looks like it' }
+}

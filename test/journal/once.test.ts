@@ -1,0 +1,728 @@
+import { inspect } from 'node:util'
+import { SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
+import { type UndecidedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
+import type { FaultRule } from 'support-workspace-sdk/sandbox'
+import {
+  type ConnectionStorage,
+  memoryStorage,
+  singleProcessStorage,
+  sqliteStorage,
+} from 'support-workspace-sdk/storage'
+import { createStorage } from 'unstorage'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { rejection } from '../helpers/client.ts'
+import { digestAtOnce } from './digest-at-once.ts'
+import { body_html, clientOf, messages, open, skipWaits } from './helpers.ts'
+
+beforeEach(() => {
+  skipWaits()
+  digestAtOnce()
+})
+
+const undecided = (problem: string) => ({ name: 'UndecidedWriteError', message: expect.stringContaining(problem) })
+const absent = undecided('the service does not show it')
+
+describe('a write', () => {
+  test('is sent once, and later runs know its id', async () => {
+    const { reply, sent, journal } = open()
+    const first = await reply()
+    expect(first).toEqual({ id: sent()[0], data: expect.objectContaining({ body_html }) })
+    expect(await reply()).toEqual({ id: first.id })
+    expect(sent()).toHaveLength(1)
+    expect(await journal.get('reply')).toMatchObject({ key: 'reply', state: 'applied', id: first.id })
+  })
+
+  test.each<[string, Partial<FaultRule>, { sent: number; state?: string; error?: object }]>([
+    ['whose response is lost is found', { drop: 'after-effect' }, { sent: 1, state: 'applied' }],
+    ['whose response is cut off is found', { drop: 'mid-body' }, { sent: 1, state: 'applied' }],
+    ['after a 502 with an effect is found', { status: 502, effect: true }, { sent: 1, state: 'applied' }],
+    ['whose effect is late is found', { status: 504, lateEffect: 25_000 }, { sent: 1, state: 'applied' }],
+    ['that was not sent is retried', { drop: 'refused' }, { sent: 1, state: 'applied' }],
+    ['that is limited waits', { status: 429, retryAfter: 3 }, { sent: 1, state: 'applied' }],
+    ['that is refused frees its key', { status: 422 }, { sent: 0, error: { name: 'UnprocessableError' } }],
+    [
+      'that is never sent frees its key',
+      { drop: 'refused', times: 3 },
+      { sent: 0, error: { name: 'NetworkError', outcome: 'not-sent' } },
+    ],
+    [
+      'without an effect stays undecided',
+      { status: 503 },
+      { sent: 0, state: 'undecided', error: { name: 'UndecidedWriteError', remedy: 'verify' } },
+    ],
+    [
+      'whose effect comes too late stays undecided',
+      { drop: 'before-effect', lateEffect: 45_000 },
+      { sent: 0, state: 'undecided', error: absent },
+    ],
+  ])('%s', async (_, fault, expected) => {
+    const { sandbox, reply, sent, journal } = open()
+    sandbox.faults.add({ method: 'POST', path: messages, ...fault })
+    const [result] = await Promise.allSettled([reply()])
+    expect(result).toMatchObject(
+      expected.error ? { reason: expected.error } : { status: 'fulfilled', value: { id: sent()[0] } },
+    )
+    expect(sent()).toHaveLength(expected.sent)
+    expect((await journal.get('reply'))?.state).toBe(expected.state)
+  })
+
+  test('that was undecided is found later', async () => {
+    const { sandbox, reply, sent } = open()
+    sandbox.faults.add({ status: 504, lateEffect: 45_000, path: messages, method: 'POST' })
+    await rejection(reply())
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(await reply()).toEqual({ id: sent()[0] })
+    expect(sent()).toHaveLength(1)
+  })
+
+  test('is recognized although the service changes its HTML', async () => {
+    const { sandbox, reply, start } = open()
+    const fetch: WebFetch = async (url, init) => {
+      const response = await sandbox.fetch(url, init as RequestInit)
+      const text = await response.text()
+      return new Response(
+        text.replaceAll('<p>On it &amp; thanks.</p>', '<div dir=\\"auto\\">On it\\n &#38;&nbsp;thanks.</div>'),
+        response,
+      )
+    }
+    const other = start({ fetch })
+    sandbox.faults.add({ drop: 'after-effect', path: messages, method: 'POST' })
+    expect(await other.reply()).toEqual({ id: expect.any(String) })
+    expect((await reply()).data).toBeUndefined()
+  })
+
+  test('that the service shows too early or from somebody else is not taken for it', async () => {
+    const { sandbox, conversation, reply, workspace } = open()
+    await workspace.messages.create(conversation, { body_html })
+    await vi.advanceTimersByTimeAsync(301_000)
+    const accessToken = sandbox.issueToken({ actor: 'self', role: 'agent' })
+    const { url: baseUrl, fetch } = sandbox
+    await new SupportWorkspace({ baseUrl, accessToken, actor: 'self', fetch }).messages.create(conversation, {
+      body_html,
+    })
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    expect(await rejection(reply())).toMatchObject(absent)
+  })
+
+  test('is looked for by its author, also with the token of somebody else', async () => {
+    const { sandbox, start, reply, sent } = open()
+    sandbox.faults.add({ status: 504, lateEffect: 45_000, path: messages, method: 'POST' })
+    await rejection(reply())
+    await vi.advanceTimersByTimeAsync(20_000)
+    const accessToken = sandbox.issueToken({ actor: 'self', role: 'agent' })
+    expect(await start({ accessToken }).reply()).toEqual({ id: sent()[0] })
+  })
+
+  test('whose own `beforeSend` never settles ends in time', async () => {
+    const { start, conversation, sent } = open()
+    const { journal } = start({ timeout: 1_000, maxRetries: 0 })
+    const written = journal.once('reply', (own) =>
+      own.messages.create(conversation, { body_html }, { beforeSend: () => new Promise(() => {}) }),
+    )
+    expect(await rejection(written)).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
+    expect([await journal.list(), sent()]).toEqual([[], []])
+  })
+
+  test('goes by the clock of the service', async () => {
+    const behind = 86_400_000
+    const { sandbox, reply, sent } = open({ now: () => Date.now() - behind })
+    sandbox.faults.add({ drop: 'after-effect', path: messages, method: 'POST' })
+    expect(await reply()).toEqual({ id: sent()[0] })
+  })
+
+  test('goes by the clock of the service, also where a new process looks only once', async () => {
+    const behind = 86_400_000
+    const { sandbox, start, reply, sent, workspace, conversation, journal } = open({ now: () => Date.now() - behind })
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    await rejection(start({}, { settleFor: 1 }).reply())
+    await workspace.messages.create(conversation, { body_html })
+    expect((await journal.get('reply'))?.state).toBe('undecided')
+    expect(await reply()).toEqual({ id: sent()[0] })
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['with an age', { age: '7200' }],
+    ['after a newer one', {}],
+  ])('does not go by the clock of a cached response %s', async (_, headers) => {
+    const { sandbox, start, workspace, conversation } = open()
+    await workspace.messages.create(conversation, { body_html })
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    const old = new Date(Date.now() - 7_200_000).toUTCString()
+    const fetch: WebFetch = async (url, init) => {
+      const response = await sandbox.fetch(url, init as RequestInit)
+      // Without an age, only a newer response tells that it is old.
+      if (headers.age !== undefined || url.includes('/conversations')) {
+        for (const [name, value] of Object.entries({ date: old, ...headers })) response.headers.set(name, value)
+      }
+      return response
+    }
+    const { reply } = start({ fetch })
+    await reply('before', {}, '<p>Before.</p>')
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    expect(await rejection(reply())).toMatchObject(absent)
+  })
+
+  test('stays undecided if a field is missing', async () => {
+    const { sandbox, start } = open()
+    const fetch: WebFetch = async (url, init) => {
+      const response = await sandbox.fetch(url, init as RequestInit)
+      return new Response((await response.text()).replaceAll('"inserted_at"', '"at"'), response)
+    }
+    sandbox.faults.add({ drop: 'after-effect', path: messages, method: 'POST' })
+    expect(await rejection(start({ fetch }).reply())).toMatchObject(
+      undecided('the service does not show enough to tell'),
+    )
+  })
+
+  test('stays undecided if the list has more than twenty pages', async () => {
+    const { sandbox, reply } = open({ maxLimit: 1, messagesPerConversation: 22 })
+    sandbox.faults.add({ drop: 'after-effect', path: messages, method: 'POST' })
+    expect(await rejection(reply())).toMatchObject(undecided('the service does not show enough to tell'))
+  })
+
+  test('is looked for again with a new token if the look is rejected', async () => {
+    const { sandbox, reply, start, sent } = open()
+    sandbox.faults.add({ drop: 'after-effect', path: messages, method: 'POST' })
+    sandbox.faults.add({ status: 401, path: messages, method: 'GET' })
+    expect(await rejection(reply())).toMatchObject({ name: 'AuthenticationError' })
+    expect(await start().reply()).toEqual({ id: sent()[0] })
+  })
+})
+
+describe('the key', () => {
+  test('cannot be used for another write', async () => {
+    const { reply, sent } = open()
+    await reply()
+    expect(await rejection(reply('reply', {}, '<p>Another.</p>'))).toMatchObject({
+      name: 'InvalidArgumentError',
+      message: expect.stringContaining('was another one before (messages.create)'),
+    })
+    expect(sent()).toHaveLength(1)
+  })
+
+  test.each<[string, number, string | undefined]>([
+    ['organization', 1, undefined],
+    ['service', 0, 'https://other.example'],
+  ])('of another %s is refused, and nothing is sent', async (_, organization, address) => {
+    const { workspace, storage } = open({ organizations: 2 })
+    const { sandbox } = open({ organizations: 2 })
+    const baseUrl = address ?? sandbox.url
+    const { id = '' } = sandbox.state.organizations[organization] ?? {}
+    const another = clientOf(sandbox, {
+      baseUrl,
+      accessToken: sandbox.issueToken({ actor: 'self', organization: id }),
+      fetch: (url, init) => sandbox.fetch(url.replace(baseUrl, sandbox.url), init as RequestInit),
+    })
+    const once = (workspace: SupportWorkspace<'self'>) =>
+      new WriteJournal({ workspace, storage }).once('contact:new@example.com', (own) =>
+        own.contacts.create({ email: 'new@example.com' }),
+      )
+    await once(workspace)
+    expect(await rejection(once(another))).toMatchObject({
+      name: 'InvalidArgumentError',
+      message: expect.stringContaining(
+        'The write "contact:new@example.com" is used by another organization or service. Put the organization into the key, for example its id.',
+      ),
+    })
+    expect(sandbox.state.writes).toEqual([])
+  })
+
+  test('of a colleague of the same organization is the same', async () => {
+    const { sandbox, reply, start, sent } = open()
+    const { id } = await reply()
+    expect(await start({ accessToken: sandbox.issueToken({ actor: 'self', role: 'agent' }) }).reply()).toEqual({ id })
+    expect(sent()).toHaveLength(1)
+  })
+
+  test.each([undefined, { organization: null }])('is refused if the organization is %j', async (identity) => {
+    const { sandbox, start, sent } = open()
+    const fetch: WebFetch = async (url, init) =>
+      url.endsWith('/me') ? Response.json({ ...identity }) : sandbox.fetch(url, init as RequestInit)
+    expect(await rejection(start({ fetch, validation: 'off' }).reply())).toMatchObject({
+      message: expect.stringContaining('The service does not tell the organization of the token.'),
+    })
+    expect(sent()).toEqual([])
+  })
+
+  test('is free if the service does not say whose it is, which is asked once when it does', async () => {
+    const { sandbox, reply, sent } = open()
+    sandbox.failNext({ status: 401 })
+    expect(await rejection(reply())).toMatchObject({ name: 'AuthenticationError' })
+    await reply()
+    await reply('another')
+    expect(sent()).toHaveLength(2)
+    expect(sandbox.requests.filter(({ path }) => path.endsWith('/me')).map(({ status }) => status)).toEqual([401, 200])
+  })
+
+  test('can be used with corrected input after a refusal', async () => {
+    const { reply, sent } = open()
+    await rejection(reply('reply', {}, ' '))
+    await reply()
+    expect(sent()).toHaveLength(1)
+  })
+
+  test.each([[''], [' a'], ['a\nb'], ['half of \ud83c'], [5]])('%j is refused', async (key) => {
+    const { reply } = open()
+    expect(await rejection(reply(key as string))).toMatchObject({ name: 'InvalidArgumentError' })
+  })
+})
+
+describe('the function', () => {
+  test('may read, and make no second write', async () => {
+    const { journal, conversation, sent } = open()
+    const twice = journal.once('reply', async (own) => {
+      const { data } = await own.messages.list(conversation)
+      await own.messages.create(conversation, { body_html: `<p>${data.length}</p>` })
+      await own.messages.create(conversation, { body_html })
+    })
+    expect(await rejection(twice)).toMatchObject({ message: expect.stringContaining('sent a second write') })
+    expect(sent()).toHaveLength(1)
+  })
+
+  test('must write through its own client', async () => {
+    const { journal, workspace, conversation } = open()
+    const outside = journal.once('reply', () => workspace.messages.create(conversation, { body_html }))
+    expect(await rejection(outside)).toMatchObject({ message: expect.stringContaining('sent no write') })
+  })
+
+  test('cannot write after it has ended', async () => {
+    const { journal, conversation, sandbox, storage } = open()
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+    let late: PromiseLike<unknown> | undefined
+    const early = journal.once('reply', async (own) => {
+      late = isOver.then(() => own.messages.create(conversation, { body_html }))
+    })
+    expect(await rejection(early)).toMatchObject({ message: expect.stringContaining('sent no write') })
+    end()
+    expect(await Promise.allSettled([late])).toMatchObject([
+      { reason: { name: 'InvalidArgumentError', message: expect.stringContaining('after its function had ended') } },
+    ])
+    expect(sandbox.state.writes).toEqual([])
+    expect(await storage.get('writes:reply')).toBeUndefined()
+  })
+
+  test('need not wait for its write, and may return what it likes', async () => {
+    const { journal, conversation, sent } = open()
+    const result = await journal.once('reply', async (own) => {
+      void own.messages.create(conversation, { body_html })
+      return 'begun'
+    })
+    expect(result).toEqual({ id: sent()[0], data: 'begun' })
+  })
+
+  test('cannot hide that its write failed', async () => {
+    const { sandbox, journal, conversation } = open()
+    sandbox.faults.add({ status: 422, path: messages })
+    const hidden = journal.once('reply', (own) =>
+      own.messages.create(conversation, { body_html }).catch(() => 'hidden'),
+    )
+    expect(await rejection(hidden)).toMatchObject({ name: 'UnprocessableError' })
+  })
+
+  test('fails with its own error, also after the write', async () => {
+    const { journal, conversation } = open()
+    const failure = new Error('later')
+    const late = journal.once('reply', async (own) => {
+      await own.messages.create(conversation, { body_html })
+      throw failure
+    })
+    expect(await rejection(late)).toBe(failure)
+    expect((await journal.get('reply'))?.state).toBe('applied')
+  })
+
+  test('keeps the options of its client and of its call', async () => {
+    const { journal, conversation, sandbox } = open()
+    const log: string[] = []
+    sandbox.faults.add({ status: 429, retryAfter: 1, path: messages })
+    const call = journal.once('reply', (own) =>
+      own.withOptions({ headers: { 'x-job': '7' } }).messages.create(
+        conversation,
+        { body_html },
+        {
+          beforeSend: () => {
+            log.push('before')
+            return () => log.push('undo')
+          },
+        },
+      ),
+    )
+    await call
+    expect(log).toEqual(['before', 'undo', 'before'])
+    expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('7')
+  })
+
+  test('rejects with the reason of an aborted call, and the next run looks', async () => {
+    const { journal, reply, start, conversation, sandbox, sent } = open()
+    const controller = new AbortController()
+    const { signal } = controller
+    const fetch: WebFetch = async (url, init) => {
+      const response = await sandbox.fetch(url, init as RequestInit)
+      if (init.method === 'GET') return response
+      controller.abort('stop')
+      return new Promise(() => {})
+    }
+    const aborted = start({ fetch }).journal.once('reply', (own) =>
+      own.messages.create(conversation, { body_html }, { signal }),
+    )
+    expect(await rejection(aborted)).toBe('stop')
+    expect((await journal.get('reply'))?.state).toBe('sending')
+    expect(await reply()).toEqual({ id: sent()[0] })
+  })
+})
+
+describe('an undecided write', () => {
+  test('names key and conversation, and shows its text to nobody but the program', async () => {
+    const { sandbox, reply, conversation } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    const error = (await rejection(reply())) as UndecidedWriteError
+    expect(error.message).toBe(
+      `messages.create of the key "reply" in the conversation ${conversation} may have been applied: the service does not show it. Check it, then call \`journal.settle\` with "applied", or with "absent" if the process that sent it has ended.`,
+    )
+    expect(error.text).toBe(JSON.stringify({ body_html }))
+    expect(JSON.stringify(error)).not.toContain('On it')
+  })
+
+  test('has a cause without the token that a look of the caller has thrown', async () => {
+    const { sandbox, reply } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    const thrown = Object.assign(new Error('GET failed with Bearer swot_secret123'), {
+      config: { token: 'swot_secret123' },
+    })
+    const { cause } = (await rejection(reply('reply', { find: () => Promise.reject(thrown) }))) as Error
+    expect(cause).toMatchObject({ message: 'GET failed with Bearer [redacted]' })
+    expect(inspect(cause)).not.toContain('swot_secret123')
+  })
+
+  test('keeps the error of the client that a look has failed with', async () => {
+    const { sandbox, reply } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    sandbox.faults.add({ status: 403, path: messages, method: 'GET', times: 100 })
+    expect(await rejection(reply())).toMatchObject({ cause: { name: 'PermissionDeniedError', status: 403 } })
+  })
+
+  test('is never sent again, unless the caller wants it', async () => {
+    const { sandbox, reply, sent } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    await rejection(reply())
+    expect(await rejection(reply())).toMatchObject({ name: 'UndecidedWriteError' })
+    expect(await reply('reply', { resendIfAbsent: true })).toMatchObject({ id: sent()[0] })
+    expect(sent()).toHaveLength(1)
+  })
+
+  test('is sent again at most once in a run', async () => {
+    const { sandbox, reply, sent } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST', times: 2 })
+    expect(await rejection(reply('reply', { resendIfAbsent: true }))).toMatchObject(absent)
+    expect(sent()).toEqual([])
+  })
+
+  test.each([undefined, null, false, 5, 'abc', {}, [undefined], [false], [5]])(
+    'is not taken for applied if `find` returns %j',
+    async (found) => {
+      const { sandbox, reply, sent } = open()
+      sandbox.faults.add({ drop: 'before-effect', path: messages, method: 'POST' })
+      const find = async () => found as never
+      expect(await rejection(reply('reply', { find }))).toMatchObject({ name: 'UndecidedWriteError', remedy: 'verify' })
+      expect(sent()).toEqual([])
+    },
+  )
+
+  test.each(['undecided', { states: 'undecided' }, { state: 'open' }, 5, null])(
+    'is not listed by %j',
+    async (filter) => {
+      const { journal } = open()
+      expect(await rejection(journal.list(filter as object))).toMatchObject({ name: 'InvalidArgumentError' })
+    },
+  )
+
+  test('is listed, settled and forgotten', async () => {
+    const { sandbox, journal, reply, sent } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST', times: 2 })
+    await rejection(reply('one'))
+    await rejection(reply('two', {}, '<p>Two</p>'))
+    await reply('three', {}, '<p>Three</p>')
+    const keysOf = async (state?: 'undecided' | 'applied') => (await journal.list({ state })).map(({ key }) => key)
+    expect([await keysOf('undecided'), await keysOf()]).toEqual([
+      ['one', 'two'],
+      ['one', 'two', 'three'],
+    ])
+    await journal.settle('one', 'applied')
+    await journal.settle('two', 'absent')
+    expect(await reply('one')).toEqual({})
+    await reply('two', {}, '<p>Two</p>')
+    expect(sent()).toHaveLength(2)
+    expect(await rejection(journal.settle('one', 'absent'))).toMatchObject({
+      message: expect.stringContaining('not open'),
+    })
+    expect(await rejection(journal.forget(3_599_999))).toMatchObject({ name: 'InvalidArgumentError' })
+    expect(await journal.forget(3_600_000)).toBe(0)
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    await rejection(reply('four', {}, '<p>Four</p>'))
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(await journal.forget(3_600_000)).toBe(3)
+    expect(await keysOf()).toEqual(['four'])
+  })
+})
+
+describe('two keys with the same text in one place', () => {
+  test('are both sent', async () => {
+    const { reply, sent } = open()
+    expect([(await reply('one')).id, (await reply('two')).id]).toEqual(sent())
+  })
+
+  test('do not take the effect of each other', async () => {
+    const { sandbox, reply, sent } = open()
+    await reply('one')
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    expect(await rejection(reply('two'))).toMatchObject(absent)
+    expect(sent()).toHaveLength(1)
+  })
+
+  test('are undecided while the other may have left the only effect', async () => {
+    const { sandbox, reply, sent } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    await rejection(reply('one'))
+    sandbox.faults.add({ status: 502, effect: true, path: messages, method: 'POST' })
+    expect(await rejection(reply('two'))).toMatchObject(undecided('another write may have left what looks like it'))
+    expect(sent()).toHaveLength(1)
+  })
+})
+
+describe('two processes', () => {
+  test('send a write once, and both know its id', async () => {
+    const { sandbox, reply, start, sent } = open()
+    sandbox.faults.add({ latency: 10_000, path: messages, method: 'POST' })
+    const results = await Promise.all([reply(), start().reply()])
+    expect(results.map(({ id }) => id)).toEqual([sent()[0], sent()[0]])
+    expect(sent()).toHaveLength(1)
+  })
+
+  test('send it if the other one was refused', async () => {
+    const { sandbox, reply, start, sent } = open()
+    sandbox.faults.add({ status: 403, latency: 3_000, path: messages, method: 'POST' })
+    const [refused, other] = await Promise.allSettled([reply(), start().reply()])
+    expect(refused).toMatchObject({ reason: { name: 'PermissionDeniedError' } })
+    expect(other).toMatchObject({ value: { id: sent()[0] } })
+  })
+
+  test('give up for one that is killed only after its timeout and settleFor', async () => {
+    const { sandbox, start, reply, sent } = open()
+    const fetch: WebFetch = (url, init) =>
+      init.method === 'GET' ? sandbox.fetch(url, init as RequestInit) : new Promise(() => {})
+    const killed = start({ timeout: 10_000, fetch }, { settleFor: 1e9 })
+    void killed.reply().catch(() => {})
+    await vi.waitUntil(async () => (await killed.journal.list()).length === 1)
+    const before = Date.now()
+    expect(await rejection(reply())).toMatchObject(absent)
+    expect(Date.now() - before).toBeGreaterThanOrEqual(40_000)
+    expect(Date.now() - before).toBeLessThan(60_000)
+    expect([sent(), sandbox.state.writes]).toEqual([[], []])
+  })
+})
+
+describe('the storage', () => {
+  test.each(['before', 'after'])(
+    'that fails %s the write of `sending` keeps the request from leaving',
+    async (when) => {
+      const { start, sent } = open()
+      const storage = memoryStorage()
+      const failing = vi.fn(storage.compareAndSet).mockImplementationOnce((...args) => {
+        if (when === 'after') storage.compareAndSet(...args)
+        throw new Error('disk full')
+      })
+      const { reply } = start({}, { storage: { ...storage, compareAndSet: failing } })
+      const [result] = await Promise.allSettled([reply()])
+      if (when === 'before') expect(result).toMatchObject({ reason: { name: 'WriteJournalError', remedy: 'retry' } })
+      // Its text is there, so it has won.
+      expect(sent()).toHaveLength(when === 'before' ? 0 : 1)
+    },
+  )
+
+  test('that fails when the response is there is told, and the next run finds the write', async () => {
+    const { start, sent } = open()
+    const storage = memoryStorage()
+    const failing = vi.fn(storage.compareAndSet)
+    const { reply } = start({}, { storage: { ...storage, compareAndSet: failing } })
+    failing.mockImplementationOnce(storage.compareAndSet).mockImplementationOnce(() => {
+      throw new Error('disk full')
+    })
+    expect(await rejection(reply())).toMatchObject({
+      message:
+        'The storage of the write "reply" failed: disk full. Check that the storage is reachable, then try again.',
+    })
+    expect(await reply()).toEqual({ id: sent()[0] })
+    expect(sent()).toHaveLength(1)
+  })
+
+  test('that fails when a refused write is taken back is asked again', async () => {
+    const { sandbox, start, sent } = open()
+    const storage = memoryStorage()
+    const failing = vi.fn(storage.compareAndSet)
+    const { reply, journal } = start({}, { storage: { ...storage, compareAndSet: failing } })
+    sandbox.faults.add({ status: 422, path: messages, method: 'POST' })
+    failing.mockImplementationOnce(storage.compareAndSet).mockImplementationOnce(() => {
+      throw new Error('disk full')
+    })
+    expect(await rejection(reply())).toMatchObject({ name: 'UnprocessableError' })
+    expect(await journal.get('reply')).toBeUndefined()
+    expect(await reply('reply', {}, 'Corrected')).toMatchObject({ id: sent()[0] })
+  })
+
+  test('may parse what looks like JSON', async () => {
+    const { start, sent } = open()
+    const { reply } = start({}, { storage: singleProcessStorage(createStorage()) })
+    expect(await reply()).toMatchObject({ id: sent()[0] })
+    expect(await reply()).toEqual({ id: sent()[0] })
+  })
+
+  test('that cannot work here is no reason to try again', async () => {
+    const { start } = open()
+    const { reply } = start({}, { storage: sqliteStorage('/nowhere/replies.db') })
+    expect(await rejection(reply())).toMatchObject({ name: 'InvalidArgumentError', remedy: 'fix' })
+  })
+
+  test('that never writes is told, and nothing is sent', async () => {
+    const { start, sent } = open()
+    const compareAndSet = vi.fn(() => false)
+    const { reply } = start({}, { storage: { ...memoryStorage(), compareAndSet } })
+    expect(await rejection(reply())).toMatchObject({
+      name: 'WriteJournalError',
+      message: expect.stringContaining('`compareAndSet` returns false, but nothing has changed.'),
+    })
+    expect(compareAndSet).toHaveBeenCalledTimes(10)
+    expect(sent()).toEqual([])
+  })
+
+  test('that refuses once because another process took the key and freed it is asked again', async () => {
+    const { start, sent } = open()
+    const storage = memoryStorage()
+    const compareAndSet = vi.fn(storage.compareAndSet).mockReturnValueOnce(false)
+    const { reply } = start({}, { storage: { ...storage, compareAndSet } })
+    expect(await reply()).toMatchObject({ id: sent()[0] })
+    expect(sent()).toHaveLength(1)
+  })
+
+  const hang = () => new Promise<never>(() => {})
+  const hangingList = () => ({ [Symbol.asyncIterator]: () => ({ next: hang }) })
+  const lost = { drop: 'after-effect', path: messages, method: 'POST' } as const
+
+  test.each<[string, (process: ReturnType<typeof open>) => Promise<unknown>]>([
+    ['`journal.list`', ({ journal }) => journal.list()],
+    ['a look', ({ reply }) => reply()],
+  ])('that never ends a listing ends %s after 30 seconds', async (_, run) => {
+    const world = open()
+    world.sandbox.faults.add(lost)
+    const before = Date.now()
+    const error = await rejection(
+      run({ ...world, ...world.start({}, { storage: { ...memoryStorage(), list: hangingList } }) }),
+    )
+    expect(error).toMatchObject({
+      name: 'WriteJournalError',
+      message: expect.stringContaining('It did not respond within 30 seconds'),
+    })
+    expect(Date.now() - before).toBeLessThan(60_000)
+  })
+
+  test.each<[string, Partial<ConnectionStorage>]>([
+    ['a listing', { list: hangingList }],
+    ['a read', { get: hang }],
+  ])('that never ends %s does not hold up a call that is aborted', async (_, methods) => {
+    const { sandbox, start, conversation } = open()
+    sandbox.faults.add(lost)
+    const controller = new AbortController()
+    const { signal } = controller
+    setTimeout(() => controller.abort('stop'), 5_000)
+    const aborted = start({}, { storage: { ...memoryStorage(), ...methods } }).journal.once('reply', (own) =>
+      own.messages.create(conversation, { body_html }, { signal }),
+    )
+    const before = Date.now()
+    expect(await rejection(aborted)).toBe('stop')
+    expect(Date.now() - before).toBeLessThan(20_000)
+  })
+
+  test.each<[string, unknown]>([
+    ['state', 'done'],
+    ['place', undefined],
+    ['input', 1],
+    ['sentAt', '1'],
+    ['timeout', undefined],
+    ['timeout', '5'],
+    ['offset', null],
+    ['id', 5],
+    ['author', 5],
+  ])('with an entry whose %s is %j is told, and nothing is sent', async (name, value) => {
+    const { sandbox, storage, journal, reply, sent } = open()
+    sandbox.faults.add({ status: 503, path: messages, method: 'POST' })
+    await rejection(reply())
+    const text = String(await storage.get('writes:reply'))
+    const record = { ...JSON.parse(text.replace(/^write:/, '')), [name]: value }
+    await storage.compareAndSet('writes:reply', text, `write:${JSON.stringify(record)}`)
+    const message = expect.stringContaining('Its entry is damaged. Find out what has changed it.')
+    const damaged = { name: 'WriteJournalError', remedy: 'fix', message }
+    for (const read of [reply, () => journal.get('reply'), () => journal.list()]) {
+      expect(await rejection(read())).toMatchObject(damaged)
+    }
+    expect(sent()).toEqual([])
+  })
+
+  const tokens = ['plain:eyJ0b2tlbiI6MX0', 'swot_secret123', 'a'.repeat(80)]
+
+  test.each(tokens)('whose error quotes %j does not tell it', async (secret) => {
+    const { start } = open()
+    const fail = () => {
+      throw new Error(`SET connections:1 ${secret} failed`, { cause: new Error(secret) })
+    }
+    const { reply, journal } = start({}, { storage: { ...memoryStorage(), get: fail, list: fail } })
+    for (const call of [reply, () => journal.list()]) {
+      const error = await rejection(call())
+      expect(error).toMatchObject({ name: 'WriteJournalError' })
+      expect(inspect(error)).not.toContain(secret)
+    }
+  })
+
+  test.each<unknown>(['swot_secret123', 'a'.repeat(201), 'a\nb', 5])(
+    'never has %j as an id, whether of a response or of a look',
+    async (id) => {
+      const { sandbox, start } = open()
+      const fetch: WebFetch = async (url, init) => {
+        const response = await sandbox.fetch(url, init as RequestInit)
+        return init.method === 'POST' ? Response.json({ data: { id } }, response) : response
+      }
+      const { journal, reply } = start({ fetch, validation: 'off' })
+      expect((await reply()).id).toBeUndefined()
+      sandbox.faults.add({ drop: 'after-effect', path: messages, method: 'POST' })
+      expect(await reply('lost', { find: async () => [{ id: id as string }] })).toEqual({})
+      expect((await journal.list()).map((entry) => [entry.state, entry.id])).toEqual([
+        ['applied', undefined],
+        ['applied', undefined],
+      ])
+    },
+  )
+
+  test('holds a digest of the input, never its text', async () => {
+    const { reply, storage } = open()
+    await reply()
+    const texts: string[] = []
+    for await (const page of storage.list('')) texts.push(...page.map(([, text]) => text))
+    expect(texts).toHaveLength(1)
+    expect(texts[0]).not.toContain('On it')
+  })
+
+  test('is called three times for a write', async () => {
+    const { start } = open()
+    const storage = memoryStorage()
+    const calls = vi.spyOn(storage, 'compareAndSet')
+    const reads = vi.spyOn(storage, 'get')
+    await start({}, { storage }).reply()
+    expect([reads.mock.calls.length, calls.mock.calls.length]).toEqual([1, 2])
+  })
+
+  test('is required', () => {
+    const { workspace } = open()
+    const create = (options: object) => () =>
+      new WriteJournal(options as { workspace: typeof workspace; storage: never })
+    expect(create({ workspace })).toThrow('`storage` lacks `get`, `compareAndSet`, `list`.')
+    expect(create({ storage: memoryStorage() })).toThrow('`workspace` must be a client, not undefined.')
+    expect(create({ workspace, storage: memoryStorage(), setleFor: 5 })).toThrow('Did you mean `settleFor`?')
+  })
+})

@@ -1,0 +1,50 @@
+import { describe, expect, test, vi } from 'vitest'
+import { Records, type Stored } from '../../src/journal/records.ts'
+import { oneKey, runOrders, scenarios, simulateTime, twoKeys } from './orders.ts'
+
+simulateTime()
+
+test.each(scenarios)('%s: no write happens twice, and none is told to be what it is not', async (_, scenario) => {
+  const counts = await runOrders(scenario, 60)
+  expect(counts.applied).toBeGreaterThan(counts.orders / 4)
+  expect(counts.kills).toBeGreaterThan(10)
+})
+
+describe('the check finds', () => {
+  const { replace, get, all } = Records.prototype
+
+  test('a lost compare-and-set that is ignored', async () => {
+    vi.spyOn(Records.prototype, 'replace').mockImplementation(async function (this: Records, ...change) {
+      await replace.apply(this, change)
+      return true
+    })
+    await expect(runOrders(oneKey, 1_000)).rejects.toThrow('was applied 2 times')
+  })
+
+  test('a record of `sending` that is not awaited', async () => {
+    await expect(runOrders({ ...oneKey, isHasty: true }, 1_000)).rejects.toThrow('was applied 2 times')
+  })
+
+  test('other keys that are read before the look', async () => {
+    const early = new WeakMap<Records, (readonly [string, Stored])[]>()
+    vi.spyOn(Records.prototype, 'get').mockImplementation(async function (this: Records, key) {
+      const stored = await get.call(this, key)
+      early.set(this, await Array.fromAsync(all.call(this)))
+      return stored
+    })
+    vi.spyOn(Records.prototype, 'all').mockImplementation(async function* (this: Records) {
+      yield* early.get(this) ?? []
+    })
+    await expect(runOrders(twoKeys, 2_000)).rejects.toThrow(' is not ')
+  })
+
+  test.each<[string, (stored: Stored) => boolean]>([
+    ['other keys that are open and ignored', ({ record }) => record.state === 'applied'],
+    ['a match that is not checked for the claims of others', ({ record }) => record.state !== 'applied'],
+  ])('%s', async (_, isSeen) => {
+    vi.spyOn(Records.prototype, 'all').mockImplementation(async function* (this: Records) {
+      for await (const entry of all.call(this)) if (isSeen(entry[1])) yield entry
+    })
+    await expect(runOrders(twoKeys, 2_000)).rejects.toThrow(' is not ')
+  })
+})
