@@ -1,0 +1,83 @@
+import type { ConnectionStorage } from '../connections/storage.ts'
+
+/** The process that runs a job, until it is killed. The service is one that never is. */
+export class JobProcess {
+  isEnded = false
+  readonly uncaught: unknown[]
+
+  /** @param uncaught gets the errors that nobody handles */
+  constructor(uncaught: unknown[]) {
+    this.uncaught = uncaught
+  }
+
+  /** Kills the process. What its code does from now on reaches nobody. */
+  kill(): void {
+    this.isEnded = true
+  }
+
+  /** Settles with a promise, unless the process is killed before. */
+  async whileAlive<Value>(start: () => Value | PromiseLike<Value>): Promise<Value> {
+    if (this.isEnded) return never()
+    try {
+      const value = await start()
+      return this.isEnded ? never() : value
+    } catch (error) {
+      if (this.isEnded) return never()
+      throw error
+    }
+  }
+}
+
+function never<Value>(): Promise<Value> {
+  return new Promise(() => {})
+}
+
+/** What survives a kill: the values that were assigned to `state`, and the storage. */
+export class Durable {
+  readonly state: Record<string, unknown> = {}
+  readonly #texts = new Map<string, string>()
+  readonly #beforeAssignment: () => void
+
+  /** @param beforeAssignment called before each assignment; it may kill the process */
+  constructor(beforeAssignment: () => void) {
+    this.#beforeAssignment = beforeAssignment
+  }
+
+  /** Returns a copy of the state, whose assignments survive. A process that was killed goes on with its copy. */
+  stateFor(owner: JobProcess): Record<string, unknown> {
+    const assign = (change: () => void): void => {
+      if (!owner.isEnded) this.#beforeAssignment()
+      if (!owner.isEnded) change()
+    }
+    return new Proxy(structuredClone(this.state), {
+      defineProperty: (copy, name, descriptor) => {
+        const value: unknown = structuredClone(descriptor.value)
+        assign(() => Reflect.set(this.state, name, value))
+        return Reflect.set(copy, name, descriptor.value)
+      },
+      deleteProperty: (copy, name) => {
+        assign(() => Reflect.deleteProperty(this.state, name))
+        return Reflect.deleteProperty(copy, name)
+      },
+    })
+  }
+
+  /** Returns the storage. A process that was killed no longer reaches it. */
+  storageFor(owner: JobProcess): ConnectionStorage {
+    const texts = this.#texts
+    return {
+      get: (key) => owner.whileAlive(() => texts.get(key)),
+      compareAndSet: (key, expected, value) =>
+        owner.whileAlive(() => {
+          this.#beforeAssignment()
+          if (owner.isEnded || (texts.get(key) ?? null) !== expected) return false
+          if (value === null) texts.delete(key)
+          else texts.set(key, value)
+          return true
+        }),
+      async *list(prefix) {
+        yield await owner.whileAlive(() => [...texts].filter(([key]) => key.startsWith(prefix)))
+      },
+    }
+  }
+}

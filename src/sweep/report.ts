@@ -1,0 +1,176 @@
+import type { RecordedRequest } from '../sandbox/request-log.ts'
+import { faultNames, faults, idOf, isAtAssignment, type Strike } from './faults.ts'
+import type { SweepEnd } from './options.ts'
+import type { Run } from './run.ts'
+import type { Verdict } from './verdicts.ts'
+import { operationOf } from './writes.ts'
+
+/** One run of a sweep. */
+export interface SweepRun {
+  /** Repeats the run as `only: [id]`. */
+  readonly id: string
+  /** The faults, and the request or assignment that each struck, from 1. */
+  readonly faults: readonly Strike[]
+  /** How the job ended. */
+  readonly end: SweepEnd
+  /** How each run of the job ended, in a few words. */
+  readonly attempts: readonly string[]
+  /** The writes that had been applied when the fault struck. */
+  readonly appliedBefore: readonly string[]
+  /** What is wrong. Empty if nothing is. */
+  readonly verdicts: readonly Verdict[]
+}
+
+/** What a sweep found. It prints as a table and a bug report for each cause. */
+export interface SweepReport {
+  /** Every run. */
+  readonly runs: readonly SweepRun[]
+  /** The failed run to look at first of each cause: at the earliest request, with the simplest fault. */
+  readonly failures: readonly SweepRun[]
+  /** The ids of the operations that a run without faults wrote with, oldest first: `['messages.create']`. */
+  readonly writes: readonly string[]
+  /** The seed of the sweep. */
+  readonly seed: number
+  /** Throws an `Error` with the bug reports if a run failed. */
+  assert(): void
+  /** Prints the report, and sets the exit code of the process to 1 if a run failed. */
+  print(): void
+  /** Returns the report for a terminal. */
+  toString(): string
+  /** Returns the report as Markdown. */
+  toMarkdown(): string
+}
+
+interface ReportParts {
+  /** A run without faults. */
+  readonly clean: Run
+  readonly runs: readonly { readonly run: Run; readonly verdicts: readonly Verdict[] }[]
+  readonly seed: number
+}
+
+export function createReport(parts: ReportParts): SweepReport {
+  const { clean, seed } = parts
+  const { requests } = clean
+  const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
+  const runs = parts.runs.map(({ run, verdicts }) => toSweepRun(run, verdicts))
+  const groups = groupByCause(runs)
+  const reports = groups.map((group) => describeGroup(group, requests))
+  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).length
+  const counts = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}, ${failed} failed${failed === 0 ? '' : ` (causes: ${groups.length})`}.`
+  const summary = `${counts} ${describeWrites(writes)}`
+  const tableAs = (isMarkdown: boolean) => describeTable(runs, requests, isMarkdown)
+  return {
+    runs,
+    failures: groups.flatMap((group) => group.slice(0, 1)),
+    writes,
+    seed,
+    assert() {
+      if (failed > 0) throw new Error([summary, ...reports].join('\n\n'))
+    },
+    print() {
+      process.stdout.write(`${this.toString()}\n`)
+      if (failed > 0) process.exitCode = 1
+    },
+    toString: () => [tableAs(false), summary, ...reports].join('\n\n'),
+    toMarkdown: () => [tableAs(true), summary, ...reports.map(fence)].join('\n\n'),
+  }
+}
+
+function describeWrites(writes: readonly string[]): string {
+  if (writes.length === 0) return 'The job wrote nothing.'
+  const groups = [...Map.groupBy(writes, (operation) => operation)]
+  const list = groups.map(([operation, all]) => `${operation} ×${all.length}`).join(', ')
+  return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${list}.`
+}
+
+/** Puts a text into a fence of Markdown that is longer than any in it. */
+function fence(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+  const marks = '`'.repeat(longest + 1)
+  return `${marks}text\n${text}\n${marks}`
+}
+
+function toSweepRun({ strikes, outcome, appliedBefore }: Run, verdicts: readonly Verdict[]): SweepRun {
+  const { end, attempts } = outcome
+  const applied = appliedBefore.map(({ target }) => target)
+  return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts }
+}
+
+/** Groups the failed runs by what came out wrong, each from its earliest request and simplest fault. */
+function groupByCause(runs: readonly SweepRun[]): SweepRun[][] {
+  const rank = ({ faults: [first = { fault: 'unavailable', at: 0 }, ...more] }: SweepRun): number =>
+    (more.length * 2 + Number(isAtAssignment(first))) * 1e9 + first.at * 1e3 + faultNames.indexOf(first.fault)
+  const failed = runs.filter(({ verdicts }) => verdicts.length > 0).sort((a, b) => rank(a) - rank(b))
+  return [...Map.groupBy(failed, ({ verdicts: [first] }) => `${first?.name} ${first?.subject}`).values()]
+}
+
+function describeGroup(group: readonly SweepRun[], requests: readonly RecordedRequest[]): string {
+  const [run, ...others] = group
+  if (run === undefined) return ''
+  const [first] = run.verdicts
+  return [
+    `${first?.name.toUpperCase()}: ${run.faults.map((strike) => describeStrike(strike, requests)).join(', then ')}`,
+    ...run.verdicts.slice(0, 5).map(({ text }) => `  ${text}`),
+    `  Applied before: ${run.appliedBefore.join(', ') || 'nothing'}`,
+    `  The job ${run.attempts.join(', then ')}.`,
+    ...(others.length > 0 ? [`  The same in ${others.length} more: ${listOf(others.map(({ id }) => id))}`] : []),
+    '  To repeat it:',
+    `    test('survives ${run.id}', async () => {`,
+    `      (await sweepFaults(job, { ...options, only: ['${run.id}'] })).assert()`,
+    '    })',
+  ].join('\n')
+}
+
+function listOf(texts: readonly string[]): string {
+  return texts.length > 6 ? `${texts.slice(0, 6).join(', ')}, …` : texts.join(', ')
+}
+
+function describeStrike(strike: Strike, requests: readonly RecordedRequest[]): string {
+  const { text } = faults[strike.fault]
+  if (isAtAssignment(strike)) return `${text} (number ${strike.at} of the run)`
+  const request = requests[strike.at - 1]
+  const what = request === undefined ? '' : ` (${operationOf(request)}, ${request.method} ${request.path})`
+  return `${text} at request ${strike.at} of ${requests.length}${what}`
+}
+
+/** What a cell says of a run without a verdict. */
+function describeEnd({ end, attempts }: SweepRun): string {
+  if (end !== 'done') return end
+  return attempts.length > 1 ? 'retried' : 'ok'
+}
+
+/** A row for each fault and a column for each request. Assignments and pairs follow, one line each. */
+function describeTable(runs: readonly SweepRun[], requests: readonly RecordedRequest[], isMarkdown: boolean): string {
+  const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
+  const rows = faultNames
+    .filter((fault) => !isAtAssignment({ fault }))
+    .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
+    .filter(([, ...cells]) => cells.some((cell) => cell !== ''))
+  const summarize = (title: string, pattern: RegExp): string[] => {
+    const found = [...words].filter(([id]) => pattern.test(id)).map(([, word]) => word)
+    return found.length > 0 ? [`${title}: ${countWords(found)}`] : []
+  }
+  return [
+    ...(rows.length > 0
+      ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows], isMarkdown)]
+      : []),
+    requests.map((request, index) => `${index + 1} ${operationOf(request)}`).join(', '),
+    ...summarize('Killed before an assignment', /^killed-before-assignment@\d+$/),
+    ...summarize('Pairs of faults', /\+/),
+  ].join('\n\n')
+}
+
+function countWords(words: readonly string[]): string {
+  const groups = Map.groupBy(words, (word) => word)
+  return [...groups].map(([word, all]) => `${all.length} ${word}`).join(', ')
+}
+
+function toTable(rows: readonly (readonly string[])[], isMarkdown: boolean): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const [head = '', ...lines] = rows.map((row) => {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    return isMarkdown ? `| ${cells.join(' | ')} |` : cells.join('  ').trimEnd()
+  })
+  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
+  return [head, ...(isMarkdown ? [rule] : []), ...lines].join('\n')
+}

@@ -1,0 +1,116 @@
+import { inspect } from 'node:util'
+import { untilAborted } from '../abort.ts'
+import type { RecordedRequest } from '../sandbox/request-log.ts'
+import type { Strike } from './faults.ts'
+import type { SweepEnd, SweepOptions, SweepOutcome, SweptJob } from './options.ts'
+import { Stage, type StageOptions } from './stage.ts'
+import { type NamedWrite, namedWrites } from './writes.ts'
+
+/** What a run is made of, apart from its faults. */
+export type Plan = Pick<SweepOptions, 'setup' | 'check' | 'done'> & StageOptions & { readonly job: SweptJob }
+
+/** What happened in a run. */
+export interface Run {
+  readonly strikes: readonly Strike[]
+  readonly outcome: SweepOutcome<unknown, unknown>
+  /** The requests of the job, without those of `setup` and `check`. */
+  readonly requests: readonly RecordedRequest[]
+  readonly assignments: number
+  readonly writes: readonly NamedWrite[]
+  /** The writes that had been applied when the first fault struck. */
+  readonly appliedBefore: readonly NamedWrite[]
+  /** Whether the last call of the job met a fault. */
+  readonly hasMetFault: boolean
+  /** What each call of the job rejected with. */
+  readonly errors: readonly unknown[]
+  /** Errors that nobody handled. */
+  readonly uncaught: readonly unknown[]
+  /** The tokens and cursors of the run. */
+  readonly secrets: readonly string[]
+  /** What `check` threw. */
+  readonly checkError: { readonly thrown: unknown } | undefined
+}
+
+/** Time for late effects and for work that the job left behind, in milliseconds. */
+const afterwards = 300_000
+const maxFailures = 10
+/** As a queue does, before it calls the job again: longer after each failure, in milliseconds. */
+const pauseAfter = (failures: number): number => Math.min(10_000 * 2 ** failures, 600_000)
+
+/** Runs a job in a fresh sandbox, with faults, until it ends as a queue would end it. */
+export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Run> {
+  const stage = new Stage(plan, strikes)
+  const { sandbox } = stage
+  const context = await untilAborted(Promise.resolve(sandbox).then(plan.setup), plan.signal)
+  const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
+  stage.begin()
+  const attempts: string[] = []
+  const errors: unknown[] = []
+  let accessToken = sandbox.issueToken({ actor: 'self' })
+  let [end, value, hasMetFault]: [SweepEnd?, unknown?, boolean?] = []
+  while (end === undefined) {
+    const firstRequest = sandbox.requests.length
+    const ending = await stage.call((world) => plan.job({ ...world, context }), accessToken)
+    hasMetFault = sandbox.requests
+      .slice(firstRequest)
+      .some(({ fault, status }) => fault !== undefined || status === 401)
+    if (ending.kind === 'killed') {
+      attempts.push('was killed')
+      await stage.pause(pauseAfter(0))
+    } else if (ending.kind === 'stopped') {
+      attempts.push(`was stopped after ${ending.why}`)
+      end = 'never-ends'
+    } else if (ending.kind === 'resolved') {
+      value = ending.value
+      end = (plan.done?.(value) ?? true) ? 'done' : 'not-done'
+      attempts.push(end === 'done' ? 'resolved' : 'resolved, but was not done')
+    } else {
+      errors.push(ending.error)
+      const { name, remedy } = describeError(ending.error)
+      attempts.push(`rejected with ${name}${remedy === undefined ? '' : ` (${remedy})`}`)
+      if (remedy === 'verify' || remedy === 'fix') end = remedy
+      else if (errors.length === maxFailures) end = 'gave-up'
+      else await stage.pause(pauseAfter(errors.length - 1))
+      if (remedy === 'reconnect') accessToken = sandbox.issueToken({ actor: 'self' })
+    }
+  }
+  const unfinished = await stage.finish(afterwards)
+  if (unfinished !== undefined) {
+    attempts.push(`was stopped after ${unfinished}`)
+    end = 'never-ends'
+  }
+  const requests = sandbox.requests.slice(before.requests)
+  const writes = namedWrites(sandbox).slice(before.writes)
+  const error = end === 'done' ? undefined : errors.at(-1)
+  const outcome = { end, value, error, state: stage.durable.state, context, attempts }
+  const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome))
+  const checkError = await untilAborted(
+    checking.then(
+      () => undefined,
+      (thrown: unknown) => ({ thrown }),
+    ),
+    plan.signal,
+  )
+  return {
+    strikes,
+    outcome,
+    requests,
+    assignments: stage.counts.assignments,
+    writes,
+    appliedBefore: writes.slice(0, (stage.writesBefore ?? before.writes) - before.writes),
+    hasMetFault: hasMetFault ?? false,
+    errors,
+    uncaught: stage.uncaught,
+    secrets: [...stage.tokens, ...requests.flatMap(({ query }) => [query.after ?? [], query.before ?? []].flat())],
+    checkError,
+  }
+}
+
+/** Returns the class of what a job rejected with, its words, and its remedy if it has one. */
+export function describeError(thrown: unknown): { name: string; text: string; remedy: string | undefined } {
+  if (!(thrown instanceof Error)) {
+    return { name: `a value of type ${typeof thrown}`, text: inspect(thrown), remedy: undefined }
+  }
+  const remedy: unknown = Reflect.get(thrown, 'remedy')
+  return { name: thrown.name, text: String(thrown), remedy: typeof remedy === 'string' ? remedy : undefined }
+}

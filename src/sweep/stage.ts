@@ -1,0 +1,153 @@
+import { throwIfAborted } from '../abort.ts'
+import { SupportWorkspace } from '../client.ts'
+import { provenFetches } from '../http/fetch-error.ts'
+import { createSandbox, type Sandbox } from '../sandbox/start-sandbox.ts'
+import { Clock, scopes } from './clock.ts'
+import { faults, isAtAssignment, type Strike } from './faults.ts'
+import { Durable, JobProcess } from './job-process.ts'
+import type { SweepOptions, SweepWorld } from './options.ts'
+
+/** How one call of the job ended. */
+export type Ending =
+  | { readonly kind: 'resolved'; readonly value: unknown }
+  | { readonly kind: 'rejected'; readonly error: unknown }
+  | { readonly kind: 'killed' }
+  | { readonly kind: 'stopped'; readonly why: string }
+
+/** What a stage is made of. */
+export interface StageOptions extends Pick<SweepOptions, 'sandbox' | 'client' | 'signal'> {
+  /** Milliseconds since the epoch at which the simulated time starts. */
+  readonly start: number
+  readonly seed: number
+  /** Number of requests after which one call of the job is stopped. */
+  readonly maxRequests: number
+}
+
+const day = 86_400_000
+
+/** The data of each sandbox, unless the options say otherwise. */
+const defaultData = { organizations: 1, conversations: 12, contacts: 12 }
+
+/** Creates the sandbox of a run. */
+export function createData({ sandbox }: Pick<SweepOptions, 'sandbox'>, now?: () => number): Sandbox {
+  return createSandbox({ ...defaultData, ...sandbox, ...(now && { now }) })
+}
+
+/** A fresh sandbox in simulated time, in which faults strike a job. */
+export class Stage {
+  readonly clock: Clock
+  /** Its `fetch` is that of the process: it counts requests, and counts as the platform's own. */
+  readonly sandbox: Sandbox
+  readonly durable = new Durable(() => this.#count('assignments'))
+  readonly counts = { requests: 0, assignments: 0 }
+  /** Every token that was issued. */
+  readonly tokens: string[] = []
+  /** Errors that nobody handled. */
+  readonly uncaught: unknown[] = []
+  /** Number of writes that had been applied when the first fault struck. */
+  writesBefore: number | undefined
+  readonly #options: StageOptions
+  readonly #strikes: readonly Strike[]
+  readonly #removals: (() => void)[] = []
+  readonly #service = new JobProcess([])
+  #process = new JobProcess(this.uncaught)
+
+  constructor(options: StageOptions, strikes: readonly Strike[]) {
+    this.#options = options
+    this.#strikes = strikes
+    this.clock = new Clock(options.start, options.seed)
+    const real = createData(options, () => this.clock.now)
+    const fetch = this.#fetchOf(real)
+    provenFetches.add(fetch)
+    const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
+      this.tokens.push(real.issueToken(tokenOptions))
+      return this.tokens.at(-1) ?? ''
+    }
+    this.sandbox = { ...real, fetch, issueToken }
+  }
+
+  /** Adds the faults of the run, after `setup` has sent its requests. */
+  begin(): void {
+    let rules = 0
+    for (const { fault: name, at } of this.#strikes) {
+      const { fault, lasts, kills } = faults[name]
+      if (fault === undefined) continue
+      // A rule counts only the requests that the rules before it let through.
+      const rule = { ...fault, after: at - 1 - rules, times: lasts ? Number.POSITIVE_INFINITY : 1 }
+      this.#removals.push(this.sandbox.faults.add(kills ? { ...rule, onDrop: () => this.#process.kill() } : rule))
+      rules += 1
+    }
+  }
+
+  /** Calls the job, and lets time pass until it ends. */
+  async call(job: (world: SweepWorld<undefined>) => Promise<unknown>, accessToken: string): Promise<Ending> {
+    const { clock, sandbox, durable, counts } = this
+    const owner = this.#process
+    const { maxRequests, client, signal } = this.#options
+    const { url: baseUrl, fetch } = sandbox
+    const workspace = new SupportWorkspace({ ...client, baseUrl, accessToken, actor: 'self', fetch })
+    const [state, storage] = [durable.stateFor(owner), durable.storageFor(owner)]
+    let ending: Ending | undefined
+    scopes.run({ clock, owner }, async () => {
+      try {
+        ending = { kind: 'resolved', value: await job({ workspace, sandbox, state, storage, context: undefined }) }
+      } catch (error) {
+        ending = { kind: 'rejected', error }
+      }
+    })
+    const lastRequest = counts.requests + maxRequests
+    const isOver = () =>
+      ending !== undefined || owner.isEnded || counts.requests > lastRequest || signal?.aborted === true
+    const why = await clock.drive(isOver, day)
+    if (signal?.aborted) owner.kill()
+    throwIfAborted(signal)
+    if (owner.isEnded) {
+      this.#process = new JobProcess(this.uncaught)
+      return { kind: 'killed' }
+    }
+    if (ending !== undefined) return ending
+    owner.kill()
+    return { kind: 'stopped', why: why ?? `${maxRequests} requests` }
+  }
+
+  /** Lets time pass, in milliseconds. Returns what it stopped after if real input or output does not end. */
+  async pause(delay: number): Promise<string | undefined> {
+    const { clock } = this
+    const end = clock.now + delay
+    const why = await clock.drive(() => false, delay, 0)
+    clock.now = Math.max(clock.now, end)
+    return clock.activity.underWay().length > 0 ? why : undefined
+  }
+
+  /** Lets late effects and what the job left behind end, as `pause` does. Then ends the process and the faults. */
+  async finish(longest: number): Promise<string | undefined> {
+    const why = await this.pause(longest)
+    this.#process.kill()
+    for (const remove of this.#removals) remove()
+    return why
+  }
+
+  #fetchOf(real: Sandbox): Sandbox['fetch'] {
+    const { clock } = this
+    return (input, init) => {
+      const scope = scopes.getStore()
+      // `setup` and `check` are no part of the run.
+      if (scope?.clock !== clock) return real.fetch(input, init)
+      return scope.owner.whileAlive(() => {
+        this.#count('requests')
+        return scopes.run({ clock, owner: this.#service }, () => real.fetch(input, init))
+      })
+    }
+  }
+
+  /** Counts a request or an assignment. Those strikes that the sandbox does not know happen now. */
+  #count(kind: 'requests' | 'assignments'): void {
+    this.counts[kind] += 1
+    for (const strike of this.#strikes) {
+      if (strike.at !== this.counts[kind] || isAtAssignment(strike) !== (kind === 'assignments')) continue
+      this.writesBefore ??= this.sandbox.state.writes.length
+      if (strike.fault === 'revoked') this.sandbox.revokeAll()
+      if (kind === 'assignments') this.#process.kill()
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { inspect } from 'node:util'
+import type { Baseline } from './clean-runs.ts'
+import { describeError, type Run } from './run.ts'
+import type { NamedWrite } from './writes.ts'
+
+/** What is wrong after a run. */
+export type VerdictName = 'doubled' | 'lost' | 'extra' | 'stuck' | 'never-ends' | 'unhandled' | 'leaked' | 'check'
+
+/** What is wrong after a run, and where. */
+export interface Verdict {
+  readonly name: VerdictName
+  /** One sentence. */
+  readonly text: string
+  /** Verdicts with the same name and subject have one cause. */
+  readonly subject: string
+}
+
+/** Returns everything that is wrong after a run. */
+export function judge(baseline: Baseline, run: Run): Verdict[] {
+  const isDone = run.outcome.end === 'done'
+  return [
+    ...judgeWrites(baseline, run, isDone),
+    ...(isDone ? judgeItems(baseline, run) : []),
+    ...judgeEnd(run),
+    ...judgeErrors(run),
+  ]
+}
+
+function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boolean): Verdict[] {
+  const verdicts: Verdict[] = []
+  const targets = new Set([...clean.writes, ...run.writes].map(({ target }) => target))
+  for (const target of targets) {
+    const expected = clean.writes.filter((write) => write.target === target)
+    const actual = run.writes.filter((write) => write.target === target)
+    const [operation = ''] = target.split(' ')
+    const report = (name: VerdictName, what: string): void => {
+      verdicts.push({ name, subject: operation, text: `${target} ${what}.` })
+    }
+    if (actual.length === 0 && isDone) report('lost', 'was never applied, although the job said that it was done')
+    if (actual.length === 0 || !(actual[0] ?? expected[0])?.creates) continue
+    if (expected.length === 0) {
+      report('extra', `was applied, but a clean run does not apply it: ${shorten(actual[0]?.content)}`)
+      continue
+    }
+    const isVariable = variable.has(target)
+    const missing = isVariable ? [] : without(expected, actual)
+    const left = isVariable ? [] : without(actual, expected)
+    const surplus = actual.length - expected.length
+    if (surplus > 0) {
+      const which = (left[0] ?? actual.at(-1))?.content
+      report('doubled', `was applied ${actual.length} times instead of ${expected.length}: ${shorten(which)}`)
+    }
+    // What has another text than in a clean run stands for what is missing. The same text twice does not.
+    const replaced = left.filter(({ content }) => !expected.some((write) => write.content === content)).length
+    const lacking = isVariable ? -surplus : missing.length - replaced
+    if (surplus <= 0 && left.length > replaced) report('doubled', `was applied twice: ${shorten(left[0]?.content)}`)
+    if (lacking > 0 && isDone) {
+      report(
+        'lost',
+        `lacks ${lacking} of ${expected.length}, although the job said that it was done: ${shorten(missing[0]?.content)}`,
+      )
+    }
+  }
+  return verdicts
+}
+
+/** Returns the writes that remain when each of the others has removed one with its content. */
+function without(writes: readonly NamedWrite[], others: readonly NamedWrite[]): NamedWrite[] {
+  const counts = countsOf(others.map(({ content }) => content))
+  return writes.filter(({ content }) => {
+    const count = counts.get(content) ?? 0
+    counts.set(content, count - 1)
+    return count <= 0
+  })
+}
+
+/** Compares the ids of items in the state: each item of a list is processed once. */
+function judgeItems({ run: clean, ids }: Baseline, run: Run): Verdict[] {
+  const expected = countsOf(textsIn(clean.outcome.state).filter((text) => ids.has(text)))
+  const actual = countsOf(textsIn(run.outcome.state).filter((text) => ids.has(text)))
+  const all = [...new Set([...expected.keys(), ...actual.keys()])]
+  const surplus = (id: string): number => (actual.get(id) ?? 0) - (expected.get(id) ?? 0)
+  const verdicts: Verdict[] = []
+  const report = (name: VerdictName, what: string, found: readonly string[]): void => {
+    if (found.length > 0)
+      verdicts.push({ name, subject: 'state', text: `${what} \`state\`: ${shorten(found.join(', '))}` })
+  }
+  const lost = all.filter((id) => surplus(id) < 0)
+  const doubled = all.filter((id) => surplus(id) > 0)
+  report('lost', 'Missing in', lost)
+  report('doubled', 'Too often in', doubled)
+  return verdicts
+}
+
+function judgeEnd({ outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
+  const verdicts: Verdict[] = []
+  const { end, error, attempts } = outcome
+  const { name: errorName, text: words } = describeError(error)
+  // An error that nobody handled would have ended the process.
+  if (end === 'never-ends' && uncaught.length === 0) {
+    verdicts.push({ name: 'never-ends', subject: '', text: `The job never ended: it ${attempts.at(-1)}.` })
+  }
+  if ((end === 'fix' || end === 'gave-up') && !hasMetFault) {
+    const text = `The last run met no fault, and yet the job gave up with ${errorName}: ${shorten(words)}`
+    verdicts.push({ name: 'stuck', subject: errorName, text })
+  }
+  if (checkError !== undefined) {
+    const { text } = describeError(checkError.thrown)
+    verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
+  }
+  return verdicts
+}
+
+function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
+  const verdicts: Verdict[] = uncaught.slice(0, 1).map((error) => {
+    const { name, text } = describeError(error)
+    return {
+      name: 'unhandled',
+      subject: name,
+      text: `Nobody handled a ${name}, which ends the process: ${shorten(text)}`,
+    }
+  })
+  const leaking = errors.find((error) => {
+    const words = inspect(error, { depth: 8 })
+    return secrets.some((secret) => words.includes(secret) || words.includes(encodeURIComponent(secret)))
+  })
+  if (leaking !== undefined) {
+    const { name } = describeError(leaking)
+    verdicts.push({ name: 'leaked', subject: name, text: `The words of a ${name} hold a token or a cursor.` })
+  }
+  return verdicts
+}
+
+/** Returns every text in a value, and every name of a property. */
+function textsIn(value: unknown, around: readonly unknown[] = []): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null || around.includes(value)) return []
+  const entries = value instanceof Map || value instanceof Set ? [...value] : Object.entries(value)
+  return entries.flat().flatMap((inner) => textsIn(inner, [...around, value]))
+}
+
+function countsOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return counts
+}
+
+function shorten(text = ''): string {
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+}

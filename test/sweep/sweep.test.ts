@@ -1,0 +1,599 @@
+import { readFile } from 'node:fs'
+import { Readable } from 'node:stream'
+import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Sandbox } from '../../src/sandbox.ts'
+import { type SweepOptions, type SweepReport, type SweptJob, sweepFaults } from '../../src/sweep.ts'
+
+const body_html = '<p>On it.</p>'
+
+/** Lists, and sends one reply. A queue that repeats it sends two. */
+const reply: SweptJob = async ({ workspace }) => {
+  const [newest] = (await workspace.conversations.list({ limit: 1 })).data
+  await workspace.messages.create(newest?.id ?? '', { body_html })
+}
+
+const readMe: SweptJob = async ({ workspace }) => {
+  await workspace.me()
+}
+
+async function* readOnce(reading: PromiseLike<unknown>) {
+  yield await reading
+}
+
+/** Returns a function that throws its argument in a callback. */
+function throwIn(call: (callback: () => void) => unknown): (error: unknown) => void {
+  return (error) =>
+    void call(() => {
+      throw error
+    })
+}
+
+function readThisFile(callback: () => void): void {
+  readFile(import.meta.filename, callback)
+}
+
+/** Returns the failed runs and their verdicts. */
+function failuresOf({ runs }: SweepReport): string[] {
+  return runs.flatMap(({ id, verdicts }) => verdicts.map(({ name }) => `${id} ${name}`))
+}
+
+function endsOf({ runs }: SweepReport): Record<string, string> {
+  return Object.fromEntries(runs.map(({ id, end }) => [id, end]))
+}
+
+describe('a job is refused', () => {
+  let calls = 0
+  test.each<[why: string, job: SweptJob, options: SweepOptions, message: string]>([
+    ['that sends nothing', async () => {}, {}, 'The job sends no request'],
+    [
+      'that fails without a fault',
+      () => Promise.reject(new Error('Broken')),
+      {},
+      'not done without a fault: Error: Broken',
+    ],
+    [
+      'that waits for nothing',
+      () => new Promise(() => {}),
+      {},
+      'not done without a fault: was stopped after waiting for nothing. Settle every promise. Timers that a module kept',
+    ],
+    [
+      'whose own client does not use the sandbox',
+      async ({ sandbox: { url: baseUrl, issueToken } }) => {
+        const fetch = () => Promise.reject(new TypeError('fetch failed'))
+        const accessToken = issueToken({ actor: 'self' })
+        await new SupportWorkspace({ baseUrl, accessToken, actor: 'self', fetch }).me()
+      },
+      {},
+      'Pass `fetch: sandbox.fetch` to a client of your own.',
+    ],
+    [
+      'that `done` does not accept',
+      readMe,
+      { done: () => false },
+      'not done without a fault: resolved, but was not done',
+    ],
+    [
+      'whose check fails without a fault',
+      readMe,
+      {
+        check() {
+          throw new RangeError('No')
+        },
+      },
+      '`check` throws a RangeError without a fault',
+    ],
+    [
+      'that leaves an error unhandled',
+      async ({ workspace }) => {
+        await workspace.me()
+        void Promise.reject(new Error('Nobody cares'))
+      },
+      {},
+      'leaves an error unhandled without a fault',
+    ],
+    [
+      'that remembers an earlier run',
+      async ({ workspace }) => {
+        calls += 1
+        if (calls > 1) await workspace.me()
+        await workspace.me()
+      },
+      {},
+      'do not send the same requests and writes',
+    ],
+  ])('%s', async (_, job, options, message) => {
+    await expect(sweepFaults(job, options)).rejects.toThrow(message)
+  })
+})
+
+test.each<[what: string, options: object, message: string]>([
+  ['an unknown option', { fault: [] }, '`fault` is not an option of `sweepFaults`. Did you mean `faults`?'],
+  ['an unknown fault', { faults: ['503'] }, 'There is no fault "503". Use one of: unavailable, '],
+  ['the id of no run', { only: ['unavailable@x'] }, '`only` must be an integer of at least 1'],
+  ['an id with two requests', { only: ['unavailable@1@2'] }, '"unavailable@1@2" is not the id of a run.'],
+  [
+    'faults out of order',
+    { only: ['unavailable@2+unavailable@1'] },
+    '"unavailable@2+unavailable@1" is not the id of a run.',
+  ],
+  ['two faults at one request', { only: ['unavailable@1+refused@1'] }, '"unavailable@1+refused@1" is not the id'],
+  ['a run beyond the requests', { only: ['revoked@9'] }, 'revoked@9 never struck: the job made 1 request.'],
+  [
+    'a run beyond the assignments',
+    { only: ['revoked@1+killed-before-assignment@1'] },
+    'killed-before-assignment@1 never struck: the job made 0 assignments.',
+  ],
+  ['a request that the job does not send', { requests: [1, 7] }, 'unavailable@7 never struck: the job made 1 request.'],
+  ['a request before the first', { requests: [0] }, '`requests` must be an integer of at least 1'],
+  [
+    'faults that cannot strike',
+    { faults: ['killed-before-assignment'] },
+    'killed-before-assignment@1 never struck: the job made 0 assignments.',
+  ],
+  ['no faults', { faults: [] }, '`faults` is empty, so nothing is swept.'],
+  ['no requests', { requests: [] }, '`requests` is empty, so nothing is swept.'],
+  ['no runs', { only: [] }, '`only` is empty, so nothing is swept.'],
+  ['a list that is none', { faults: 'revoked' }, '`faults` must be an array, not a string.'],
+  ['an unknown depth', { depth: 3 }, '`depth` must be 1 or 2'],
+  ['a check that is no function', { check: true }, '`check` must be a function'],
+  ['a limiter that outlives a run', { client: { rateLimiter: {} } }, '`client` has `rateLimiter`, which each run gets'],
+  ['a clock of its own', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the sweep.'],
+  ['client options that are none', { client: 5 }, '`client` must be an object, not a number.'],
+  ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
+])('rejects %s', async (_, options, message) => {
+  await expect(sweepFaults(readMe, options)).rejects.toThrow(message)
+})
+
+test('rejects a job that is no function', async () => {
+  await expect(sweepFaults({} as SweptJob)).rejects.toThrow('`job` must be a function, not an object.')
+})
+
+test('the requests of `setup` and `check` are not counted, and meet no fault', async () => {
+  const create = ({ url: baseUrl, fetch, issueToken }: Sandbox, email: string) =>
+    new SupportWorkspace({ baseUrl, accessToken: issueToken({ actor: 'self' }), actor: 'self', fetch }).contacts.create(
+      {
+        email,
+      },
+    )
+  const report = await sweepFaults(readMe, {
+    faults: ['unavailable-from-here', 'reset-after-effect'],
+    setup: (sandbox) => create(sandbox, 'before@example.com').then(() => undefined),
+    check: (sandbox) => create(sandbox, 'after@example.com').then(() => undefined),
+  })
+  expect(endsOf(report)).toEqual({ 'unavailable-from-here@1': 'gave-up', 'reset-after-effect@1': 'done' })
+  expect(report.writes).toEqual([])
+})
+
+test('injects each fault into each request, and kills before each assignment', async () => {
+  const report = await sweepFaults(async ({ workspace, state }) => {
+    await workspace.me()
+    state.first = true
+    await workspace.me()
+    delete state.first
+  })
+  expect(report.runs).toHaveLength(2 * 14 + 2)
+  expect(failuresOf(report)).toEqual([])
+})
+
+test('repeats a job as a queue does, by the remedy of its error', async () => {
+  expect(endsOf(await sweepFaults(reply))).toMatchObject({
+    'unavailable@1': 'done', // by the client
+    'unavailable-from-here@1': 'gave-up',
+    'unavailable@2': 'verify',
+    'rate-limited@2': 'done',
+    'refused@2': 'done',
+    'reset-before-effect@2': 'verify',
+    'late-effect@2': 'verify',
+    'stalled@2': 'verify',
+    'revoked@2': 'done', // with a new token
+    'killed-before-request@2': 'done',
+  })
+})
+
+test('a refused connection was not sent, also for a client of the job', async () => {
+  const report = await sweepFaults(
+    async ({ sandbox: { url, fetch, issueToken } }) => {
+      const accessToken = issueToken({ actor: 'self' })
+      const workspace = new SupportWorkspace({ baseUrl: url, accessToken, actor: 'self', fetch, maxRetries: 0 })
+      await workspace.contacts.create({ email: 'ada@example.com' }).catch((error: unknown) => {
+        if (!(error instanceof RequestError) || error.outcome !== 'not-sent') throw error
+        return workspace.contacts.create({ email: 'ada@example.com' })
+      })
+    },
+    { faults: ['refused'] },
+  )
+  expect(report.runs.map(({ attempts }) => attempts)).toEqual([['resolved']])
+})
+
+describe('after a kill', () => {
+  test('the job begins anew with what it had assigned', async () => {
+    const seen: unknown[] = []
+    await sweepFaults(
+      async ({ workspace, state }) => {
+        seen.push(structuredClone({ ...state }))
+        const list = ['one']
+        state.list = list
+        list.push('lost')
+        await workspace.me()
+        state.done = true
+      },
+      { only: ['killed-before-request@1'] },
+    )
+    expect(seen).toEqual([{}, {}, {}, { list: ['one'] }])
+  })
+
+  test('the old run reaches nothing: not the service, the storage, the state, nor a timer', async () => {
+    const report = await sweepFaults(
+      async ({ workspace, state, storage, context: reached }) => {
+        const isFirst = state.begun === undefined && reached.runs++ === 0
+        await workspace.me()
+        if (!isFirst) return
+        setTimeout(() => reached.ghosts.push('timer'), 1)
+        state.begun = true
+        state.ghost = true
+        void Promise.resolve(storage.compareAndSet('ghost', null, 'value')).then(() => reached.ghosts.push('storage'))
+        void workspace.contacts.create({ email: 'ghost@example.com' }).finally(() => reached.ghosts.push('service'))
+      },
+      {
+        setup: () => ({ runs: 0, ghosts: [] as string[] }),
+        only: ['killed-before-assignment@1'],
+        check(sandbox, { state, attempts, context }) {
+          if (attempts.length === 1) return
+          expect([state, context.ghosts, sandbox.state.writes]).toEqual([{}, [], []])
+        },
+      },
+    )
+    expect(report.runs[0]?.attempts).toEqual(['was killed', 'resolved'])
+    expect(failuresOf(report)).toEqual(['killed-before-assignment@1 lost'])
+  })
+
+  test('the storage survives, and each write to it is a moment to be killed at', async () => {
+    const job: SweptJob = async ({ workspace, storage }) => {
+      await workspace.me()
+      const text = await storage.get('key')
+      if (!(await storage.compareAndSet('key', text ?? null, `${text ?? ''}x`))) throw new Error('Taken')
+      if ((await storage.get('key')) === 'x') await storage.compareAndSet('key', 'x', 'done')
+      const listed: string[] = []
+      for await (const page of storage.list('')) listed.push(...page.map(([key]) => key))
+      if (listed.join() !== 'key') throw new Error('Not listed')
+    }
+    const report = await sweepFaults(job, { faults: ['killed-before-assignment'] })
+    expect(report.runs.map(({ attempts }) => attempts)).toEqual(Array(2).fill(['was killed', 'resolved']))
+  })
+})
+
+describe('a verdict', () => {
+  test.each<[name: string, job: SweptJob, options: SweepOptions, failures: string[]]>([
+    ['doubled', reply, { faults: ['killed-after-effect'] }, ['killed-after-effect@2 doubled']],
+    [
+      'doubled: a job looks for its write before a late effect',
+      async ({ workspace }) => {
+        const [newest] = (await workspace.conversations.list({ limit: 1 })).data
+        const id = newest?.id ?? ''
+        await workspace.messages.create(id, { body_html }).catch(async () => {
+          const found = (await workspace.messages.list(id)).data.some((message) => message.body_html === body_html)
+          if (!found) await workspace.messages.create(id, { body_html })
+        })
+      },
+      { faults: ['reset-before-effect', 'reset-after-effect', 'late-effect'] },
+      ['late-effect@2 doubled'],
+    ],
+    [
+      'doubled: a text that differs in every run is compared by number',
+      async ({ workspace }) => {
+        const [newest] = (await workspace.conversations.list({ limit: 1 })).data
+        await workspace.messages.create(newest?.id ?? '', { body_html: `${Date.now()} ${Math.random()}` })
+      },
+      { faults: ['rate-limited', 'killed-after-effect'] },
+      ['killed-after-effect@2 doubled'],
+    ],
+    [
+      'lost',
+      ({ workspace }) =>
+        workspace.me().then(
+          ({ user }) => workspace.contacts.create({ email: `for-${user?.email}` }),
+          () => undefined,
+        ),
+      { faults: ['revoked'], requests: [1] },
+      ['revoked@1 lost'],
+    ],
+    [
+      'extra',
+      async ({ workspace }) => {
+        await workspace.me().catch(() => workspace.contacts.create({ email: 'extra@example.com' }))
+      },
+      { faults: ['unavailable'], client: { maxRetries: 0 } },
+      ['unavailable@1 extra'],
+    ],
+    [
+      'stuck',
+      ({ workspace }) => workspace.contacts.create({ email: 'ada@example.com' }),
+      { faults: ['killed-before-request', 'killed-after-effect'] },
+      ['killed-after-effect@1 stuck'],
+    ],
+    [
+      'leaked',
+      async ({ workspace, sandbox }) => {
+        const token = sandbox.issueToken()
+        await workspace.me().catch((cause) => {
+          throw new Error(`It failed with ${token}`, { cause })
+        })
+      },
+      { faults: ['unavailable-from-here', 'rate-limited'] },
+      ['unavailable-from-here@1 leaked'],
+    ],
+    [
+      'check',
+      reply,
+      {
+        faults: ['rate-limited', 'killed-after-effect'],
+        check: (sandbox) => expect(sandbox.state.writes.length).toBeLessThan(2),
+      },
+      ['killed-after-effect@2 doubled', 'killed-after-effect@2 check'],
+    ],
+  ])('%s', async (_, job, options, failures) => {
+    expect(failuresOf(await sweepFaults(job, options))).toEqual(failures)
+  })
+
+  test.each<[what: string, job: SweptJob]>([
+    [
+      'a rejection that nobody awaits',
+      async ({ workspace }) => {
+        void workspace.me()
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      },
+    ],
+    [
+      'a stream without a listener',
+      ({ workspace }) =>
+        new Promise((resolve) => {
+          Readable.from(readOnce(workspace.me())).on('end', resolve).resume()
+        }),
+    ],
+    ['an exception in `nextTick`', ({ workspace }) => workspace.me().catch(throwIn(process.nextTick))],
+    ['an exception in an immediate', ({ workspace }) => workspace.me().catch(throwIn(setImmediate))],
+    ['an exception after a file was read', ({ workspace }) => workspace.me().catch(throwIn(readThisFile))],
+  ])('unhandled: %s', async (_, job) => {
+    const report = await sweepFaults(job, { faults: ['unavailable'], client: { maxRetries: 0 } })
+    expect(failuresOf(report)).toEqual(['unavailable@1 unhandled'])
+  })
+
+  test('check: an error whose message is no text', async () => {
+    const report = await sweepFaults(readMe, {
+      only: ['revoked@1'],
+      check(_sandbox, { attempts }) {
+        if (attempts.length > 1) throw Object.assign(new Error(), { message: 5 })
+      },
+    })
+    expect(report.failures.map(({ verdicts }) => verdicts)).toEqual([
+      [{ name: 'check', subject: 'Error: 5', text: '`check` failed: Error: 5' }],
+    ])
+  })
+
+  test('never-ends: a job that polls for ever', async () => {
+    const job: SweptJob = async ({ workspace }) => {
+      await workspace.me().catch(async () => {
+        for (;;) await new Promise((resolve) => setTimeout(resolve, 10))
+      })
+    }
+    const report = await sweepFaults(job, { faults: ['unavailable'], client: { maxRetries: 0 } })
+    expect(report.runs.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+      ['The job never ended: it was stopped after 20000 timers had fired.'],
+    ])
+  })
+
+  test('none for a timer that a job leaves behind, which does not go on for long', async () => {
+    let fired = 0
+    const leave: SweptJob = async ({ workspace }) => {
+      await workspace.me()
+      setInterval(() => {
+        fired += 1
+      })
+    }
+    expect(failuresOf(await sweepFaults(leave, { only: ['rate-limited@1'] }))).toEqual([])
+    expect(fired).toBe(3 * 20_000)
+  })
+
+  test('never-ends: a job that retries for ever', async () => {
+    const job: SweptJob = async ({ workspace }) => {
+      while (
+        await workspace
+          .me()
+          .catch(() => undefined)
+          .then((me) => me === undefined)
+      )
+        await new Promise((resolve) => setTimeout(resolve, 60_000))
+    }
+    const report = await sweepFaults(job, { faults: ['unavailable', 'unavailable-from-here'] })
+    expect(failuresOf(report)).toEqual(['unavailable-from-here@1 never-ends'])
+  })
+
+  test('none, if `done` says that a job which resolved is not done', async () => {
+    const job: SweptJob<undefined, { readonly failed: number }> = async ({ workspace }) =>
+      workspace.contacts.create({ email: 'ada@example.com' }).then(
+        () => ({ failed: 0 }),
+        () => ({ failed: 1 }),
+      )
+    const options: SweepOptions<undefined, { readonly failed: number }> = { faults: ['revoked'] }
+    expect(failuresOf(await sweepFaults(job, options))).toEqual(['revoked@1 lost'])
+    const report = await sweepFaults(job, { ...options, done: ({ failed }) => failed === 0 })
+    expect([failuresOf(report), endsOf(report)]).toEqual([[], { 'revoked@1': 'not-done' }])
+  })
+})
+
+test('pairs of faults are repeated by their seed', async () => {
+  const pairs = async (seed: number) => {
+    const { runs } = await sweepFaults(readMe, {
+      faults: ['unavailable', 'revoked', 'killed-before-request'],
+      depth: 2,
+      budget: 4,
+      seed,
+    })
+    return runs.filter(({ faults }) => faults.length === 2).map(({ id, end }) => `${id} ${end}`)
+  }
+  const first = await pairs(1)
+  expect(first).toEqual(await pairs(1))
+  expect(first).toHaveLength(4)
+  const [id = ''] = first[0]?.split(' ') ?? []
+  const { runs } = await sweepFaults(readMe, { only: [id] })
+  expect(runs.map((run) => `${run.id} ${run.end}`)).toEqual([first[0]])
+})
+
+describe('a signal', () => {
+  const reason = new Error('Enough')
+  let controller: AbortController
+  beforeEach(() => {
+    controller = new AbortController()
+  })
+  const abortAndHang = (): Promise<never> => {
+    controller.abort(reason)
+    return new Promise(() => {})
+  }
+
+  test.each<[where: string, options: SweepOptions, job?: SweptJob]>([
+    ['in `setup`', { setup: abortAndHang }],
+    ['in a run', {}, ({ workspace }) => workspace.me().then(abortAndHang)],
+    ['between two runs', {}, ({ workspace }) => workspace.me().catch(() => controller.abort(reason))],
+    ['in `check`', { check: abortAndHang }],
+  ])('ends a sweep %s', async (_, options, job = readMe) => {
+    const { signal } = controller
+    await expect(sweepFaults(job, { ...options, signal, client: { maxRetries: 0 } })).rejects.toBe(reason)
+  })
+})
+
+test('a job may throw what has no words, and keep a state that holds itself', async () => {
+  const job: SweptJob = async ({ workspace, state }) => {
+    if (state.self !== undefined) throw Object.create(null)
+    const self: Record<string, unknown> = {}
+    state.self = Object.assign(self, { self })
+    await workspace.me()
+  }
+  const { failures } = await sweepFaults(job, { faults: ['revoked'] })
+  expect(failures.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
+    [expect.stringMatching(/gave up with a value of type object: \[Object: null prototype\] \{\}$/)],
+  ])
+})
+
+test.each(['unhandledRejection', 'uncaughtException'] as const)(
+  'an %s outside the job goes where it went before',
+  async (event) => {
+    const others = process.listeners(event as 'uncaughtException')
+    process.removeAllListeners(event)
+    const listener = vi.fn()
+    process.on(event, listener)
+    const error = new Error('Outside')
+    await sweepFaults(readMe, {
+      only: ['rate-limited@1'],
+      setup() {
+        if (event === 'unhandledRejection') void Promise.reject(error)
+        else throwIn(process.nextTick)(error)
+        return new Promise<undefined>((resolve) => setImmediate(resolve, undefined))
+      },
+    })
+    process.off(event, listener)
+    for (const other of others) process.on(event, other)
+    expect(listener.mock.calls.map(([thrown]) => thrown)).toEqual([error, error, error])
+  },
+)
+
+test('two sweeps at once do not see each other', async () => {
+  const reports = await Promise.all([sweepFaults(readMe), sweepFaults(reply, { faults: ['killed-after-effect'] })])
+  expect(reports.map(failuresOf)).toEqual([[], ['killed-after-effect@2 doubled']])
+})
+
+describe('a report', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+    process.exitCode = undefined
+  })
+
+  const options: SweepOptions = { faults: ['refused', 'revoked', 'killed-after-effect'] }
+
+  test('says what came out twice, how the job ended, and how to repeat the run', async () => {
+    const report = await sweepFaults(async (world) => {
+      await reply(world)
+      world.state.isDone = true
+    }, options)
+    const lines = String(report).split('\n')
+    expect(lines).toEqual([
+      '                     1        2',
+      'refused              ok       ok',
+      'revoked              retried  retried',
+      'killed-after-effect  retried  doubled',
+      '',
+      '1 conversations.list, 2 messages.create',
+      '',
+      '6 runs, 1 failed (causes: 1). Without a fault, 1 write: messages.create ×1.',
+      '',
+      expect.stringMatching(
+        /^DOUBLED: the process killed after the effect at request 2 of 2 \(messages.create, POST .+\)$/,
+      ),
+      expect.stringMatching(/^ {2}messages.create \S+ was applied 2 times instead of 1: \{.+$/),
+      '  Applied before: nothing',
+      '  The job was killed, then resolved.',
+      '  To repeat it:',
+      "    test('survives killed-after-effect@2', async () => {",
+      "      (await sweepFaults(job, { ...options, only: ['killed-after-effect@2'] })).assert()",
+      '    })',
+    ])
+    expect(() => report.assert()).toThrow(lines.slice(7).join('\n'))
+    expect(report.toMarkdown().split('\n').slice(0, 3)).toEqual([
+      '|                     | 1       | 2       |',
+      '|---------------------|---------|---------|',
+      '| refused             | ok      | ok      |',
+    ])
+  })
+
+  test('says what the job wrote', async () => {
+    const only = ['rate-limited@1']
+    const reports = [await sweepFaults(readMe, { only }), await sweepFaults(reply, { only })]
+    expect(reports.map(({ writes }) => writes)).toEqual([[], ['messages.create']])
+    for (const text of [String(reports[0]), reports[0]?.toMarkdown()]) {
+      expect(text).toContain('1 run, 0 failed. The job wrote nothing.')
+    }
+  })
+
+  test('fences a message that has a fence', async () => {
+    let calls = 0
+    const report = await sweepFaults(readMe, {
+      only: ['rate-limited@1'],
+      check() {
+        calls += 1
+        if (calls > 2) throw new Error(`Code:\n\`\`\`\nCode`)
+      },
+    })
+    expect(report.toMarkdown()).toMatch(/\n````text\n.+\n```\nCode\n.+\n````$/s)
+  })
+
+  test.each([
+    [reply, 1],
+    [readMe, undefined],
+  ])('is printed, and sets the exit code if a run failed', async (job, exitCode) => {
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+    const report = await sweepFaults(job, options)
+    report.print()
+    expect(write).toHaveBeenCalledWith(`${report}\n`)
+    expect(process.exitCode).toBe(exitCode)
+  })
+
+  test('names the earliest request and the simplest fault of each cause first', async () => {
+    const report = await sweepFaults(async ({ workspace, state }) => {
+      const { data } = await workspace.conversations.list({ limit: 2 })
+      for (const { id } of data) await workspace.notes.create(id, { body_html })
+      state.isDone = true
+    })
+    expect(report.failures.map(({ id }) => id)).toEqual(['killed-after-effect@2'])
+    expect(String(report)).toContain('The same in 4 more: revoked@3, killed-before-request@3, killed-after-effect@3, ')
+  })
+})
+
+test.each([
+  ['a browser', undefined],
+  ['Bun', { versions: { node: '24.0.0', bun: '1.3.0' } }],
+])('says in %s that it needs Node', async (_, other) => {
+  vi.stubGlobal('process', other)
+  await expect(sweepFaults(readMe)).rejects.toThrow('A sweep simulates time with hooks that only Node has.')
+  vi.unstubAllGlobals()
+})
