@@ -11,10 +11,9 @@
 // 1. cli.ts, command-line.ts, start-sandbox.ts and state.ts
 // 2. server/ and console/, neither of which imports the other
 // 3. oauth/ and operations/, neither of which imports the other; the console imports neither
-// 4. addresses.ts, app-env.ts, html-page.ts, http-error.ts, http-request.ts, parts.ts, request-log.ts, sandbox-options.ts,
-//    service.ts and settings.ts
+// 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts, service.ts and settings.ts
 // 5. faults/, which also has the types of the app
-// 6. data/ and schema.ts
+// 6. data/, random.ts and schema.ts
 
 export type { ScopeName as SandboxScope } from './sandbox/data/scope-catalog.ts'
 export type {

@@ -1,7 +1,7 @@
 import type { Handler } from 'hono'
 import type { Grant } from './data/grants.ts'
 import type { Scope } from './data/scope-catalog.ts'
-import type { RequestBody } from './http-request.ts'
+import type { RequestBody } from './http.ts'
 import type { LogEntry } from './request-log.ts'
 import type { Service } from './service.ts'
 
@@ -22,8 +22,8 @@ export interface AppEnv {
   }
 }
 
-/** Where a connection is cut: before the response, or after half of its headers or of its body. */
-export type Drop = 'before-headers' | 'mid-headers' | 'mid-body'
+/** Where a connection is cut: before it is open, before the response, or after half of its headers or of its body. */
+export type Drop = 'refused' | 'before-headers' | 'mid-headers' | 'mid-body'
 
 /** A method of a path, and what handles it. */
 export interface Operation {

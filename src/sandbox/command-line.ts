@@ -44,12 +44,15 @@ A fault is a list of options, separated by commas:
   status=503                 Respond with this status; add retry-after=30 or effect (the request takes effect)
   drop=after-effect          Drop the connection: before-effect, after-effect, mid-headers or mid-body
   truncate, garbage          Cut off the body; respond with a page of HTML
+  stall                      Send half of the body, and then nothing
   drip=16/500                Send the body in chunks of 16 bytes, 500 ms apart
   latency=2000               Delay the response by 2000 ms
+  late-effect=5000           Let a request that failed take effect 5000 ms later; with status or drop=before-effect
   method=POST                Apply only to requests with this method
   path=/messages             Apply only to paths that contain this text
   times=2                    Apply to this many requests, or to all (default: 1)
   after=3                    Let this many matching requests through first
+  probability=0.1            Apply to one of ten, chosen by seed=1
 
 Examples:
   support-workspace-sdk sandbox --self-token swot_self --app-token swot_app --log

@@ -1,18 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { html, raw } from 'hono/html'
+import { html } from 'hono/html'
 
 /** Markup whose interpolated values are escaped. */
 export type Markup = ReturnType<typeof html>
 
-interface PageContent {
-  title: string
-  /** The style and the scripts. */
-  head: Markup
-  body: Markup
-}
-
-/** Returns a whole page. */
-export function pageFrame({ title, head, body }: PageContent): Markup {
+/** Returns a whole page. Its style and its icon are served at the sandbox's address. */
+export function htmlPage(title: string, body: Markup, scripts?: Markup): Markup {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -21,7 +13,8 @@ export function pageFrame({ title, head, body }: PageContent): Markup {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="/_sandbox/icon.svg">
-${head}
+<link rel="stylesheet" href="/_sandbox/style.css">
+${scripts}
 </head>
 <body>
 ${body}
@@ -30,31 +23,10 @@ ${body}
 `
 }
 
-/** Returns a page of a login. Its headers allow only its own style and icon. */
-export function htmlPage(status: number, title: string, content: Markup): Response {
-  const nonce = randomBytes(16).toString('base64')
-  const page = pageFrame({
-    title,
-    head: html`<style nonce="${nonce}">${raw(pageStyle)}</style>`,
-    body: html`<main class="dialog card">
-${content}
-</main>
-<footer>Local sandbox. The people and organizations on this page are made up.</footer>`,
-  })
-  return new Response(page.toString(), {
-    status,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      // No form-action: Chromium applies it to every redirect after a form, and an app's redirect URI can redirect the
-      // browser to any origin.
-      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'`,
-      'cache-control': 'no-store',
-      // With `no-referrer` the consent form would be sent with `Origin: null`, as a form of another site can be.
-      'referrer-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-    },
-  })
+/** Returns a list of facts, each with its name. Those without a value are left out. */
+export function factList(facts: Readonly<Record<string, string | Markup | false | undefined>>): Markup {
+  const shown = Object.entries(facts).filter(([, value]) => value)
+  return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
 /** The style of every page, in the colors of the browser's color scheme. */

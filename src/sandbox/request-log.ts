@@ -45,8 +45,6 @@ export interface LogEntry {
   token?: string
   /** Id of the organization that the token is for. */
   organization?: string
-  /** The code and the description in an error response. */
-  error?: { readonly code: string; readonly description: string } | undefined
   /**
    * Up to 16,384 characters of the bodies, with tokens and codes shortened. Only captured for a console. `undefined` for
    * an empty body.
@@ -62,7 +60,7 @@ export class RequestLog {
   /** The requests of the entries, in the same order. */
   readonly requests: RecordedRequest[] = []
   readonly #limits: { readonly requests: number; readonly bytes: number }
-  readonly #listeners = new Set<(request: RecordedRequest) => void>()
+  readonly #listeners: ((request: RecordedRequest) => void)[] = []
   #bytes = 0
   #lastId = 0
 
@@ -71,18 +69,19 @@ export class RequestLog {
     this.#limits = limits
   }
 
-  /** Adds a request that is not handled yet. `bytes` is its estimated size in memory. */
-  add(request: OpenRecord, bytes: number): LogEntry {
+  /** Adds a request that is not handled yet. */
+  add(request: OpenRecord): LogEntry {
     this.#lastId += 1
     const entry: LogEntry = { id: this.#lastId, request, bytes: 0 }
     this.entries.push(entry)
     this.requests.push(request)
-    this.grow(entry, bytes)
+    this.grow(entry, request)
     return entry
   }
 
-  /** Adds to the size of an entry, and removes the oldest entries that exceed the limits. The newest one is always kept. */
-  grow(entry: LogEntry, bytes: number): void {
+  /** Counts what an entry holds. Removes the oldest entries that exceed the limits, and always keeps the newest one. */
+  grow(entry: LogEntry, held: unknown): void {
+    const bytes = sizeOf(held)
     entry.bytes += bytes
     // An entry that was removed while its request was handled no longer counts.
     if (entry.id < (this.entries[0]?.id ?? Number.POSITIVE_INFINITY)) return
@@ -107,15 +106,13 @@ export class RequestLog {
     for (const listener of this.#listeners) listener(request)
   }
 
-  /** Adds a listener and returns a function that removes it. */
-  onFinish(listener: (request: RecordedRequest) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+  onFinish(listener: (request: RecordedRequest) => void): void {
+    this.#listeners.push(listener)
   }
 }
 
 /** Estimates the bytes that a value occupies in memory. */
-export function sizeOf(value: unknown): number {
+function sizeOf(value: unknown): number {
   // Text with characters beyond Latin-1 takes two bytes for each.
   if (typeof value === 'string') return 24 + value.length * (/[^\0-\xff]/.test(value) ? 2 : 1)
   if (typeof value !== 'object' || value === null) return 8

@@ -16,7 +16,9 @@ export function mustBeSecret<Schema extends z.ZodMiniType>(expected: string, sch
 
 /** Returns what is wrong with a value, as the end of a sentence that begins with its name, or `undefined`. */
 export function problemOf(schema: z.ZodMiniType, value: unknown): string | undefined {
-  return schema.safeParse(value).success ? undefined : describeProblem(schema, value)
+  if (schema.safeParse(value).success) return undefined
+  const { expected, secret } = expectationOf(schema)
+  return secret ? `must be ${expected}.` : `must be ${expected}, not ${describe(value)}.`
 }
 
 /** Throws a `TypeError` unless the value matches the schema. */
@@ -52,11 +54,6 @@ export function quoted(names: readonly string[]): string[] {
 export function expectationOf(schema: z.core.$ZodType): { expected: string; secret: boolean } {
   const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType }
   return expectations.get(schema) ?? (innerType ? expectationOf(innerType) : { expected: 'valid', secret: true })
-}
-
-function describeProblem(schema: z.ZodMiniType, value: unknown): string {
-  const { expected, secret } = expectationOf(schema)
-  return secret ? `must be ${expected}.` : `must be ${expected}, not ${describe(value)}.`
 }
 
 /** A plain object. The options of another object, such as a `Map`, would be ignored. */

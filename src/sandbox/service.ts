@@ -12,6 +12,8 @@ export interface EffectiveWrite {
   /** The service's name for the operation, such as `createMessage`. */
   readonly operation: string
   readonly path: string
+  /** The id of what it created, assigned or changed; `undefined` after a deletion. */
+  readonly id: string | undefined
   /** In milliseconds since the epoch, on the sandbox's clock. */
   readonly at: number
 }
@@ -85,6 +87,19 @@ export class Service {
     if (workspace !== undefined) return workspace
     const ids = [...this.workspaces.keys()].join(', ')
     throw new TypeError(`The sandbox has no organization ${JSON.stringify(organizationId)}. Use one of: ${ids}.`)
+  }
+
+  /** Adds a message from the customer of a conversation and returns its id. Throws a `TypeError` if there is none. */
+  receiveMessage(conversationId: string, bodyHtml: string): string {
+    for (const workspace of this.workspaces.values()) {
+      const conversation = workspace.conversations.get(conversationId)
+      if (conversation === undefined) continue
+      const message = workspace.newMessage(conversationId, conversation.user, bodyHtml, 'email', this.seconds())
+      workspace.messages(conversationId).add(message)
+      workspace.refreshLastMessage(conversation)
+      return message.id
+    }
+    throw new TypeError(`The sandbox has no conversation ${JSON.stringify(conversationId)}. Use an id from its list.`)
   }
 
   /** Returns the time on the sandbox's clock in epoch seconds, the unit of timestamps (docs/service.md#conventions). */

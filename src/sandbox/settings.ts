@@ -2,23 +2,7 @@ import * as z from 'zod/mini'
 import { allScopes, type Scope } from './data/scope-catalog.ts'
 import type { RecordedRequest } from './request-log.ts'
 import type { RequestRate, SandboxApp, SandboxOptions } from './sandbox-options.ts'
-import {
-  checkValue,
-  integer,
-  mustBe,
-  mustBeSecret,
-  nonEmptyText,
-  oneOf,
-  plainObject,
-  readOptions,
-  text,
-} from './schema.ts'
-
-/** How many requests are allowed at once, and the time in milliseconds in which as many become available. */
-export interface RateLimit {
-  requests: number
-  interval: number
-}
+import { integer, mustBe, mustBeSecret, nonEmptyText, oneOf, plainObject, readOptions, text } from './schema.ts'
 
 export const defaultRedirectUris: readonly string[] = [
   'http://localhost:3000/callback',
@@ -49,10 +33,10 @@ export const hostNameSchema = mustBe(
 
 // The `Origin` header has neither a path nor a trailing slash, and is `null` in a sandboxed frame.
 const originSchema = z.string().check(z.regex(/^(null|[a-z][a-z\d+.-]*:\/\/[^\s/?#*]+)$/))
-const rateSyntax = /^([1-9]\d{0,8})\/(s|min|h)$/
-const rateSchema = mustBe(
-  'a number of requests per s, min or h, such as "100/min"',
-  z.custom<RequestRate>((value) => typeof value === 'string' && rateSyntax.test(value)),
+const rateText = 'a number of requests per s, min or h, such as "100/min"'
+export const rateSchema = mustBe(
+  rateText,
+  z.custom<RequestRate>((value) => typeof value === 'string' && /^[1-9]\d{0,8}\/(s|min|h)$/.test(value)),
 )
 const maxCount = 100_000
 
@@ -88,10 +72,7 @@ export const optionShape = {
   defaultLimit: z._default(integer(1), 20),
   maxLimit: z._default(integer(1), 100),
   rateLimit: z.optional(
-    mustBe(
-      'a number of requests per s, min or h, such as "100/min"',
-      z.union([rateSchema, z.custom<(organizationId: string) => RequestRate | undefined>(isFunction)]),
-    ),
+    mustBe(rateText, z.union([rateSchema, z.custom<(organizationId: string) => RequestRate | undefined>(isFunction)])),
   ),
   onRequest: z.optional(mustBe('a function', z.custom<(request: RecordedRequest) => void>(isFunction))),
 } satisfies Record<keyof SandboxOptions, z.ZodMiniType>
@@ -134,7 +115,6 @@ export function readSandboxOptions(options: SandboxOptions) {
     cors: settings.cors ?? ('loopback' as const),
     app: readOptions('`app` field', appShape, settings.app ?? {}),
     tokens: readTokens(settings.tokens ?? {}),
-    rateLimit: readRateLimitOption(settings.rateLimit),
   }
 }
 
@@ -162,21 +142,4 @@ function readTokens(options: object): { self?: string | undefined; app?: string 
     throw new TypeError('The `tokens` fields `self` and `app` must be two different tokens.')
   }
   return tokens
-}
-
-function readRateLimitOption(
-  rateLimit: SandboxOptions['rateLimit'],
-): RateLimit | undefined | ((organizationId: string) => RateLimit | undefined) {
-  if (typeof rateLimit !== 'function') return readRate(rateLimit)
-  return (organizationId) => {
-    const rate = rateLimit(organizationId)
-    if (rate !== undefined) checkValue(`The \`rateLimit\` of ${organizationId}`, rate, rateSchema)
-    return readRate(rate)
-  }
-}
-
-function readRate(rate: RequestRate | undefined): RateLimit | undefined {
-  const [, requests, unit] = rateSyntax.exec(rate ?? '') ?? []
-  if (requests === undefined) return undefined
-  return { requests: Number(requests), interval: unit === 's' ? 1_000 : unit === 'min' ? 60_000 : 3_600_000 }
 }

@@ -4,11 +4,10 @@ import type { AppEnv } from './app-env.ts'
 import { createConsole } from './console/console.ts'
 import { checkFault, type Fault, type Faults } from './faults/fault.ts'
 import { Delays, FaultList } from './faults/inject-faults.ts'
-import type { AppParts } from './parts.ts'
 import { type RecordedRequest, RequestLog } from './request-log.ts'
 import type { SandboxApp, SandboxOptions } from './sandbox-options.ts'
-import { checkValue, text } from './schema.ts'
-import { createApp } from './server/app.ts'
+import { checkValue, nonEmptyText, text } from './schema.ts'
+import { type AppParts, createApp } from './server/app.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
 import { Service, type TokenOptions } from './service.ts'
@@ -47,6 +46,11 @@ export interface Sandbox extends AsyncDisposal {
    * knowing the token.
    */
   revokeAll(): number
+  /**
+   * Adds a message from the customer of a conversation, as if it had arrived by email. Returns its id. Throws a `TypeError`
+   * if there is no such conversation, or the text is empty.
+   */
+  receiveMessage(conversationId: string, bodyHtml: string): string
   /**
    * Registers another redirect URI. Throws a `TypeError` unless it is an absolute URL of printable ASCII characters without
    * a fragment (RFC 6749, 3.1.2).
@@ -106,6 +110,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 }
 
 function createParts(options: SandboxOptions, captureBodies: boolean): AppParts {
+  if (typeof Map.groupBy !== 'function') {
+    throw new Error('This runtime is too old for the sandbox. Use Node 22 or later.')
+  }
   const settings = readSandboxOptions(options)
   const log = new RequestLog({ requests: 10_000, bytes: 32 * 1024 * 1024 })
   const { onRequest } = settings
@@ -133,6 +140,10 @@ function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppPart
       return service.grants.revoke(token)
     },
     revokeAll: () => service.grants.revokeAll(),
+    receiveMessage(conversationId, bodyHtml) {
+      checkValue('The message', bodyHtml, nonEmptyText)
+      return service.receiveMessage(conversationId, bodyHtml)
+    },
     registerRedirectUri(uri) {
       checkValue('The redirect URI', uri, redirectUriSchema)
       app.redirectUris.push(uri)

@@ -41,7 +41,7 @@ export function createState(service: Service): SandboxState {
   return Object.defineProperties(state, {
     organizations: getter(() => [...service.workspaces.values()].map(({ organization }) => organization)),
     writes: getter(() => service.writes),
-    tokens: getter(() => service.grants.tokenCount),
+    tokens: getter(() => service.grants.issuedTokens().length),
     of: { value: (id: string) => organizationState(service.workspace(id)) },
   }) as SandboxState
 }

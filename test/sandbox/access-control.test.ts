@@ -1,38 +1,53 @@
-import { describe, expect, test } from 'vitest'
-import type { TokenOptions } from '../../src/sandbox.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Sandbox, TokenOptions } from '../../src/sandbox.ts'
 import { call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const me = '/api/oauth/v1/me'
 
+let sandbox: Sandbox
+
+beforeEach(async () => {
+  sandbox = await start()
+})
+
+/** Posts a body with this content type. */
+async function send(token: string | undefined, path: string, type: string | undefined, body: string) {
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(type !== undefined && { 'content-type': type }),
+  }
+  const init = { method: 'POST', headers, body: new TextEncoder().encode(body) }
+  const response = await fetch(`${sandbox.url}${path}`, init)
+  return { status: response.status, body: (await response.json()) as { error: string } }
+}
+
 describe('authentication', () => {
   test.each([
-    ['no token', {}],
-    ['an unknown token', { authorization: 'Bearer swot_unknown' }],
-    ['another scheme', { authorization: 'Basic YTpi' }],
-    ['an empty token', { authorization: 'Bearer ' }],
-  ])('rejects %s with a 401 and a challenge', async (_, headers: Record<string, string>) => {
-    const sandbox = await start()
-    const response = await fetch(`${sandbox.url}${me}`, { headers })
+    ['no token', () => undefined],
+    ['an unknown token', () => 'Bearer swot_unknown'],
+    ['another scheme', () => 'Basic YTpi'],
+    ['an empty token', () => 'Bearer '],
+    ['text before the scheme', (token: string) => `xBearer ${token}`],
+    ['text after the token', (token: string) => `Bearer ${token} extra`],
+    ['no space after the scheme', (token: string) => `Bearer${token}`],
+    ['another scheme before it', (token: string) => `Basic YTpi, Bearer ${token}`],
+  ])('rejects %s with a 401 and a challenge', async (_, header) => {
+    const authorization = header(sandbox.issueToken())
+    const response = await fetch(`${sandbox.url}${me}`, {
+      headers: authorization === undefined ? {} : { authorization },
+    })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
     expect(await response.json()).toEqual({ error: 'invalid_token', error_description: expect.any(String) })
   })
 
-  test.each([
-    ['accepts', 'a lower-case scheme', (token: string) => `bearer ${token}`, 200],
-    ['rejects', 'text before the scheme', (token: string) => `xBearer ${token}`, 401],
-    ['rejects', 'text after the token', (token: string) => `Bearer ${token} extra`, 401],
-    ['rejects', 'no space after the scheme', (token: string) => `Bearer${token}`, 401],
-    ['rejects', 'another scheme before it', (token: string) => `Basic YTpi, Bearer ${token}`, 401],
-  ] as const)('%s a valid token with %s', async (_, __, header, status) => {
-    const sandbox = await start()
-    const headers = { authorization: header(sandbox.issueToken()) }
-    expect((await fetch(`${sandbox.url}${me}`, { headers })).status).toBe(status)
+  test('accepts a lower-case scheme', async () => {
+    const headers = { authorization: `bearer ${sandbox.issueToken()}` }
+    expect((await fetch(`${sandbox.url}${me}`, { headers })).status).toBe(200)
   })
 
   test('accepts a token until it is revoked', async () => {
-    const sandbox = await start()
     const token = sandbox.issueToken()
     expect((await call(sandbox, token, 'GET', me)).status).toBe(200)
     expect(sandbox.revoke(token)).toBe(true)
@@ -41,7 +56,6 @@ describe('authentication', () => {
   })
 
   test('accepts no token after all were revoked', async () => {
-    const sandbox = await start()
     const organizations = sandbox.state.organizations.map(({ id }) => id)
     const before = organizations.flatMap((organization) => [
       sandbox.issueToken({ organization }),
@@ -55,13 +69,11 @@ describe('authentication', () => {
   })
 
   test('revoke throws if the token is not a string', async () => {
-    const sandbox = await start()
     const unknown = undefined as unknown as string
     expect(() => sandbox.revoke(unknown)).toThrow(new TypeError('The token must be a string, not undefined.'))
   })
 
   test('rejects the token of an archived or removed member', async () => {
-    const sandbox = await start()
     const owner = sandbox.issueToken({ actor: 'self' })
     const [agent, moderator] = [
       sandbox.issueToken({ actor: 'self', role: 'agent' }),
@@ -75,7 +87,6 @@ describe('authentication', () => {
   })
 
   test('limits a token to its own organization', async () => {
-    const sandbox = await start()
     const [home, other] = sandbox.state.organizations
     const token = sandbox.issueToken({ organization: other?.id ?? '' })
     expect((await call(sandbox, token, 'GET', '/api/oauth/v1/organization')).body.data.id).toBe(other?.id)
@@ -97,16 +108,7 @@ describe('authentication', () => {
 })
 
 describe('scopes', () => {
-  test('rejects a missing scope with a 403 that names it', async () => {
-    const sandbox = await start()
-    const token = sandbox.issueToken({ scopes: ['contacts:read'] })
-    const response = await call(sandbox, token, 'GET', '/api/oauth/v1/conversations')
-    expect(response).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
-    expect(response.body.error_description).toContain('conversations:read')
-  })
-
   test('limits a self token to the scopes of the person’s current role', async () => {
-    const sandbox = await start()
     const second = sandbox.state.members.filter(({ role }) => role === 'admin')[1]?.id ?? ''
     const token = sandbox.issueToken({ actor: 'self', member: second })
     const owner = sandbox.issueToken({ actor: 'self' })
@@ -123,18 +125,10 @@ describe('the order of checks', () => {
   const path = '/api/oauth/v1/conversations/cnv_none/messages'
 
   test('is token, scope, actor, resource, body', async () => {
-    const sandbox = await start()
     const conversation = sandbox.state.conversations[0]?.id
     const refused = async (token: string | undefined, where: string) => {
-      const response = await fetch(`${sandbox.url}${where}`, {
-        method: 'POST',
-        headers: {
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          'content-type': 'application/json',
-        },
-        body: 'not json',
-      })
-      return [response.status, ((await response.json()) as { error: string }).error]
+      const { status, body } = await send(token, where, 'application/json', 'not json')
+      return [status, body.error]
     }
     expect(await refused(undefined, path)).toEqual([401, 'invalid_token'])
     expect(await refused(sandbox.issueToken({ scopes: [] }), path)).toEqual([403, 'insufficient_scope'])
@@ -150,7 +144,6 @@ describe('the order of checks', () => {
 
 describe('an invalid request', () => {
   test('gets a 404 for an unknown path', async () => {
-    const sandbox = await start()
     expect(await call(sandbox, undefined, 'GET', '/api/oauth/v2/me')).toMatchObject({
       status: 404,
       body: { error: 'not_found', error_description: expect.any(String) },
@@ -158,7 +151,6 @@ describe('an invalid request', () => {
   })
 
   test('gets a 405 with the supported methods', async () => {
-    const sandbox = await start()
     const response = await call(sandbox, undefined, 'DELETE', '/api/oauth/v1/conversations')
     expect(response).toMatchObject({ status: 405, body: { error: 'method_not_allowed' } })
     expect(response.headers.get('allow')).toBe('GET, POST')
@@ -171,18 +163,9 @@ describe('an invalid request', () => {
     ['JSON that is not an object', 'application/json; charset=utf-8', '["x"]'],
     ['an empty body', 'application/json', ''],
   ])('gets a 400 for %s', async (_, type, body) => {
-    const sandbox = await start()
-    const [conversation] = sandbox.state.conversations
-    const response = await fetch(`${sandbox.url}/api/oauth/v1/conversations/${conversation?.id}/notes`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`,
-        ...(type !== undefined && { 'content-type': type }),
-      },
-      body: new TextEncoder().encode(body),
-    })
-    expect(response.status).toBe(400)
-    expect(await response.json()).toMatchObject({ error: 'invalid_request' })
+    const path = `/api/oauth/v1/conversations/${sandbox.state.conversations[0]?.id}/notes`
+    const response = await send(sandbox.issueToken({ actor: 'self' }), path, type, body)
+    expect(response).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     expect(sandbox.state.writes).toEqual([])
   })
 })
@@ -190,18 +173,13 @@ describe('an invalid request', () => {
 test.each(['Application/JSON', 'application/json ;charset=utf-8'])(
   'accepts JSON with the content type %s',
   async (type) => {
-    const sandbox = await start()
-    const response = await fetch(`${sandbox.url}/api/oauth/v1/contacts`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`, 'content-type': type },
-      body: JSON.stringify({ email: 'new@customer.example' }),
-    })
+    const body = JSON.stringify({ email: 'new@customer.example' })
+    const response = await send(sandbox.issueToken({ actor: 'self' }), '/api/oauth/v1/contacts', type, body)
     expect(response.status).toBe(201)
   },
 )
 
 test('sends a unique request id with every response', async () => {
-  const sandbox = await start()
   const first = await fetch(`${sandbox.url}${me}`)
   const second = await fetch(`${sandbox.url}/nowhere`)
   expect(first.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { commandLineOptions, help, readArguments, UsageError } from '../../src/sandbox/command-line.ts'
 import { parseFault } from '../../src/sandbox/faults/fault-text.ts'
 import { defaultRedirectUris } from '../../src/sandbox/settings.ts'
-import { createSandbox, type FaultRule } from '../../src/sandbox.ts'
+import type { FaultRule } from '../../src/sandbox.ts'
 import { version } from '../../src/version.ts'
 
 const cli = fileURLToPath(new URL('../../src/sandbox/cli.ts', import.meta.url))
@@ -43,6 +43,8 @@ function run(...args: string[]): Run {
   return { child, output, exit, printed }
 }
 
+const urlIn = (text: string): string => /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? ''
+
 describe('the command-line interface', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
     'starts a sandbox, prints working tokens, and closes on %s',
@@ -52,7 +54,7 @@ describe('the command-line interface', () => {
         ...['--redirect-uri', 'http://localhost:8080/back', '--no-cors'],
       )
       await printed('Ctrl+C')
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? ''
+      const url = urlIn(output.stdout)
       for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `curl -H`]) {
         expect(output.stdout).toContain(text)
       }
@@ -86,7 +88,7 @@ describe('the command-line interface', () => {
       ...['--fault', 'status=503,path=/contacts', '--rate-limit', '3/h'],
     )
     await printed('Ctrl+C')
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? ''
+    const url = urlIn(output.stdout)
     expect(output.stdout).toContain(`console            ${url}/\n`)
     const statusOf = async (path: string, token: string) =>
       (await fetch(`${url}/api/oauth/v1/${path}`, { headers: { authorization: `Bearer ${token}` } })).status
@@ -124,7 +126,7 @@ describe('the command-line interface', () => {
   test('exits quietly if the reader of its output is gone', async () => {
     const { child, output, exit, printed } = run('sandbox', '--port', '0', '--log')
     await printed('Ctrl+C')
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? ''
+    const url = urlIn(output.stdout)
     child.stdout?.destroy()
     await fetch(`${url}/api/oauth/v1/me`).catch(() => {})
     expect(await exit).toBe(0)
@@ -163,13 +165,10 @@ describe('readArguments', () => {
     [[], 'A command is required. Run `support-workspace-sdk sandbox`.'],
     [['server'], 'Unknown command `server`. Run `support-workspace-sdk sandbox`.'],
     [['sandbox', 'now'], 'Unexpected argument after `sandbox`. Pass options only.'],
-    [['sandbox', '--port'], "Option '--port <value>' argument missing. Run with --help to list the options."],
     [['sandbox', '--port', '--help'], "Option '--port' argument is ambiguous. Run with --help to list the options."],
     [['sandbox', '--conversation=1'], "Unknown option '--conversation'. Did you mean `--conversations`?"],
     [['sandbox', '--redirect-url=a:b'], "Unknown option '--redirect-url'. Did you mean `--redirect-uri`?"],
     [['sandbox', '--verbose'], "Unknown option '--verbose'. Run with --help to list the options."],
-    [['sandbox', '--port', 'abc'], '--port must be an integer from 0 to 65535, not "abc".'],
-    [['sandbox', '--auto-consent', 'maybe'], '--auto-consent must be "allow" or "deny", not "maybe".'],
   ])('rejects %j', (args, message) => {
     expect(() => readArguments(args)).toThrow(new UsageError(message))
   })
@@ -235,14 +234,5 @@ describe('parseFault', () => {
     ['status=500,path=/a.b', { status: 500, path: /\/a\.b/ }],
   ])('reads %s', (text, rule) => {
     expect(parseFault(text)).toEqual(rule)
-  })
-
-  test('matches every path that contains the text', async () => {
-    const sandbox = createSandbox()
-    sandbox.faults.add(parseFault('status=503,path=/me,times=all'))
-    const statusOf = async (path: string) => (await sandbox.fetch(`${sandbox.url}${path}`)).status
-    expect(await statusOf('/api/oauth/v1/me')).toBe(503)
-    expect(await statusOf('/api/oauth/v1/conversations/1/messages')).toBe(503)
-    expect(await statusOf('/api/oauth/v1/contacts')).toBe(401)
   })
 })

@@ -1,23 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
-import { call, exchange, freshCode, useSandboxes } from './helpers.ts'
+import { call, exchange, freshCode, openPage, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const me = '/api/oauth/v1/me'
 
-/** Opens a page of the console. `text` has one space for each tag and each run of white space. */
-async function open(sandbox: Sandbox, path = '/'): Promise<{ status: number; html: string; text: string }> {
-  const response = await fetch(sandbox.url + path)
-  const html = await response.text()
-  const text = html.replaceAll('<wbr>', '').replaceAll(/<[^>]+>|\s+/g, ' ')
-  return { status: response.status, html, text: unescapeHtml(text.replaceAll(/ +/g, ' ')) }
-}
+let sandbox: Sandbox
 
-const unescapeHtml = (text: string): string =>
-  text.replaceAll(/&(quot|#39|lt|gt|amp);/g, (_, name: string) => {
-    return { quot: '"', '#39': "'", lt: '<', gt: '>', amp: '&' }[name] ?? ''
-  })
+beforeEach(async () => {
+  sandbox = await start()
+})
+
+const open = (sandbox: Sandbox, path = '/') => openPage(sandbox.url + path)
 
 /** Sends a form of the console and returns its redirect, without following it. */
 function submit(
@@ -44,7 +39,6 @@ test('no template interpolates an attribute without quotes, which would be an in
 
 describe('the console', () => {
   test('is a page that runs only its own scripts and style', async () => {
-    const sandbox = await start()
     const response = await fetch(sandbox.url)
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/html; charset=UTF-8',
@@ -109,7 +103,6 @@ describe('the console', () => {
   })
 
   test('shows no secret that is not there to copy', async () => {
-    const sandbox = await start()
     const code = await freshCode(sandbox)
     const { body } = await exchange(sandbox, { code })
     const issued = sandbox.issueToken()
@@ -129,7 +122,6 @@ describe('the requests', () => {
   const path = '/api/oauth/v1/contacts'
 
   test('are listed newest first, with status, error, fault, scope, actor and organization', async () => {
-    const sandbox = await start()
     const self = sandbox.issueToken({ actor: 'self' })
     const name = sandbox.state.organization.display_name
     await call(sandbox, self, 'POST', path, {})
@@ -145,7 +137,6 @@ describe('the requests', () => {
   })
 
   test('open with the query, the error, the bodies and the duration', async () => {
-    const sandbox = await start()
     await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', `${path}?dry=1&dry=2`, { email: 7 })
     const { text } = await open(sandbox, '/?request=request-1')
     expect(text).toContain(`Operation createContact Path ${path} Query dry=1&dry=2 Error validation_failed `)
@@ -153,7 +144,6 @@ describe('the requests', () => {
   })
 
   test('have pages that stay while more requests arrive', async () => {
-    const sandbox = await start()
     for (let count = 1; count <= 60; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
     const first = await open(sandbox)
     await sandbox.fetch(`${sandbox.url}/61`)
@@ -183,7 +173,6 @@ describe('the data', () => {
   })
 
   test('opens a conversation with its messages and notes, newest first', async () => {
-    const sandbox = await start()
     const token = sandbox.issueToken({ actor: 'self' })
     const id = sandbox.state.conversations[2]?.id
     for (const [list, body_html] of [
@@ -200,7 +189,6 @@ describe('the data', () => {
 
 describe('the connections', () => {
   test('are revoked one by one, with those of the console apart', async () => {
-    const sandbox = await start()
     const { body } = await exchange(sandbox, { code: await freshCode(sandbox, { actor: 'self' }) })
     const kept = sandbox.issueToken()
     const { html, text } = await open(sandbox)
@@ -217,7 +205,6 @@ describe('the connections', () => {
   })
 
   test('have pages', async () => {
-    const sandbox = await start()
     for (let count = 0; count < 20; count += 1) sandbox.issueToken()
     const pages = [await open(sandbox), await open(sandbox, '/?connections=2')]
     expect(pages.map(({ html }) => connections(html).length)).toEqual([15 + 2, 5 + 2])
@@ -240,7 +227,6 @@ describe('the connections', () => {
 
 describe('the fault form', () => {
   test('injects a fault, lists it and removes it', async () => {
-    const sandbox = await start()
     const token = sandbox.issueToken()
     const status = async (path: string) => (await call(sandbox, token, 'GET', path)).status
     const fields = {
@@ -264,7 +250,6 @@ describe('the fault form', () => {
   })
 
   test('lists the faults of tests too', async () => {
-    const sandbox = await start()
     sandbox.faults.add({ drop: 'mid-body', path: /\/messages$/, times: Infinity })
     expect((await open(sandbox)).text).toContain('drop=mid-body /messages$, every time')
   })
@@ -275,7 +260,6 @@ describe('the fault form', () => {
     [{ kind: 'latency', latency: '' }, undefined, 'A fault must have one of `status`, `drop`, '],
     [{ kind: 'drop', drop: 'never' }, 'drop', 'Must be '],
   ])('shows what is wrong with %j at the field, and keeps what was typed', async (fields, field, message) => {
-    const sandbox = await start()
     const location = (await submit(sandbox, 'faults', fields)).headers.get('location')
     const { html, text } = await open(sandbox, location ?? '')
     expect(text).toContain(message)
@@ -290,7 +274,6 @@ describe('the fault form', () => {
 
 describe('the events', () => {
   test('are sent when the stream opens, and for each request and change', async () => {
-    const sandbox = await start()
     const response = await fetch(`${sandbox.url}/_sandbox/events`)
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -304,7 +287,6 @@ describe('the events', () => {
   })
 
   test('do not keep the sandbox from closing', async () => {
-    const sandbox = await start()
     const response = await fetch(`${sandbox.url}/_sandbox/events`)
     await sandbox.close()
     await expect(response.text()).rejects.toThrow('terminated')
@@ -327,14 +309,12 @@ describe('a form of the console', () => {
     ['Sec-Fetch-Site: cross-site', { 'sec-fetch-site': 'cross-site' }],
     ['Sec-Fetch-Site: same-site', { 'sec-fetch-site': 'same-site' }],
   ])('is refused with %s', async (_, headers) => {
-    const sandbox = await start()
     const before = sandbox.state.tokens
     for (const [path, fields] of forms) expect((await submit(sandbox, path, fields, headers)).status, path).toBe(403)
     expect([sandbox.state.tokens, sandbox.faults.pending]).toEqual([before, 0])
   })
 
   test.each(forms)('is refused as JSON, as text, as a link and with a preflight: %s', async (path, fields) => {
-    const sandbox = await start()
     for (const type of ['application/json', 'text/plain', 'multipart/form-data']) {
       expect((await submit(sandbox, path, fields, { 'content-type': type })).status, type).toBe(400)
     }
@@ -345,7 +325,6 @@ describe('a form of the console', () => {
   })
 
   test('is accepted from its own page, up to 64 kB', async () => {
-    const sandbox = await start()
     const headers = { origin: sandbox.url, 'sec-fetch-site': 'same-origin' }
     expect((await submit(sandbox, 'faults', { kind: 'garbage' }, headers)).status).toBe(303)
     expect((await submit(sandbox, 'faults', { kind: 'x'.repeat(65_536) }, headers)).status).toBe(413)

@@ -129,3 +129,20 @@ export async function postForm(
   const json = response.headers.get('content-type')?.startsWith('application/json')
   return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
 }
+
+/** Opens a page as a browser does. `text` has one space for each tag and each run of white space. */
+export async function openPage(url: string, init?: RequestInit) {
+  const response = await fetch(url, init)
+  const html = await response.text()
+  const text = html
+    .replaceAll('<wbr>', '')
+    .replaceAll(/<[^>]+>|\s+/g, ' ')
+    .replaceAll(/ +/g, ' ')
+  return { status: response.status, html, text: unescapeHtml(text) }
+}
+
+function unescapeHtml(text: string): string {
+  return text.replaceAll(/&(quot|#39|lt|gt|amp);/g, (_, name: string) => {
+    return { quot: '"', '#39': "'", lt: '<', gt: '>', amp: '&' }[name] ?? ''
+  })
+}

@@ -11,7 +11,7 @@ async function statusOf(sandbox: Sandbox, head: string, headers: Record<string, 
   return Number((await sendRaw(sandbox, text)).toString().slice(9, 12))
 }
 
-const paths = ['GET /', 'GET /_sandbox/console.css', 'GET /api/oauth/v1/me', 'GET /nowhere', 'POST /api/oauth/token']
+const paths = ['GET /', 'GET /_sandbox/style.css', 'GET /api/oauth/v1/me', 'GET /nowhere', 'POST /api/oauth/token']
 
 test.each([
   ['localhost', false],
@@ -32,14 +32,6 @@ test.each([
   const sandbox = await start({ allowedHosts: ['sandbox.example', '10.0.0.5'] })
   for (const path of paths) expect((await statusOf(sandbox, path, { host })) === 403, path).toBe(isRefused)
   expect(sandbox.requests.length === 0).toBe(isRefused)
-})
-
-test('refuses a page on a domain that was rebound, which knows a documented token', async () => {
-  const sandbox = await start({ tokens: { self: 'swot_self' } })
-  const { port } = new URL(sandbox.url)
-  const headers = { host: `evil.example:${port}`, authorization: 'Bearer swot_self' }
-  expect(await statusOf(sandbox, 'GET /api/oauth/v1/me', headers)).toBe(403)
-  expect(await statusOf(sandbox, 'GET /api/oauth/v1/me', { ...headers, host: `localhost:${port}` })).toBe(200)
 })
 
 test('does not check the host in process, where the base URL stands for the service', async () => {

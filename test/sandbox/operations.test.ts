@@ -1,64 +1,64 @@
-import { describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { SandboxConversation as Conversation, Sandbox } from '../../src/sandbox.ts'
 import { call, type ReceivedResponse, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const v1 = '/api/oauth/v1'
 
+let sandbox: Sandbox
+
+beforeEach(async () => {
+  sandbox = await start()
+})
+
+/** Sends a request as the owner of the organization. */
 async function asOwner(sandbox: Sandbox, method: string, path: string, body?: unknown): Promise<ReceivedResponse> {
   return call(sandbox, sandbox.issueToken({ actor: 'self' }), method, `${v1}${path}`, body)
 }
 
-const user = {
-  id: expect.any(String),
-  name: expect.toBeOneOf([expect.any(String), null]),
-  email: expect.any(String),
-  instagram_handle: expect.toBeOneOf([expect.any(String), null]),
-  profile_picture_url: null,
+const firstConversation = () => sandbox.state.conversations[0] as Conversation
+
+/** The fields of a value, those of what it embeds included. `null` and an empty array have none. */
+function fieldsOf(value: unknown, prefix = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => fieldsOf(each, prefix))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => [prefix + name, ...fieldsOf(inner, `${prefix}${name}.`)])
 }
 
-describe('conversations', () => {
-  test('have every field of the reference', async () => {
-    const sandbox = await start({ conversations: 30, maxLimit: 30 })
-    const { data } = (await asOwner(sandbox, 'GET', '/conversations?limit=30')).body
-    const id = expect.any(String)
-    for (const conversation of data) {
-      expect(conversation).toEqual({
-        id,
-        inserted_at: expect.any(Number),
-        initial_message: expect.any(String),
-        is_spam: expect.any(Boolean),
-        last_message: expect.any(String),
-        last_message_inserted_at: expect.any(Number),
-        status: expect.any(String),
-        user,
-        pinned: expect.any(Boolean),
-        unread_count: expect.any(Number),
-        summary: expect.toBeOneOf([expect.any(String), null]),
-        meta_info: {},
-        guest_submission: expect.any(Boolean),
-        group_id: conversation.group?.id ?? null,
-        group: expect.toBeOneOf([{ id, name: id, slug: id, color: id }, null]),
-        conversation_assignee: expect.toBeOneOf([
-          {
-            id,
-            conversation_id: conversation.id,
-            user_id: id,
-            assignor_id: expect.toBeOneOf([id, null]),
-            assigned_at: expect.any(Number),
-          },
-          null,
-        ]),
-      })
-    }
-    for (const field of ['summary', 'group', 'conversation_assignee']) {
-      expect(data.some((conversation: Record<string, unknown>) => conversation[field] === null)).toBe(true)
-      expect(data.some((conversation: Record<string, unknown>) => conversation[field] !== null)).toBe(true)
-    }
-  })
+const user = 'user user.id user.name user.email user.instagram_handle user.profile_picture_url'
 
+test.each([
+  [
+    '/conversations',
+    `id inserted_at initial_message is_spam last_message last_message_inserted_at status ${user} pinned unread_count
+     summary meta_info guest_submission group_id group group.id group.name group.slug group.color conversation_assignee
+     conversation_assignee.id conversation_assignee.conversation_id conversation_assignee.user_id
+     conversation_assignee.assignor_id conversation_assignee.assigned_at`,
+  ],
+  [
+    '/conversations/:id/messages',
+    `id conversation_id source is_spam inserted_at body_html marked_as_solution_at ${user} meta_info is_ai_message reply_to
+     reply_to.id reply_to.body_html ${user.replaceAll('user', 'reply_to.user')} attachments attachments.id
+     attachments.presigned_url attachments.original_filename attachments.extension attachments.file_size
+     attachments.resource_type attachments.resource_id`,
+  ],
+  [
+    '/contacts',
+    `id ${user} source blocked starred active source_info attributes attributes.plan auth_type inserted_at updated_at
+     active_at`,
+  ],
+  ['/users', `id role archived ${user}`],
+  ['/organization', 'id name display_name domain created_at'],
+  ['/organization/settings', 'allow_guest_submission enable_ai_assistant bot_configuration locale'],
+])('%s has every field of the reference', async (path, fields) => {
+  sandbox = await start({ conversations: 40, messagesPerConversation: 40, contacts: 40, maxLimit: 40 })
+  const { data } = (await asOwner(sandbox, 'GET', `${path.replace(':id', firstConversation().id)}?limit=40`)).body
+  expect([...new Set(fieldsOf(data))].sort()).toEqual(fields.split(/\s+/).sort())
+})
+
+describe('conversations', () => {
   test('are created at the top of the list, with a customer and a first message', async () => {
-    const sandbox = await start({ now: () => 1_800_000_000_500 })
+    sandbox = await start({ now: () => 1_800_000_000_500 })
     const created = await asOwner(sandbox, 'POST', '/conversations', {
       customer_email: 'new@customer.example',
       initial_message: 'Hello there',
@@ -73,7 +73,6 @@ describe('conversations', () => {
   })
 
   test('reuse the contact of a known customer', async () => {
-    const sandbox = await start()
     const [contact] = sandbox.state.contacts
     const body = { customer_email: contact?.user.email.toUpperCase(), initial_message: 'Hi' }
     const created = await asOwner(sandbox, 'POST', '/conversations', body)
@@ -82,7 +81,6 @@ describe('conversations', () => {
   })
 
   test('can be read and updated', async () => {
-    const sandbox = await start()
     const id = sandbox.state.conversations[2]?.id
     expect((await asOwner(sandbox, 'GET', `/conversations/${id}`)).body.data.id).toBe(id)
     const changes = { status: 'closed', is_spam: true, pinned: true }
@@ -92,126 +90,93 @@ describe('conversations', () => {
   })
 
   test('are assigned by user id or by membership id, and unassigned', async () => {
-    const sandbox = await start()
-    const [conversation] = sandbox.state.conversations
+    const conversation = firstConversation()
     const [owner, moderator] = sandbox.state.members
-    const path = `/conversations/${conversation?.id}/assignee`
+    const path = `/conversations/${conversation.id}/assignee`
     for (const user_id of [moderator?.id, moderator?.user.id]) {
       const assigned = await asOwner(sandbox, 'POST', path, { user_id })
       expect(assigned.status).toBe(201)
       expect(assigned.body.data).toEqual({
         id: expect.any(String),
-        conversation_id: conversation?.id,
+        conversation_id: conversation.id,
         user_id: moderator?.user.id,
         assignor_id: owner?.user.id,
         assigned_at: expect.any(Number),
       })
-      expect(sandbox.state.conversations[0]?.conversation_assignee).toEqual(assigned.body.data)
+      expect(firstConversation().conversation_assignee).toEqual(assigned.body.data)
     }
     expect(await asOwner(sandbox, 'DELETE', path)).toMatchObject({ status: 204, body: undefined })
-    expect(sandbox.state.conversations[0]?.conversation_assignee).toBeNull()
+    expect(firstConversation().conversation_assignee).toBeNull()
   })
 })
 
 describe('messages and notes', () => {
-  test('have every field of the reference, most recent first', async () => {
-    const sandbox = await start({ conversations: 1, messagesPerConversation: 40, maxLimit: 40 })
-    const [conversation] = sandbox.state.conversations
-    const { data } = (await asOwner(sandbox, 'GET', `/conversations/${conversation?.id}/messages?limit=40`)).body
-    const text = expect.any(String)
-    for (const message of data) {
-      expect(message).toEqual({
-        id: text,
-        conversation_id: conversation?.id,
-        source: text,
-        is_spam: false,
-        inserted_at: expect.any(Number),
-        body_html: text,
-        marked_as_solution_at: null,
-        user,
-        meta_info: {},
-        is_ai_message: false,
-        reply_to: expect.toBeOneOf([{ id: text, body_html: text, user }, null]),
-        attachments: expect.any(Array),
-      })
-      for (const attachment of message.attachments) {
-        expect(attachment).toEqual({
-          id: text,
-          presigned_url: text,
-          original_filename: text,
-          extension: text,
-          file_size: expect.any(Number),
-          resource_type: 'message',
-          resource_id: message.id,
-        })
-      }
-    }
-    const times = data.map((message: { inserted_at: number }) => message.inserted_at)
-    expect(times).toEqual(times.toSorted((one: number, other: number) => other - one))
-    expect(data.some((message: { attachments: unknown[] }) => message.attachments.length > 0)).toBe(true)
-    expect(conversation?.last_message_inserted_at).toBe(times[0])
+  test('are listed most recent first', async () => {
+    sandbox = await start({ conversations: 1, messagesPerConversation: 40, maxLimit: 40 })
+    const { id, last_message_inserted_at } = firstConversation()
+    const { data } = (await asOwner(sandbox, 'GET', `/conversations/${id}/messages?limit=40`)).body
+    const times: number[] = data.map((message: { inserted_at: number }) => message.inserted_at)
+    expect(times).toEqual(times.toSorted((one, other) => other - one))
+    expect(last_message_inserted_at).toBe(times[0])
   })
 
   test('are sent, edited and deleted by their author', async () => {
-    const sandbox = await start()
-    const [conversation] = sandbox.state.conversations
-    const path = `/conversations/${conversation?.id}/messages`
+    const conversation = firstConversation()
+    const path = `/conversations/${conversation.id}/messages`
     const sent = await asOwner(sandbox, 'POST', path, { body_html: '<p>On it,   <b>now</b>.</p>' })
     expect(sent).toMatchObject({ status: 201, body: { data: { user: sandbox.state.members[0]?.user } } })
-    expect(sandbox.state.messages(conversation?.id ?? '')[0]).toEqual(sent.body.data)
-    expect(sandbox.state.conversations[0]?.last_message).toBe('On it, now .')
+    expect(sandbox.state.messages(conversation.id)[0]).toEqual(sent.body.data)
+    expect(firstConversation().last_message).toBe('On it, now .')
 
     const { id } = sent.body.data
     const edited = await asOwner(sandbox, 'PATCH', `${path}/${id}`, { body_html: '<p>Done.</p>' })
     expect(edited).toMatchObject({ status: 200, body: { data: { id, body_html: '<p>Done.</p>' } } })
-    expect(sandbox.state.conversations[0]?.last_message).toBe('Done.')
+    expect(firstConversation().last_message).toBe('Done.')
 
     expect(await asOwner(sandbox, 'DELETE', `${path}/${id}`)).toMatchObject({ status: 204, body: undefined })
-    expect(sandbox.state.messages(conversation?.id ?? '')).toHaveLength(3)
-    expect(sandbox.state.conversations[0]?.last_message).toBe(conversation?.last_message)
+    expect(sandbox.state.messages(conversation.id)).toHaveLength(3)
+    expect(firstConversation().last_message).toBe(conversation.last_message)
     expect((await asOwner(sandbox, 'DELETE', `${path}/${id}`)).status).toBe(404)
   })
 
   test('of another author cannot be edited or deleted', async () => {
-    const sandbox = await start()
-    const [conversation] = sandbox.state.conversations
-    const sent = await asOwner(sandbox, 'POST', `/conversations/${conversation?.id}/messages`, { body_html: 'Mine' })
-    const path = `${v1}/conversations/${conversation?.id}/messages/${sent.body.data.id}`
+    const conversation = firstConversation()
+    const sent = await asOwner(sandbox, 'POST', `/conversations/${conversation.id}/messages`, { body_html: 'Mine' })
+    const path = `${v1}/conversations/${conversation.id}/messages/${sent.body.data.id}`
     const agent = sandbox.issueToken({ actor: 'self', role: 'agent' })
     const forbidden = { status: 403, body: { error: 'forbidden' } }
     expect(await call(sandbox, agent, 'PATCH', path, { body_html: 'x' })).toMatchObject(forbidden)
     expect(await call(sandbox, agent, 'DELETE', path)).toMatchObject(forbidden)
     expect(await call(sandbox, sandbox.issueToken(), 'PATCH', path, { body_html: 'x' })).toMatchObject(forbidden)
-    expect(sandbox.state.messages(conversation?.id ?? '')[0]?.body_html).toBe('Mine')
+    expect(sandbox.state.messages(conversation.id)[0]?.body_html).toBe('Mine')
   })
 
   test('are stored separately', async () => {
-    const sandbox = await start()
-    const [conversation] = sandbox.state.conversations
-    const path = `/conversations/${conversation?.id}`
-    const before = sandbox.state.notes(conversation?.id ?? '').length
+    const conversation = firstConversation()
+    const path = `/conversations/${conversation.id}`
+    const before = sandbox.state.notes(conversation.id).length
     const note = await asOwner(sandbox, 'POST', `${path}/notes`, { body_html: 'Between us' })
     expect(note.status).toBe(201)
-    const [message] = sandbox.state.messages(conversation?.id ?? '')
+    const [message] = sandbox.state.messages(conversation.id)
     expect(Object.keys(note.body.data)).toEqual(Object.keys(message ?? {}))
     const notes = (await asOwner(sandbox, 'GET', `${path}/notes`)).body.data
     expect(notes).toHaveLength(before + 1)
     expect(notes[0]).toEqual(note.body.data)
     expect((await asOwner(sandbox, 'GET', `${path}/messages`)).body.data).toHaveLength(3)
-    expect(sandbox.state.conversations[0]?.last_message).toBe(conversation?.last_message)
+    expect(firstConversation().last_message).toBe(conversation.last_message)
   })
 })
 
 describe('contacts', () => {
   test('can be listed, read, created and blocked', async () => {
-    const sandbox = await start({ now: () => 1_900_000_000_000 })
+    sandbox = await start({ now: () => 1_900_000_000_000 })
     const listed = (await asOwner(sandbox, 'GET', '/contacts')).body.data
     expect(listed).toEqual(sandbox.state.contacts)
     const created = await asOwner(sandbox, 'POST', '/contacts', { email: 'zoë@customer.example', name: 'Zoë' })
     expect(created.status).toBe(201)
     expect(created.body.data).toEqual({
       id: expect.any(String),
-      user: { ...user, name: 'Zoë', email: 'zoë@customer.example' },
+      user: expect.objectContaining({ name: 'Zoë', email: 'zoë@customer.example' }),
       source: 'api',
       blocked: false,
       starred: false,
@@ -228,21 +193,14 @@ describe('contacts', () => {
     expect(blocked.body.data).toEqual({ ...first, blocked: true, updated_at: 1_900_000_000 })
     expect((await asOwner(sandbox, 'GET', `/contacts/${first.id}`)).body.data).toEqual(blocked.body.data)
   })
-
-  test('have unique email addresses', async () => {
-    const sandbox = await start()
-    const email = sandbox.state.contacts[0]?.user.email
-    expect(await asOwner(sandbox, 'POST', '/contacts', { email })).toMatchObject({ status: 422 })
-    expect(sandbox.state.contacts).toHaveLength(5)
-  })
 })
 
 describe('team members', () => {
   test('can be listed, read, invited, updated and removed', async () => {
-    const sandbox = await start()
     const listed = (await asOwner(sandbox, 'GET', '/users')).body.data
     expect(listed).toHaveLength(6)
-    expect(listed[0]).toEqual({ id: expect.any(String), role: 'admin', archived: false, user })
+    expect(listed).toEqual(sandbox.state.members)
+    expect(listed[0]).toMatchObject({ role: 'admin', archived: false })
     expect(listed[0].id).not.toBe(listed[0].user.id)
 
     const invited = await asOwner(sandbox, 'POST', '/users', {
@@ -260,13 +218,11 @@ describe('team members', () => {
   })
 
   test('are found by membership id, not by user id', async () => {
-    const sandbox = await start()
     const id = sandbox.state.members[1]?.user.id
     expect((await asOwner(sandbox, 'GET', `/users/${id}`)).status).toBe(404)
   })
 
   test('can be managed by an admin who is not the owner', async () => {
-    const sandbox = await start()
     const [, second] = sandbox.state.members.filter(({ role }) => role === 'admin')
     const token = sandbox.issueToken({ actor: 'self', member: second?.id ?? '' })
     const invited = await call(sandbox, token, 'POST', `${v1}/users`, { email: 'kim@team.example' })
@@ -275,23 +231,14 @@ describe('team members', () => {
     expect((await call(sandbox, token, 'PATCH', path, { role: 'moderator' })).status).toBe(200)
   })
 
-  test('can be managed only by admins, with a self token', async () => {
-    const sandbox = await start()
-    const id = sandbox.state.members[2]?.id
+  test('can be managed only by admins', async () => {
     const moderator = sandbox.issueToken({ actor: 'self', role: 'moderator' })
-    const invitation = { email: 'kim@team.example' }
-    const capped = { status: 403, body: { error: 'insufficient_scope' } }
-    const wrongActor = { status: 422, body: { error: 'actor_self_required' } }
-    expect(await call(sandbox, moderator, 'POST', `${v1}/users`, invitation)).toMatchObject(capped)
-    const app = sandbox.issueToken()
-    expect(await call(sandbox, app, 'POST', `${v1}/users`, invitation)).toMatchObject(wrongActor)
-    expect(await call(sandbox, app, 'PATCH', `${v1}/users/${id}`, { role: 'admin' })).toMatchObject(wrongActor)
-    expect(await call(sandbox, app, 'DELETE', `${v1}/users/${id}`)).toMatchObject(wrongActor)
+    const refused = await call(sandbox, moderator, 'POST', `${v1}/users`, { email: 'kim@team.example' })
+    expect(refused).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
     expect(sandbox.state.writes).toEqual([])
   })
 
   test('cannot lose their owner', async () => {
-    const sandbox = await start()
     const path = `/users/${sandbox.state.members[0]?.id}`
     for (const change of [{ role: 'agent' }, { archived: true }]) {
       expect(await asOwner(sandbox, 'PATCH', path, change)).toMatchObject({ status: 403, body: { error: 'forbidden' } })
@@ -303,7 +250,6 @@ describe('team members', () => {
 
 describe('the organization', () => {
   test('has an ISO creation time, and only its owner can rename it', async () => {
-    const sandbox = await start()
     const { data } = (await asOwner(sandbox, 'GET', '/organization')).body
     expect(data).toEqual(sandbox.state.organization)
     expect(new Date(data.created_at).toISOString()).toBe(data.created_at)
@@ -320,7 +266,6 @@ describe('the organization', () => {
   })
 
   test('has settings that an app can change', async () => {
-    const sandbox = await start()
     const { data } = (await asOwner(sandbox, 'GET', '/organization/settings')).body
     expect(data).toEqual({
       allow_guest_submission: true,
@@ -342,7 +287,6 @@ describe('the organization', () => {
 
 describe.each(['tasks', 'segments'] as const)('%s', (kind) => {
   test('store any JSON object under a new id', async () => {
-    const sandbox = await start()
     const before = sandbox.state[kind]
     expect((await asOwner(sandbox, 'GET', `/${kind}`)).body.data).toEqual(before)
     const created = await call(sandbox, sandbox.issueToken(), 'POST', `${v1}/${kind}`, {
@@ -363,40 +307,32 @@ describe.each(['tasks', 'segments'] as const)('%s', (kind) => {
 })
 
 test.each([
-  ['POST', '/conversations'],
-  ['POST', '/conversations/cnv/assignee'],
-  ['POST', '/conversations/cnv/messages'],
-  ['DELETE', '/conversations/cnv/messages/msg'],
-  ['POST', '/conversations/cnv/notes'],
-  ['POST', '/contacts'],
-  ['POST', '/users'],
-  ['PATCH', '/users/mem'],
-  ['DELETE', '/users/mem'],
-  ['PATCH', '/organization'],
-])('%s %s requires a self token', async (method, path) => {
-  const sandbox = await start()
-  const response = await call(sandbox, sandbox.issueToken(), method, `${v1}${path}`)
-  expect(response).toMatchObject({ status: 422, body: { error: 'actor_self_required' } })
-})
-
-test.each([
   ['GET', '/conversations/none'],
-  ['PATCH', '/conversations/none'],
   ['POST', '/conversations/none/assignee'],
-  ['DELETE', '/conversations/none/assignee'],
-  ['GET', '/conversations/none/messages'],
-  ['GET', '/conversations/none/notes'],
-  ['POST', '/conversations/none/notes'],
   ['PATCH', '/conversations/none/messages/none'],
   ['GET', '/contacts/none'],
-  ['PATCH', '/contacts/none'],
-  ['GET', '/users/none'],
   ['PATCH', '/users/none'],
   ['DELETE', '/tasks/none'],
   ['PATCH', '/segments/none'],
 ])('%s %s gets a 404 for an unknown id', async (method, path) => {
-  const sandbox = await start()
   expect(await asOwner(sandbox, method, path)).toMatchObject({ status: 404, body: { error: 'not_found' } })
+})
+
+test.each([
+  ['/contacts', 'contacts'],
+  ['/users', 'members'],
+] as const)('POST %s rejects an address that is already there with a code of its own', async (path, name) => {
+  const sandbox = await start()
+  const email = sandbox.state[name][0]?.user.email.toUpperCase()
+  const response = await asOwner(sandbox, 'POST', path, { email })
+  expect(response).toMatchObject({ status: 422, body: { error: 'already_exists' } })
+  expect(sandbox.state.writes).toEqual([])
+})
+
+test('the Date header is that of the clock', async () => {
+  const sandbox = await start({ now: () => 1_800_000_000_500 })
+  const { headers } = await fetch(`${sandbox.url}/api/oauth/v1/me`)
+  expect(headers.get('date')).toBe('Fri, 15 Jan 2027 08:00:00 GMT')
 })
 
 test.each([
@@ -416,7 +352,6 @@ test.each([
   ['PATCH', '/organization', { display_name: '' }],
   ['PATCH', '/organization/settings', { bot_configuration: [] }],
 ])('%s %s rejects %j with a 422 and changes nothing', async (method, path, body) => {
-  const sandbox = await start()
   const { conversations, contacts, members } = sandbox.state
   const actual = path
     .replace(':conversation', conversations[0]?.id ?? '')

@@ -1,27 +1,35 @@
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Delays, FaultList } from '../../src/sandbox/faults/inject-faults.ts'
 import { RequestLog } from '../../src/sandbox/request-log.ts'
 import { createApp } from '../../src/sandbox/server/app.ts'
 import { Service } from '../../src/sandbox/service.ts'
 import { readSandboxOptions } from '../../src/sandbox/settings.ts'
-import { createSandbox, type SandboxState, startSandbox } from '../../src/sandbox.ts'
+import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 const conversations = '/api/oauth/v1/conversations'
 
 describe('requests', () => {
-  test('are recorded with the status of the response', async () => {
+  test('are recorded with scope, actor, fault and status, and passed to onRequest after they were handled', async () => {
     let now = 0
-    const sandbox = await start({ now: () => now++ })
+    const seen: RecordedRequest[] = []
+    const sandbox = await start({ now: () => now++, onRequest: (request) => seen.push({ ...request }) })
     const token = sandbox.issueToken({ actor: 'self' })
     now = 5_000
     await call(sandbox, token, 'GET', `${conversations}?limit=2&tag=a&tag=b%20c`)
     await call(sandbox, token, 'POST', '/api/oauth/v1/contacts', { email: 'new@customer.example' })
     await fetch(`${sandbox.url}/api/oauth/token`, { method: 'POST', body: new URLSearchParams({ code: '1 2' }) })
     await fetch(`${sandbox.url}/no%20where`, { method: 'PUT', body: 'plain' })
+    const headers = { 'content-type': 'application/json' }
+    await fetch(`${sandbox.url}/api/oauth/v1/contacts`, { method: 'POST', headers, body: '{' })
+    sandbox.failNext({ status: 429, retryAfter: 2 })
+    await call(sandbox, sandbox.issueToken(), 'GET', conversations)
+    sandbox.failNext({ drop: 'before-effect', latency: 1 })
+    await call(sandbox, 'swot_unknown', 'GET', conversations).catch(() => {})
+    const scope = 'conversations:read'
+    const [dropped, limited] = ['drop=before-effect,latency=1', 'status=429,retry-after=2']
     expect(sandbox.requests).toEqual([
       {
         method: 'GET',
@@ -30,17 +38,20 @@ describe('requests', () => {
         headers: expect.objectContaining({ authorization: `Bearer ${token}` }),
         body: undefined,
         status: 200,
-        at: expect.any(Number),
+        at: 5_000,
         operation: 'listConversations',
-        scope: 'conversations:read',
+        scope,
         actor: 'self',
         fault: undefined,
       },
       expect.objectContaining({ body: { email: 'new@customer.example' }, status: 201, operation: 'createContact' }),
-      expect.objectContaining({ body: { code: '1 2' }, status: 401, operation: 'token' }),
+      expect.objectContaining({ body: { code: '1 2' }, status: 401, operation: 'token', scope: undefined }),
       expect.objectContaining({ path: '/no%20where', body: 'plain', status: 404, operation: undefined }),
+      expect.objectContaining({ body: '{', status: 401 }),
+      expect.objectContaining({ scope, actor: 'app', fault: limited, status: 429 }),
+      expect.objectContaining({ scope, actor: undefined, fault: dropped, status: undefined }),
     ])
-    expect(sandbox.requests[0]?.at).toBe(5_000)
+    expect(seen).toEqual(sandbox.requests)
     sandbox.clearRequests()
     expect(sandbox.requests).toEqual([])
   })
@@ -59,50 +70,7 @@ describe('requests', () => {
     expect(parts.log.requests.map(({ path }) => path)).toEqual(['/2', '/3'])
   })
 
-  test('are recorded even with malformed JSON', async () => {
-    const sandbox = await start()
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
-    await fetch(`${sandbox.url}/api/oauth/v1/contacts`, init)
-    expect(sandbox.requests[0]).toMatchObject({ body: '{', status: 401 })
-  })
-})
-
-describe('a recorded request', () => {
-  test('has the scope of the operation, the actor of the token and the injected fault', async () => {
-    const sandbox = createSandbox()
-    const request = async (path: string, token: string): Promise<void> => {
-      const headers = { authorization: `Bearer ${token}` }
-      await sandbox.fetch(`${sandbox.url}${path}`, { headers }).catch(() => {})
-    }
-    sandbox.failNext({ status: 429, retryAfter: 2 })
-    await request(conversations, sandbox.issueToken())
-    sandbox.failNext({ drop: 'before-effect', latency: 1 })
-    await request(conversations, 'swot_unknown')
-    await request('/api/oauth/v1/me', sandbox.issueToken({ actor: 'self' }))
-    await request('/nowhere', sandbox.issueToken({ actor: 'self' }))
-    const facts = sandbox.requests.map(({ operation, scope, actor, fault, status }) => {
-      return [operation, scope, actor, fault, status]
-    })
-    expect(facts).toEqual([
-      ['listConversations', 'conversations:read', 'app', 'status=429,retry-after=2', 429],
-      ['listConversations', 'conversations:read', undefined, 'drop=before-effect,latency=1', undefined],
-      ['getMe', undefined, 'self', undefined, 200],
-      [undefined, undefined, 'self', undefined, 404],
-    ])
-  })
-
-  test('is passed to onRequest after it was handled', async () => {
-    const seen: unknown[] = []
-    const sandbox = createSandbox({ onRequest: ({ path, status }) => seen.push([path, status]) })
-    sandbox.faults.add({ drop: 'after-effect', path: '/b' })
-    for (const path of ['/a', '/b']) await sandbox.fetch(`${sandbox.url}${path}`).catch(() => {})
-    expect(seen).toEqual([
-      ['/a', 404],
-      ['/b', undefined],
-    ])
-  })
-
-  test('gets a response even if onRequest throws, which is an uncaught exception', async () => {
+  test('get a response even if onRequest throws, which is an uncaught exception', async () => {
     const uncaught = new Promise((resolve) => process.once('uncaughtException', resolve))
     const others = process.listeners('uncaughtException').slice(0, -1)
     for (const listener of others) process.off('uncaughtException', listener)
@@ -127,26 +95,12 @@ describe('tokens', () => {
     expect(await me(tokens.self)).toMatchObject({ actor: 'self', user: owner, scopes: ['contacts:read'] })
     expect(await me(tokens.app)).toMatchObject({ actor: 'app', user: null, scopes: ['contacts:read'] })
     expect(sandbox.state.tokens).toBe(2)
-  })
-
-  test('can be only one', () => {
     expect(createSandbox({ tokens: { app: 'swot_local_app' } }).state.tokens).toBe(1)
-    expect(createSandbox().state.tokens).toBe(0)
   })
 })
 
 describe('the state', () => {
-  test('depends on the seed', () => {
-    const idsOf = (seed?: number) => {
-      const { state } = createSandbox({ conversations: 3, ...(seed !== undefined && { seed }) })
-      return state.conversations.map(({ id }) => id)
-    }
-    expect(idsOf(7)).toEqual(idsOf(7))
-    expect(idsOf(7)).not.toEqual(idsOf(8))
-    expect(idsOf()).toEqual(idsOf(24_301))
-  })
-
-  test('is the same for the same options', () => {
+  test('is the same for the same options, and depends on the seed', () => {
     const options = { conversations: 12, messagesPerConversation: 2 }
     const [one, other] = [createSandbox(options).state, createSandbox(options).state]
     expect(JSON.stringify(one)).toBe(JSON.stringify(other))
@@ -155,6 +109,9 @@ describe('the state', () => {
       expect(one.messages(id)).toEqual(other.messages(id))
       expect(one.notes(id)).toEqual(other.notes(id))
     }
+    const firstId = (seed: number) => createSandbox({ ...options, seed }).state.conversations[0]?.id
+    expect(firstId(24_301)).toBe(one.conversations[0]?.id)
+    expect(firstId(7)).not.toBe(firstId(24_301))
   })
 
   test('has the requested number of items in each organization', () => {
@@ -182,25 +139,11 @@ describe('the state', () => {
       headers: { authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`, 'content-type': 'application/json' },
       body: JSON.stringify({ email: 'new@customer.example' }),
     })
-    const views = (state: SandboxState) => {
-      const { organization, settings, conversations, contacts, members, tasks, segments, organizations, writes } = state
-      const threads = conversations.map((each) => [state.messages(each.id), state.notes(each.id)])
-      const other = state.of(organizations[1]?.id ?? '')
-      const elsewhere = [other.organization, other.settings, other.conversations, other.contacts, other.members]
-      return {
-        organization,
-        settings,
-        conversations,
-        contacts,
-        members,
-        tasks,
-        segments,
-        organizations,
-        writes,
-        threads,
-        elsewhere,
-      }
-    }
+    const views = (state: SandboxState) => ({
+      ...state,
+      threads: state.conversations.map((each) => [state.messages(each.id), state.notes(each.id)]),
+      elsewhere: { ...state.of(state.organizations[1]?.id ?? '') },
+    })
     const before = structuredClone(views(sandbox.state))
     // An empty view could not show that it is a copy.
     for (const [name, view] of Object.entries(before)) expect(view, name).not.toEqual([])
@@ -211,11 +154,10 @@ describe('the state', () => {
 
   test('lists the writes that took effect', async () => {
     const sandbox = await start({ now: () => 1_000 })
-    await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', '/api/oauth/v1/contacts', {
-      email: 'a@b.example',
-    })
-    await call(sandbox, sandbox.issueToken(), 'POST', '/api/oauth/v1/contacts', { email: 'c@d.example' })
-    expect(sandbox.state.writes).toEqual([{ operation: 'createContact', path: '/api/oauth/v1/contacts', at: 1_000 }])
+    const path = '/api/oauth/v1/contacts'
+    const { body } = await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', path, { email: 'a@b.example' })
+    await call(sandbox, sandbox.issueToken(), 'POST', path, { email: 'c@d.example' })
+    expect(sandbox.state.writes).toEqual([{ operation: 'createContact', path, id: body.data.id, at: 1_000 }])
   })
 })
 
@@ -238,15 +180,17 @@ describe('fetch', () => {
     await expect(sandbox.fetch(url, { redirect: 'error' })).rejects.toThrow(new TypeError('fetch failed'))
   })
 
-  test.each(['before-effect', 'after-effect', 'mid-headers'] as const)(
-    'rejects like Node’s fetch after a drop %s',
-    async (drop) => {
-      const sandbox = createSandbox()
-      sandbox.failNext({ drop })
-      const response = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
-      await expect(response).rejects.toMatchObject({ name: 'TypeError', cause: { code: 'UND_ERR_SOCKET' } })
-    },
-  )
+  test.each([
+    ['refused', { code: 'ECONNREFUSED', syscall: 'connect' }],
+    ['before-effect', { code: 'UND_ERR_SOCKET' }],
+    ['after-effect', { code: 'UND_ERR_SOCKET' }],
+    ['mid-headers', { code: 'UND_ERR_SOCKET' }],
+  ] as const)('rejects like Node’s fetch after a drop %s', async (drop, cause) => {
+    const sandbox = createSandbox()
+    sandbox.failNext({ drop })
+    const response = sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`)
+    await expect(response).rejects.toMatchObject({ name: 'TypeError', message: 'fetch failed', cause })
+  })
 
   test('returns half of the body and then an error after a drop mid-body', async () => {
     const sandbox = createSandbox()
@@ -271,28 +215,31 @@ describe('fetch', () => {
     await expect(sandbox.fetch(sandbox.url, { signal: controller.signal })).rejects.toBe(reason)
     await sandbox.close()
   })
-})
 
-test('fetch rejects reading a dripping body with the abort reason', async () => {
-  const sandbox = createSandbox()
-  sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
-  const controller = new AbortController()
-  const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { signal: controller.signal })
-  const text = response.text()
-  const reason = new Error('No longer needed')
-  controller.abort(reason)
-  await expect(text).rejects.toBe(reason)
+  test('rejects reading a dripping body with the abort reason', async () => {
+    const sandbox = createSandbox()
+    sandbox.failNext({ drip: { bytes: 10, interval: 60_000 } })
+    const controller = new AbortController()
+    const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { signal: controller.signal })
+    const text = response.text()
+    const reason = new Error('No longer needed')
+    controller.abort(reason)
+    await expect(text).rejects.toBe(reason)
+  })
 })
 
 describe('starting', () => {
   test('listens on a free port and releases it on close', async () => {
-    const sandbox = await start()
-    expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-    await sandbox.close()
-    await sandbox.close()
-    await expect(fetch(sandbox.url)).rejects.toThrow('fetch failed')
-    const again = await start({ port: Number(new URL(sandbox.url).port) })
-    expect(again.url).toBe(sandbox.url)
+    let url: string
+    {
+      await using sandbox = await startSandbox({ conversations: 0 })
+      url = sandbox.url
+      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+      expect((await fetch(url)).status).toBe(200)
+      await sandbox.close()
+    }
+    await expect(fetch(url)).rejects.toThrow('fetch failed')
+    expect((await start({ port: Number(new URL(url).port) })).url).toBe(url)
   })
 
   test('closes connections with incomplete requests', async () => {
@@ -305,37 +252,9 @@ describe('starting', () => {
     await closed
   })
 
-  test('clears its timers on close', () => {
-    vi.useFakeTimers()
-    const delays = new Delays()
-    void delays.wait(60_000)
-    expect(vi.getTimerCount()).toBe(1)
-    delays.endAll()
-    expect(vi.getTimerCount()).toBe(0)
-    vi.useRealTimers()
-  })
-
-  test('supports `await using`', async () => {
-    let url: string
-    {
-      await using sandbox = await startSandbox({ conversations: 0 })
-      url = sandbox.url
-      expect((await fetch(url)).status).toBe(200)
-    }
-    await expect(fetch(url)).rejects.toThrow('fetch failed')
-  })
-
   test('has a URL to connect to if it listens on every interface', async () => {
     const sandbox = await start({ host: '0.0.0.0', allowedHosts: ['sandbox.example'] })
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-  })
-
-  test('rejects if the port is in use', async () => {
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    await expect(start({ port })).rejects.toThrow(`Port ${port} on 127.0.0.1 is already in use`)
-    await new Promise((resolve) => server.close(resolve))
   })
 
   test('does not replace the global Request and Response', async () => {
@@ -352,3 +271,28 @@ function overwriteValues(value: object): void {
     Reflect.set(value, key, 'changed')
   }
 }
+
+test('says what it needs in a runtime that is too old', async () => {
+  const groupBy = Object.getOwnPropertyDescriptor(Map, 'groupBy') ?? {}
+  Reflect.deleteProperty(Map, 'groupBy')
+  onTestFinished(() => void Object.defineProperty(Map, 'groupBy', groupBy))
+  const message = 'This runtime is too old for the sandbox. Use Node 22 or later.'
+  expect(() => createSandbox()).toThrow(message)
+  await expect(startSandbox()).rejects.toThrow(message)
+})
+
+test('a customer writes, and only in a conversation that exists', async () => {
+  const sandbox = createSandbox()
+  const [{ id, user } = { id: '', user: undefined }] = sandbox.state.conversations
+  const messageId = sandbox.receiveMessage(id, '<p>And now?</p>')
+  expect(sandbox.state.messages(id)[0]).toMatchObject({
+    id: messageId,
+    body_html: '<p>And now?</p>',
+    user,
+    source: 'email',
+  })
+  expect(sandbox.state.conversations[0]).toMatchObject({ last_message: 'And now?' })
+  expect(sandbox.state.writes).toEqual([])
+  expect(() => sandbox.receiveMessage('cnv_none', 'Hello')).toThrow('The sandbox has no conversation "cnv_none".')
+  expect(() => sandbox.receiveMessage(id, '')).toThrow('The message must be a non-empty string')
+})

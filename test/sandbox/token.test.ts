@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, exchange, freshCode, postForm, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
+
+let sandbox: Sandbox
+
+beforeEach(async () => {
+  sandbox = await start()
+})
 const basic = (id: string, secret: string) => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` })
 const inHeader = { client_id: undefined, client_secret: undefined }
 
 describe('a code exchange', () => {
   test('returns a working token without an expiry', async () => {
-    const sandbox = await start()
     const response = await exchange(sandbox, { code: await freshCode(sandbox) })
     expect(response.status).toBe(200)
     expect(response.body).toEqual({
@@ -23,7 +29,6 @@ describe('a code exchange', () => {
   })
 
   test('binds the token to the chosen organization and person', async () => {
-    const sandbox = await start()
     const organization = sandbox.state.organizations[1]?.id ?? ''
     const code = await freshCode(sandbox, { actor: 'self', role: 'moderator', organization })
     const { access_token } = (await exchange(sandbox, { code })).body
@@ -35,7 +40,6 @@ describe('a code exchange', () => {
   })
 
   test('omits scopes that the role does not allow', async () => {
-    const sandbox = await start()
     const scope = 'users:read users:write organization:write messages:write'
     const of = async (role: string): Promise<string> => {
       const code = await freshCode(sandbox, { actor: 'self', role, scope })
@@ -47,11 +51,8 @@ describe('a code exchange', () => {
 
   test.each([
     ['a wrong verifier', { code_verifier: 'x'.repeat(43) }],
-    ['a verifier that is too short', { code_verifier: 'x'.repeat(42) }],
-    ['a verifier that is too long', { code_verifier: 'x'.repeat(129) }],
     ['another redirect URI', { redirect_uri: 'http://127.0.0.1:3000/callback' }],
   ])('with %s fails and uses up the code', async (_, fields) => {
-    const sandbox = await start()
     const code = await freshCode(sandbox)
     const failed = await exchange(sandbox, { code, ...fields })
     expect(failed).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
@@ -69,7 +70,6 @@ describe('a code exchange', () => {
     ['43 characters and a plus sign', 400, `${'x'.repeat(43)}+`],
     ['43 characters and a line break', 400, `${'x'.repeat(43)}\n`],
   ])('with a matching verifier of %s gets status %i', async (_, status, verifier) => {
-    const sandbox = await start()
     const challenge = createHash('sha256').update(verifier).digest('base64url')
     const code = await freshCode(sandbox, { code_challenge: challenge })
     const response = await exchange(sandbox, { code, code_verifier: verifier })
@@ -78,26 +78,13 @@ describe('a code exchange', () => {
   })
 
   test.each(['grant_type', 'code', 'redirect_uri', 'code_verifier'])('without %s is rejected', async (name) => {
-    const sandbox = await start()
     const code = await freshCode(sandbox)
     const response = await exchange(sandbox, { code, [name]: undefined })
     expect(response).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     expect((await exchange(sandbox, { code })).status).toBe(200)
   })
 
-  test('with another grant type is rejected', async () => {
-    const sandbox = await start()
-    const response = await exchange(sandbox, { code: 'code_1', grant_type: 'refresh_token' })
-    expect(response).toMatchObject({ status: 400, body: { error: 'unsupported_grant_type' } })
-  })
-
-  test('of an unknown code is rejected', async () => {
-    const sandbox = await start()
-    expect((await exchange(sandbox, { code: 'code_1' })).body.error).toBe('invalid_grant')
-  })
-
   test('of a used code is rejected and revokes the first token', async () => {
-    const sandbox = await start()
     const code = await freshCode(sandbox)
     const { access_token } = (await exchange(sandbox, { code })).body
     expect((await exchange(sandbox, { code })).body.error).toBe('invalid_grant')
@@ -115,18 +102,20 @@ describe('a code exchange', () => {
     expect((await exchange(sandbox, { code: late })).body.error).toBe('invalid_grant')
   })
 
-  test('with a repeated field is rejected', async () => {
-    const sandbox = await start()
-    const form = authorizeParameters({ grant_type: 'authorization_code' })
-    form.append('grant_type', 'authorization_code')
-    const response = await postForm(sandbox, '/api/oauth/token', form)
-    expect(response).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+  test.each([
+    ['another grant type', { code: 'code_1', grant_type: 'refresh_token' }, 'unsupported_grant_type'],
+    ['an unknown code', { code: 'code_1' }, 'invalid_grant'],
+  ])('with %s is rejected', async (_, fields, error) => {
+    expect(await exchange(sandbox, fields)).toMatchObject({ status: 400, body: { error } })
   })
 
-  test('as JSON is rejected', async () => {
-    const sandbox = await start()
-    const response = await call(sandbox, undefined, 'POST', '/api/oauth/token', { grant_type: 'authorization_code' })
-    expect(response).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+  test('with a repeated field, and as JSON, is rejected', async () => {
+    const form = authorizeParameters({ grant_type: 'authorization_code' })
+    form.append('grant_type', 'authorization_code')
+    const invalid = { status: 400, body: { error: 'invalid_request' } }
+    expect(await postForm(sandbox, '/api/oauth/token', form)).toMatchObject(invalid)
+    const json = await call(sandbox, undefined, 'POST', '/api/oauth/token', { grant_type: 'authorization_code' })
+    expect(json).toMatchObject(invalid)
   })
 })
 
@@ -139,25 +128,19 @@ describe('client authentication', () => {
     expect(response.status).toBe(200)
   })
 
-  test('accepts HTTP Basic with the same client id in the form', async () => {
-    const sandbox = await start()
+  test.each([
+    ['accepts HTTP Basic with the same client id in the form', { client_secret: undefined }, 200, undefined],
+    ['rejects a secret in both places', {}, 400, 'invalid_request'],
+    [
+      'rejects HTTP Basic with another client id in the form',
+      { client_id: 'app_other', client_secret: undefined },
+      401,
+      'invalid_client',
+    ],
+  ])('%s', async (_, fields, status, error) => {
     const code = await freshCode(sandbox)
-    const response = await exchange(sandbox, { code, client_secret: undefined }, basic('app_sandbox', 'secret_sandbox'))
-    expect(response.status).toBe(200)
-  })
-
-  test('rejects a secret in both places', async () => {
-    const sandbox = await start()
-    const code = await freshCode(sandbox)
-    const response = await exchange(sandbox, { code }, basic('app_sandbox', 'secret_sandbox'))
-    expect(response).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
-  })
-
-  test('rejects HTTP Basic with another client id in the form', async () => {
-    const sandbox = await start()
-    const fields = { code: await freshCode(sandbox), client_id: 'app_other', client_secret: undefined }
-    const response = await exchange(sandbox, fields, basic('app_sandbox', 'secret_sandbox'))
-    expect(response).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+    const response = await exchange(sandbox, { code, ...fields }, basic('app_sandbox', 'secret_sandbox'))
+    expect([response.status, response.body.error]).toEqual([status, error])
   })
 
   test.each([
@@ -168,7 +151,6 @@ describe('client authentication', () => {
     ['text after the credentials', { authorization: `${basic('app_sandbox', 'secret_sandbox').authorization} x` }],
     ['a broken percent sign', basic('app_sandbox', '%')],
   ])('rejects HTTP Basic with %s and sends a challenge', async (_, headers) => {
-    const sandbox = await start()
     const response = await exchange(sandbox, { code: 'code_1', ...inHeader }, headers)
     expect(response).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
     expect(response.headers.get('www-authenticate')).toMatch(/^Basic /)
@@ -180,7 +162,6 @@ describe('client authentication', () => {
     ['a wrong id', { client_id: 'app_other' }],
     ['no credentials', inHeader],
   ])('rejects a form with %s and keeps the code valid', async (_, fields) => {
-    const sandbox = await start()
     const code = await freshCode(sandbox)
     const response = await exchange(sandbox, { code, ...fields })
     expect(response).toMatchObject({ status: 401, body: { error: 'invalid_client' } })

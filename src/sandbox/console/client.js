@@ -34,7 +34,8 @@ function refresh() {
   queue = queue.then(async () => {
     await new Promise((resolve) => setTimeout(resolve, 100))
     isRefreshing = false
-    await load()
+    // A page that lost its connection loads again with the first event of the next one.
+    if (events.readyState === EventSource.OPEN) await load()
   })
 }
 

@@ -10,11 +10,11 @@ import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { streamSSE } from 'hono/streaming'
 import { pageStyle } from '../html-page.ts'
-import { badRequest, notFound } from '../http-error.ts'
-import type { ConsoleContext } from '../parts.ts'
+import { badRequest, notFound } from '../http.ts'
 import { readFaultForm } from './faults.ts'
 import { TryLogin, unknownLoginPage } from './login.ts'
 import { consolePage } from './page.ts'
+import type { ConsoleContext } from './view.ts'
 
 /** Returns the console: `/`, `/_sandbox` and every path below it. */
 export function createConsole(context: ConsoleContext): Hono {
@@ -34,9 +34,9 @@ export function createConsole(context: ConsoleContext): Hono {
       return isBrowser ? guard(c, next) : next()
     })
   }
-  app.get('/', (c) => c.html(consolePage({ service, faults, log, url: new URL(c.req.url) })))
+  app.get('/', (c) => c.html(consolePage({ ...context, url: new URL(c.req.url) })))
   app.get('/_sandbox/icon.svg', (c) => c.body(icon, 200, { 'content-type': 'image/svg+xml' }))
-  app.get('/_sandbox/console.css', (c) => c.body(pageStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
+  app.get('/_sandbox/style.css', (c) => c.body(pageStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
   app.get('/_sandbox/console.js', (c) => script(c, clientScript()))
   app.get('/_sandbox/idiomorph.js', (c) => script(c, idiomorph()))
   app.get('/_sandbox/events', (c) =>
@@ -50,9 +50,8 @@ export function createConsole(context: ConsoleContext): Hono {
       }
     }),
   )
-  app.get('/_sandbox/callback', async (c) => c.redirect(await login.finish(new URL(c.req.url).searchParams), 303))
-  app.get('/_sandbox/login', async (c) => {
-    const page = await login.resultPage(c.req.query('id') ?? '')
+  app.get('/_sandbox/callback', async (c) => {
+    const page = await login.finish(new URL(c.req.url).searchParams)
     return page === undefined ? c.html(unknownLoginPage(), 404) : c.html(page)
   })
 

@@ -1,8 +1,9 @@
 import { html } from 'hono/html'
+import type { Collection } from '../data/collection.ts'
 import type { Conversation, Message } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
 import type { Markup } from '../html-page.ts'
-import { link, openLink, paginate, type View } from './view.ts'
+import { link, openLink, paginate, section, type View } from './view.ts'
 
 /** Returns the data of the selected organization. A conversation opens with its messages and notes. */
 export function dataSection(view: View): Markup {
@@ -10,57 +11,49 @@ export function dataSection(view: View): Markup {
   const workspace = service.workspaces.get(url.searchParams.get('organization') ?? '') ?? service.firstWorkspace
   const lists = listsOf(view, workspace)
   const selected = lists.find(({ name }) => name === url.searchParams.get('list')) ?? lists[0]
-  return html`<section class="card" id="data" aria-labelledby="data-title" data-live>
-<h2 id="data-title">Data</h2>
-<nav class="tabs" aria-label="Organization">${[...service.workspaces.values()].map(({ organization }) => {
-    const { id, display_name: name } = organization
-    return tab(view, { organization: id, page: undefined }, name, id === workspace.organization.id)
-  })}</nav>
+  return section(
+    'Data',
+    html`<nav class="tabs" aria-label="Organization">${[...service.workspaces.values()].map(({ organization }) => {
+      const { id, display_name: name } = organization
+      return tab(view, { organization: id, page: undefined }, name, id === workspace.organization.id)
+    })}</nav>
 <nav class="tabs" aria-label="List">${lists.map(({ name, size }) => {
-    const text = html`${name} <span class="soft">${size}</span>`
-    return tab(view, { list: name, page: undefined }, text, name === selected?.name)
-  })}</nav>
-${selected?.table()}
-</section>`
+      const text = html`${name} <span class="soft">${size}</span>`
+      return tab(view, { list: name, page: undefined }, text, name === selected?.name)
+    })}</nav>
+${selected?.table()}`,
+    { isLive: true },
+  )
 }
 
-function tab(
-  view: View,
-  changes: Record<string, string | undefined>,
-  text: string | Markup,
-  isCurrent: boolean,
-): Markup {
+type Changes = Parameters<typeof link>[1]
+
+function tab(view: View, changes: Changes, text: string | Markup, isCurrent: boolean): Markup {
   return html`<a href="${link(view, changes, 'data')}"${isCurrent && html` aria-current="true"`}>${text}</a>`
 }
 
-interface List {
-  readonly name: string
-  readonly size: number
-  readonly table: () => Markup
-}
-
-function listsOf(view: View, workspace: Workspace): List[] {
+function listsOf(view: View, workspace: Workspace) {
   const { conversations, contacts, members, tasks, segments } = workspace
-  const list = <Item extends { id: string }>(name: string, items: readonly Item[], table: Table<Item>): List => {
-    return { name, size: items.length, table: () => tableOf(view, items, table) }
+  const list = <Item extends { id: string }>(name: string, items: Collection<Item>, table: Table<Item>) => {
+    return { name, size: items.size, table: () => tableOf(view, items.all(), table) }
   }
   const records = { columns: ['Fields'], cells: fieldsOf }
   return [
-    list('Conversations', conversations.all(), {
+    list('Conversations', conversations, {
       columns: ['Status', 'Customer', 'Last message'],
       cells: ({ status, user, last_message }) => [status, user.name ?? user.email, last_message],
       detail: (conversation) => thread(view, workspace, conversation),
     }),
-    list('Contacts', contacts.all(), {
+    list('Contacts', contacts, {
       columns: ['Name', 'Email', 'Source'],
       cells: ({ user, source }) => [user.name ?? '', user.email, source],
     }),
-    list('Team members', members.all(), {
+    list('Team members', members, {
       columns: ['Name', 'Email', 'Role'],
       cells: ({ user, role, archived }) => [user.name ?? '', user.email, archived ? `${role}, archived` : role],
     }),
-    list('Tasks', tasks.all(), records),
-    list('Segments', segments.all(), records),
+    list('Tasks', tasks, records),
+    list('Segments', segments, records),
   ]
 }
 
@@ -76,24 +69,18 @@ interface Table<Item> {
   readonly detail?: (item: Item) => Markup
 }
 
-function tableOf<Item extends { id: string }>(
-  view: View,
-  items: readonly Item[],
-  { columns, cells, detail }: Table<Item>,
-): Markup {
+function tableOf<Item extends { id: string }>(view: View, items: Item[], table: Table<Item>): Markup {
   if (items.length === 0) return html`<p class="soft">This list is empty.</p>`
+  const { columns, cells, detail } = table
   const page = paginate(view, { parameter: 'page', section: 'data', items, size: 15 })
   const rows = page.items.map((item) => {
     const id = html`<code>${item.id}</code>`
+    const isOpen = detail !== undefined && view.url.searchParams.get('row') === item.id
     return html`<tr id="${item.id}">
 <td class="main">${detail === undefined ? id : openLink(view, { row: item.id, messages: undefined }, id)}</td>
 ${cells(item).map((cell) => html`<td>${cell}</td>`)}
 </tr>
-${
-  detail !== undefined &&
-  view.url.searchParams.get('row') === item.id &&
-  html`<tr class="detail"><td colspan="${columns.length + 1}">${detail(item)}</td></tr>`
-}`
+${isOpen && html`<tr class="detail"><td colspan="${columns.length + 1}">${detail(item)}</td></tr>`}`
   })
   return html`<table>
 <thead><tr><th>ID</th>${columns.map((column) => html`<th>${column}</th>`)}</tr></thead>

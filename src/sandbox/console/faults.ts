@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { FaultRule } from '../faults/fault.ts'
 import { describeFault, describeMatch, readFault } from '../faults/fault-text.ts'
 import type { Markup } from '../html-page.ts'
-import { actionButton, type View } from './view.ts'
+import { actionButton, section, type View } from './view.ts'
 
 /** Returns the form that injects a fault, and the active faults. */
 export function faultsSection(view: View): Markup {
@@ -10,9 +10,9 @@ export function faultsSection(view: View): Markup {
   const form = new URLSearchParams(sent ?? 'status=503&times=1')
   const problem = sent === null ? undefined : readFaultForm(form).problem
   const faults = view.faults.list()
-  return html`<section class="card" id="faults" aria-labelledby="faults-title">
-<h2 id="faults-title">Inject a fault</h2>
-<form method="post" action="/_sandbox/faults" class="fault-form" data-inline>
+  return section(
+    'Faults',
+    html`<form method="post" action="/_sandbox/faults" class="fault-form" data-inline>
 <div class="fields">
 ${choice('kind', 'Kind', kinds, 'wide')}
 ${input('status', 'Status', '', 'for-status')}
@@ -23,6 +23,7 @@ ${choice('method', 'Method', methods)}
 ${input('path', 'Path contains', '/messages')}
 ${input('times', 'Times, or “all”', '1')}
 ${input('after', 'Skip first', '0')}
+${input('probability', 'Probability', '1')}
 </div>
 ${errorAt(undefined)}
 <button class="primary">Add fault</button>
@@ -34,8 +35,9 @@ ${
     ? html`<p class="soft">None. Every request gets a normal response.</p>`
     : html`<ul class="rows">${faults.map(activeFault)}</ul>`
 }
-</div>
-</section>`
+</div>`,
+    { title: 'Inject a fault' },
+  )
 
   function input(name: string, label: string, placeholder: string, className = ''): Markup {
     const value = form.get(name) ?? ''
@@ -65,6 +67,7 @@ const kinds = {
   drop: 'Dropped connection',
   truncate: 'Truncated body',
   garbage: 'HTML instead of JSON',
+  stall: 'Stalled body',
   latency: 'Only latency',
 }
 
@@ -88,7 +91,7 @@ export function readFaultForm(form: URLSearchParams): FaultForm {
   const { kind, ...fields } = Object.fromEntries([...form].filter(([, value]) => value !== ''))
   if (kind !== 'status') for (const name of ['status', 'retry-after']) delete fields[name]
   if (kind !== 'drop') delete fields.drop
-  if (kind === 'truncate' || kind === 'garbage') fields[kind] = 'true'
+  if (kind === 'truncate' || kind === 'garbage' || kind === 'stall') fields[kind] = 'true'
   try {
     return { rule: readFault(fields) }
   } catch (error) {

@@ -2,10 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { html } from 'hono/html'
 import type { Grant } from '../data/grants.ts'
 import { splitScope } from '../data/scope-catalog.ts'
-import type { Markup } from '../html-page.ts'
-import type { ConsoleContext } from '../parts.ts'
+import { factList, type Markup } from '../html-page.ts'
 import { isPlainObject } from '../schema.ts'
-import { copyButton, messagePage, personOf, type View } from './view.ts'
+import { type ConsoleContext, consoleFrame, copyButton, personOf, section, type View } from './view.ts'
 
 /** Returns the form that starts a login. */
 export function loginSection({ service, url }: View): Markup {
@@ -17,9 +16,9 @@ export function loginSection({ service, url }: View): Markup {
     const isChecked = (form.get('actor') ?? 'self') === value
     return html`<label><input type="radio" name="actor" value="${value}"${isChecked && html` checked`}> <span><code>${value}</code>, ${text}</span></label>`
   }
-  return html`<section class="card" id="login" aria-labelledby="login-title">
-<h2 id="login-title">Try a login</h2>
-<p class="soft">Runs the OAuth flow with PKCE and shows what the token can do.</p>
+  return section(
+    'Login',
+    html`<p class="soft">Runs the OAuth flow with PKCE and shows what the token can do.</p>
 <form method="post" action="/_sandbox/login/start">
 <fieldset class="checks one"><legend class="hidden">Actor</legend>
 ${actor('self', 'acts as a person')}
@@ -36,8 +35,9 @@ ${scopes.map((scope) => {
 </details>
 ${isWrong && html`<p class="error" role="alert">Select at least one scope.</p>`}
 <p class="bar"><button class="primary">Start login</button></p>
-</form>
-</section>`
+</form>`,
+    { title: 'Try a login' },
+  )
 }
 
 /** A login that a person tries in the console, from the authorization request to the page that it ends on. */
@@ -45,7 +45,7 @@ interface Attempt {
   readonly scopes: readonly string[]
   readonly redirectUri: string
   readonly codeVerifier: string
-  result?: Promise<Markup>
+  page?: Promise<Markup>
 }
 
 /** The logins that are tried in the console. They use the service as any app does, with PKCE. */
@@ -85,24 +85,20 @@ export class TryLogin {
     return `/api/oauth/authorize?${query}`
   }
 
-  /** Handles the redirect of the service and returns the address of the page with the result, which can be reloaded. */
-  async finish(query: URLSearchParams): Promise<string> {
-    const state = query.get('state') ?? ''
-    const attempt = this.#attempts.get(state)
-    if (attempt !== undefined) attempt.result ??= this.#complete(attempt, query)
-    await attempt?.result
-    return `/_sandbox/login?id=${encodeURIComponent(state)}`
-  }
-
-  /** Returns the page that a login ended on. */
-  resultPage(id: string): Promise<Markup> | undefined {
-    return this.#attempts.get(id)?.result
+  /** Handles the redirect of the service and returns the page that the login ends on, the same for every reload. */
+  finish(query: URLSearchParams): Promise<Markup> | undefined {
+    const attempt = this.#attempts.get(query.get('state') ?? '')
+    if (attempt !== undefined) attempt.page ??= this.#complete(attempt, query)
+    return attempt?.page
   }
 
   async #complete(attempt: Attempt, query: URLSearchParams): Promise<Markup> {
     const error = query.get('error')
     const code = query.get('code')
-    if (error === 'access_denied') return deniedPage()
+    if (error === 'access_denied') {
+      const text = html`The service redirected back with the error <code>access_denied</code>. No token was issued.`
+      return textPage('Access was denied', text)
+    }
     if (error !== null || code === null) {
       const description = query.get('error_description') ?? 'The redirect has no code.'
       return failedPage('The authorization request', `${error ?? 'invalid_request'}: ${description}`)
@@ -146,7 +142,7 @@ export class TryLogin {
     const { organization } = workspace
     const email = workspace.members.get(grant.memberId ?? '')?.user.email
     const withheld = requested.filter((scope) => !grant.scopes.some((granted) => granted === scope))
-    const facts = Object.entries({
+    const facts = factList({
       Actor: html`<code>${grant.actor}</code>`,
       'Acts as': `${personOf(grant, workspace)}${email === undefined ? '' : `, ${email}`}`,
       Organization: `${organization.display_name}, ${organization.domain}`,
@@ -155,11 +151,11 @@ export class TryLogin {
         withheld.length > 0 && html`${tags(withheld)} <span class="soft">The person’s role does not allow them.</span>`,
       'Access token': html`<span class="copied"><code id="token" class="value">${token}</code> ${copyButton(token, 'token')}</span>`,
     })
-    return messagePage(
+    return narrowPage(
       'Access was granted',
       html`<section class="card">
 <p>The sandbox checked the code and its PKCE verifier, and issued this token.</p>
-<dl class="facts">${facts.map(([name, value]) => value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${facts}
 ${actions('Try another login')}
 </section>
 <section class="card">
@@ -187,18 +183,17 @@ export function unknownLoginPage(): Markup {
   return textPage('This login is unknown', html`${text}`)
 }
 
-function deniedPage(): Markup {
-  const text = html`The service redirected back with the error <code>access_denied</code>. No token was issued.`
-  return textPage('Access was denied', text)
-}
-
 function failedPage(step: string, problem: string): Markup {
   const text = html`${step} failed: <code>${problem}</code>. If you injected a fault, it applied to this login.`
   return textPage('The login failed', text)
 }
 
 function textPage(title: string, text: Markup): Markup {
-  return messagePage(title, html`<section class="card"><p>${text}</p>${actions('Try again')}</section>`)
+  return narrowPage(title, html`<section class="card"><p>${text}</p>${actions('Try again')}</section>`)
+}
+
+function narrowPage(title: string, content: Markup): Markup {
+  return consoleFrame(title, html`<main class="columns narrow">${content}</main>`)
 }
 
 function actions(again: string): Markup {

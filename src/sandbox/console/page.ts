@@ -1,11 +1,11 @@
 import { html } from 'hono/html'
 import type { IssuedToken } from '../data/grants.ts'
-import type { Markup } from '../html-page.ts'
+import { factList, type Markup } from '../html-page.ts'
 import { dataSection } from './data.ts'
 import { faultsSection } from './faults.ts'
 import { loginSection } from './login.ts'
 import { requestsSection } from './requests.ts'
-import { actionButton, consoleFrame, consoleHeader, copyButton, paginate, personOf, timeOf, type View } from './view.ts'
+import { actionButton, consoleFrame, copyButton, paginate, personOf, section, timeOf, type View } from './view.ts'
 
 /** Returns the console. What changes is in elements with `data-live`, which the script replaces. */
 export function consolePage(view: View): Markup {
@@ -15,12 +15,7 @@ export function consolePage(view: View): Markup {
   })
   return consoleFrame(
     name,
-    html`${consoleHeader(
-      name,
-      html`<span id="live" class="tag" role="status" hidden>connecting</span><noscript><span class="tag">Reload to update</span></noscript>
-<nav aria-label="Sections">${links}</nav>`,
-    )}
-<main class="columns">
+    html`<main class="columns">
 <div class="column">
 ${requestsSection(view)}
 ${connectionsSection(view)}
@@ -33,6 +28,8 @@ ${loginSection(view)}
 ${faultsSection(view)}
 </div>
 </main>`,
+    html`<span id="live" class="tag" role="status" hidden>connecting</span><noscript><span class="tag">Reload to update</span></noscript>
+<nav aria-label="Sections">${links}</nav>`,
   )
 }
 
@@ -40,20 +37,17 @@ const actors = ['self', 'app'] as const
 
 function appSection({ service, url }: View): Markup {
   const { clientId, clientSecret, redirectUris } = service.settings.app
-  const facts = Object.entries({ 'Base URL': url.origin, 'Client ID': clientId, 'Client secret': clientSecret })
-  return html`<section class="card" id="app" aria-labelledby="app-title">
-<h2 id="app-title">App credentials</h2>
-<dl class="facts">
-${facts.map(([name, value]) => {
-  const copy = copyButton(
-    value,
-    name.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
-  )
-  return html`<div><dt>${name}</dt><dd class="copied"><code class="value">${value}</code> ${copy}</dd></div>`
-})}
-<div id="redirect-uris" data-live><dt>Redirect URIs</dt><dd>${redirectUris.map((uri) => html`<p><code>${uri}</code></p>`)}</dd></div>
-</dl>
-</section>`
+  const copied = (value: string, what: string): Markup => {
+    return html`<span class="copied"><code class="value">${value}</code> ${copyButton(value, what)}</span>`
+  }
+  const uris = redirectUris.map((uri) => html`<p><code>${uri}</code></p>`)
+  const facts = factList({
+    'Base URL': copied(url.origin, 'base URL'),
+    'Client ID': copied(clientId, 'client ID'),
+    'Client secret': copied(clientSecret, 'client secret'),
+    'Redirect URIs': html`<div id="redirect-uris" data-live>${uris}</div>`,
+  })
+  return section('App', facts, { title: 'App credentials' })
 }
 
 function tokensSection({ service, url }: View): Markup {
@@ -71,11 +65,9 @@ function tokensSection({ service, url }: View): Markup {
 <span class="end">${copyButton(curl, `with the ${actor} token`, 'Copy as curl')}</span></p>
 <p class="copied"><code class="value">${token}</code> ${copyButton(token, `${actor} token`)}</p></li>`
   })
-  return html`<section class="card" id="tokens" aria-labelledby="tokens-title" data-live>
-<h2 id="tokens-title">Access tokens</h2>
-<p class="soft">Ready to use, with every scope of the app.</p>
-<ul class="rows">${rows}</ul>
-</section>`
+  const content = html`<p class="soft">Ready to use, with every scope of the app.</p>
+<ul class="rows">${rows}</ul>`
+  return section('Tokens', content, { title: 'Access tokens', isLive: true })
 }
 
 function connectionsSection(view: View): Markup {
@@ -85,9 +77,9 @@ function connectionsSection(view: View): Markup {
   const own = issued.filter(({ grant }) => ready.has(grant))
   const items = issued.filter(({ grant }) => !ready.has(grant))
   const page = paginate(view, { parameter: 'connections', section: 'connections', items, size: 15 })
-  return html`<section class="card" id="connections" aria-labelledby="connections-title" data-live>
-<h2 id="connections-title">Connections</h2>
-<p class="soft">What an admin sees in the service’s dashboard. A revoked token fails with 401 <code>invalid_token</code>.</p>
+  return section(
+    'Connections',
+    html`<p class="soft">What an admin sees in the service’s dashboard. A revoked token fails with 401 <code>invalid_token</code>.</p>
 ${items.length === 0 && html`<p class="soft">No app is connected.</p>`}
 <table>
 <thead><tr><th>App</th><th>Organization</th><th>Acts as</th><th>Scopes</th><th>Since</th><th><span class="hidden">Action</span></th></tr></thead>
@@ -97,8 +89,9 @@ ${
   html`<tbody><tr><th colspan="6" scope="rowgroup">Used by this console</th></tr>${own.map((token) => connectionRow(view, token))}</tbody>`
 }
 </table>
-${page.pager}
-</section>`
+${page.pager}`,
+    { isLive: true },
+  )
 }
 
 function connectionRow({ service }: View, { id, grant, fromLogin, issuedAt }: IssuedToken): Markup {

@@ -1,15 +1,16 @@
 import { html } from 'hono/html'
-import type { Markup } from '../html-page.ts'
+import { factList, type Markup } from '../html-page.ts'
 import { type LogEntry, shortenTokens } from '../request-log.ts'
-import { link, openLink, timeOf, type View } from './view.ts'
+import { isPlainObject } from '../schema.ts'
+import { link, openLink, section, timeOf, type View } from './view.ts'
 
 /** Returns the requests that the service received, newest first. A row opens with everything that is known about it. */
 export function requestsSection(view: View): Markup {
   const { entries, older } = shownRequests(view)
   const isNewest = !view.url.searchParams.has('before')
-  return html`<section class="card" id="requests" aria-labelledby="requests-title">
-<h2 id="requests-title">Requests</h2>
-<div id="request-rows" data-live>
+  return section(
+    'Requests',
+    html`<div id="request-rows" data-live>
 ${
   entries.length === 0
     ? html`<p class="soft">No requests yet. Send one with a token from this page.</p>`
@@ -22,8 +23,8 @@ ${
 ${!isNewest && html`<a href="${link(view, { before: undefined }, 'requests')}">Newest</a>`}
 ${older !== undefined && html`<a href="${link(view, { before: older }, 'requests')}">Older</a>`}
 </p>
-</div>
-</section>`
+</div>`,
+  )
 }
 
 const prefix = '/api/oauth/v1'
@@ -38,7 +39,8 @@ function shownRequests({ log, url }: View): { entries: LogEntry[]; older: number
 }
 
 function requestRow(view: View, entry: LogEntry): Markup {
-  const { error, duration } = entry
+  const error = errorIn(entry)
+  const { duration } = entry
   const { method, path, status, fault, scope, actor, at } = entry.request
   const id = `request-${entry.id}`
   const isOpen = view.url.searchParams.get('request') === id
@@ -48,7 +50,7 @@ function requestRow(view: View, entry: LogEntry): Markup {
 <td class="time"><time datetime="${new Date(at).toISOString()}">${timeOf(at)}</time></td>
 <td class="status"><span class="tag ${kind}">${status ?? (duration === undefined ? 'waiting' : 'dropped')}</span></td>
 <td class="main">${openLink(view, { request: id }, html`<code>${method} ${breakable(shortPath(path))}</code>`)}
-${error && html`<span class="soft">${error.code}</span>`} ${fault && html`<span class="tag bad fault">${breakable(fault)}</span>`}</td>
+${error && html`<span class="soft">${String(error.error)}</span>`} ${fault && html`<span class="tag bad fault">${breakable(fault)}</span>`}</td>
 <td>${scope && breakable(scope)}</td>
 <td>${organization} ${actor && html`<span class="soft">as ${actor}</span>`}</td>
 <td class="number">${duration !== undefined && Math.round(duration)}</td>
@@ -56,33 +58,43 @@ ${error && html`<span class="soft">${error.code}</span>`} ${fault && html`<span 
 ${isOpen && html`<tr class="detail" id="${id}-detail"><td colspan="6">${details(entry)}</td></tr>`}`
 }
 
-function details({ request, error, duration, token, requestBody, responseBody }: LogEntry): Markup {
+function details(entry: LogEntry): Markup {
+  const { request, duration, token, requestBody, responseBody } = entry
+  const error = errorIn(entry)
   const query = Object.entries(request.query).flatMap(([name, values]) => {
     return [values].flat().map((value) => `${name}=${value}`)
   })
-  const facts = Object.entries({
+  return factList({
     Operation: request.operation,
     Path: html`<code>${request.path}</code>`,
     Query: query.length > 0 && html`<code>${shortenTokens(query.join('&'))}</code>`,
-    Error: error && html`<code>${error.code}</code> ${error.description}`,
+    Error: error && html`<code>${String(error.error)}</code> ${String(error.error_description)}`,
     Fault: request.fault && html`<code>${request.fault}</code>`,
     Duration: duration !== undefined && `${duration.toFixed(1)} ms`,
     Token: token && html`<code>${token}</code>`,
     'Request body': requestBody !== undefined && bodyText(requestBody),
     'Response body': responseBody !== undefined && bodyText(responseBody),
   })
-  return html`<dl class="facts">${facts.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+/** Returns the body of an error response. */
+function errorIn({ request, responseBody }: LogEntry): Record<string, unknown> | undefined {
+  const body = (request.status ?? 0) >= 400 ? parsed(responseBody) : undefined
+  return isPlainObject(body) ? body : undefined
 }
 
 /** A body, indented if it is JSON. Long ones were cut off when they were captured. */
 function bodyText(body: string): Markup {
-  let text = body
+  const json = parsed(body)
+  return html`<pre tabindex="0">${json === undefined ? body : JSON.stringify(json, null, 2)}</pre>`
+}
+
+function parsed(text: string | undefined): unknown {
   try {
-    text = JSON.stringify(JSON.parse(body), null, 2)
+    return JSON.parse(text ?? '')
   } catch {
-    // Shown as it is.
+    return undefined
   }
-  return html`<pre tabindex="0">${text}</pre>`
 }
 
 function shortPath(path: string): string {

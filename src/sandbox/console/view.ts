@@ -1,45 +1,49 @@
 import { html } from 'hono/html'
+import type { Addresses } from '../addresses.ts'
 import type { Grant } from '../data/grants.ts'
 import type { Workspace } from '../data/workspace.ts'
 import type { FaultList } from '../faults/inject-faults.ts'
-import { type Markup, pageFrame } from '../html-page.ts'
+import { htmlPage, type Markup } from '../html-page.ts'
 import type { RequestLog } from '../request-log.ts'
 import type { Service } from '../service.ts'
 
-/** What the console shows. */
-export interface ConsoleParts {
+/** What the console shows and changes. */
+export interface ConsoleContext {
   readonly service: Service
   readonly faults: FaultList
   readonly log: RequestLog
+  /** Sends a request to the service in process, as an app would. */
+  readonly fetch: (request: Request) => Promise<Response>
+  readonly addresses: Addresses
 }
 
 /** What a page of the console shows, and the URL, whose query selects pages and opened rows. */
-export interface View extends ConsoleParts {
+export interface View extends ConsoleContext {
   readonly url: URL
 }
 
-/** Returns a narrow page of the console, such as the one that a login ends on. */
-export function messagePage(title: string, content: Markup): Markup {
-  return consoleFrame(title, html`${consoleHeader(title)}<main class="columns narrow">${content}</main>`)
-}
-
-/** Returns a page with the console's style and script. */
-export function consoleFrame(title: string, content: Markup): Markup {
-  return pageFrame({
-    title: `${title} – Sandbox`,
-    head: html`<link rel="stylesheet" href="/_sandbox/console.css">
-<script src="/_sandbox/idiomorph.js" defer></script>
-<script type="module" src="/_sandbox/console.js"></script>`,
-    body: html`<div class="console">${content}
+/** Returns a page of the console. `more` is in its header, beside the icon that leads to the console. */
+export function consoleFrame(title: string, main: Markup, more?: Markup): Markup {
+  return htmlPage(
+    `${title} – Sandbox`,
+    html`<div class="console">
+<header class="top"><a href="/" aria-label="Sandbox"><img src="/_sandbox/icon.svg" alt="" width="24" height="24"></a>
+<h1>${title}</h1> ${more}</header>
+${main}
 <footer>A local copy of the service. Its people and organizations are made up.</footer>
 <div id="notice" role="status"></div></div>`,
-  })
+    html`<script src="/_sandbox/idiomorph.js" defer></script>
+<script type="module" src="/_sandbox/console.js"></script>`,
+  )
 }
 
-/** Returns the header of a page, whose icon leads to the console. */
-export function consoleHeader(title: string, more?: Markup): Markup {
-  return html`<header class="top"><a href="/" aria-label="Sandbox"><img src="/_sandbox/icon.svg" alt="" width="24" height="24"></a>
-<h1>${title}</h1> ${more}</header>`
+/** Returns a section, whose name is its id. The script replaces it if it is live. */
+export function section(name: string, content: Markup, { title = name, isLive = false } = {}): Markup {
+  const id = name.toLowerCase()
+  return html`<section class="card" id="${id}" aria-labelledby="${id}-title"${isLive && html` data-live`}>
+<h2 id="${id}-title">${title}</h2>
+${content}
+</section>`
 }
 
 /** Returns the address of this view with other parameters. `undefined` removes a parameter. */

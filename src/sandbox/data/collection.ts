@@ -36,14 +36,6 @@ export class Collection<Item extends { id: string }> {
     return item
   }
 
-  /** Replaces the item that has the same id. */
-  replace(item: Item): Item {
-    const entry = this.#entries.get(item.id)
-    if (entry === undefined) throw new TypeError(`The list has no item with the id ${item.id} to replace.`)
-    entry.item = item
-    return item
-  }
-
   get(id: string): Item | undefined {
     return this.#entries.get(id)?.item
   }

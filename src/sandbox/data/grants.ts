@@ -42,10 +42,6 @@ export class Grants {
     this.#now = now
   }
 
-  get tokenCount(): number {
-    return this.#tokens.size
-  }
-
   addCode(code: Omit<AuthorizationCode, 'used' | 'token'>): string {
     const value = `code_${randomBytes(20).toString('hex')}`
     this.#codes.set(value, { ...code, used: false, token: undefined })

@@ -1,3 +1,4 @@
+import { randomFrom } from '../random.ts'
 import { Collection } from './collection.ts'
 import type {
   Contact,
@@ -20,13 +21,13 @@ export class Workspace {
   readonly tasks: Collection<LooseRecord>
   readonly segments: Collection<LooseRecord>
   readonly random: SeededRandom
-  readonly #messages = new Map<string, Collection<Message>>()
-  readonly #notes = new Map<string, Collection<Message>>()
+  /** Messages and notes, by the name of their list. */
+  readonly #threads = new Map<string, Collection<Message>>()
 
   constructor(organization: Organization, settings: OrganizationSettings, seed: number) {
     this.organization = organization
     this.settings = settings
-    this.random = createSeededRandom(seed)
+    this.random = new SeededRandom(seed)
     const listName = (name: string): string => `${organization.id} ${name}`
     this.conversations = new Collection(listName('conversations'), 'newest-first')
     this.contacts = new Collection(listName('contacts'), 'oldest-first')
@@ -37,11 +38,17 @@ export class Workspace {
 
   /** Returns the messages of a conversation, most recent first (docs/service.md#messages). */
   messages(conversationId: string): Collection<Message> {
-    return threadOf(this.#messages, conversationId, 'messages')
+    return this.#thread(`${conversationId} messages`)
   }
 
   notes(conversationId: string): Collection<Message> {
-    return threadOf(this.#notes, conversationId, 'notes')
+    return this.#thread(`${conversationId} notes`)
+  }
+
+  #thread(name: string): Collection<Message> {
+    const thread = this.#threads.get(name) ?? new Collection(name, 'newest-first')
+    this.#threads.set(name, thread)
+    return thread
   }
 
   /** The first admin that joined. The documents mention an owner, but no field says who it is. */
@@ -143,44 +150,30 @@ function sameEmail(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-function threadOf(lists: Map<string, Collection<Message>>, conversationId: string, name: string): Collection<Message> {
-  const existing = lists.get(conversationId)
-  if (existing !== undefined) return existing
-  const created = new Collection<Message>(`${conversationId} ${name}`, 'newest-first')
-  lists.set(conversationId, created)
-  return created
-}
-
 /** A repeatable source of random choices: the same seed produces the same data in every run. */
-export interface SeededRandom {
-  /** Returns a number from 0 up to, but not including, 1. */
-  next(): number
-  /** Returns an integer from `low` to `high`, both included. */
-  between(low: number, high: number): number
-  pick<Choice>(choices: readonly [Choice, ...Choice[]]): Choice
-  /** Returns `true` with this probability, from 0 to 1. */
-  chance(probability: number): boolean
-  id(prefix: string): string
-}
+class SeededRandom {
+  readonly #next: () => number
 
-function createSeededRandom(seed: number): SeededRandom {
-  let state = seed >>> 0
-
-  // mulberry32: 32 bits of state are enough for sample data, and the sequence is the same on every platform.
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  constructor(seed: number) {
+    this.#next = randomFrom(seed)
   }
-  const between = (low: number, high: number): number => low + Math.floor(next() * (high - low + 1))
-  const hexadecimal = (): string => between(0, 0xffffff).toString(16).padStart(6, '0')
 
-  return {
-    next,
-    between,
-    pick: (choices) => choices[between(0, choices.length - 1)] ?? choices[0],
-    chance: (probability) => next() < probability,
-    id: (prefix) => `${prefix}_${hexadecimal()}${hexadecimal()}`,
+  /** Returns an integer from `low` to `high`, both included. */
+  between(low: number, high: number): number {
+    return low + Math.floor(this.#next() * (high - low + 1))
+  }
+
+  pick<Choice>(choices: readonly [Choice, ...Choice[]]): Choice {
+    return choices[this.between(0, choices.length - 1)] ?? choices[0]
+  }
+
+  /** Returns `true` with this probability, from 0 to 1. */
+  chance(probability: number): boolean {
+    return this.#next() < probability
+  }
+
+  id(prefix: string): string {
+    const half = (): string => this.between(0, 0xffffff).toString(16).padStart(6, '0')
+    return `${prefix}_${half()}${half()}`
   }
 }

@@ -30,13 +30,18 @@ export function readFault(fields: FaultFields): FaultRule {
     }
     const special = Object.hasOwn(specialFields, name) ? specialFields[name] : undefined
     if (special !== undefined) checkValue(`The fault option \`${name}\``, text, special.schema)
-    rule[name === 'retry-after' ? 'retryAfter' : name] = (special?.read ?? readValue)(text)
+    rule[longNames[name] ?? name] = (special?.read ?? readValue)(text)
   }
   checkRule(rule)
   return rule
 }
 
-const fieldNames = 'status retry-after effect latency drop truncate garbage drip method path times after'.split(' ')
+const fieldNames =
+  'status retry-after effect late-effect latency drop truncate garbage drip stall method path times after probability seed'.split(
+    ' ',
+  )
+
+const longNames: Readonly<Record<string, keyof Fault>> = { 'retry-after': 'retryAfter', 'late-effect': 'lateEffect' }
 
 // Text that cannot be read stays text, so that the check of the rule reports it.
 function readValue(text: string): unknown {
@@ -67,16 +72,18 @@ const specialFields: Readonly<Record<string, { schema: z.ZodMiniType; read: (tex
 
 /** Describes a fault in the same syntax, without the requests that it applies to. Bodies and headers are left out. */
 export function describeFault(fault: Fault): string {
-  const { status, retryAfter, effect, drop, truncate, garbage, drip, latency } = fault
+  const { status, retryAfter, effect, lateEffect, drop, truncate, garbage, drip, stall, latency } = fault
   const retryTime = retryAfter instanceof Date ? retryAfter.toISOString() : retryAfter
   return [
     status !== undefined && `status=${status}`,
     retryTime !== undefined && `retry-after=${retryTime}`,
     effect && 'effect',
+    lateEffect !== undefined && `late-effect=${lateEffect}`,
     drop !== undefined && `drop=${drop}`,
     truncate && 'truncate',
     garbage && 'garbage',
     drip !== undefined && `drip=${drip.bytes}/${drip.interval}`,
+    stall && 'stall',
     latency !== undefined && `latency=${latency}`,
   ]
     .filter(Boolean)

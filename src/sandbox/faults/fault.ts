@@ -2,9 +2,9 @@ import * as z from 'zod/mini'
 import { flag, integer, isPlainObject, milliseconds, mustBe, oneOf, readOptions } from '../schema.ts'
 
 /**
- * A fault to inject into a response. Set at most one of `status`, `drop`, `truncate`, `garbage` and `drip`; `latency`
- * can be combined with any of them or used alone. A write still takes effect, except with `status` (unless `effect` is
- * set) and `drop: 'before-effect'`.
+ * A fault to inject into a response. Set at most one of `status`, `drop`, `truncate`, `garbage`, `drip` and `stall`;
+ * `latency` can be combined with any of them or used alone. A write still takes effect, except with `status` (unless
+ * `effect` is set), `drop: 'before-effect'` and `drop: 'refused'`.
  */
 export interface Fault {
   /** Status of the response, 200 to 599, sent instead of handling the request. */
@@ -23,19 +23,34 @@ export interface Fault {
    * @default false
    */
   effect?: boolean
+  /**
+   * Lets the request take effect this long after the response, in milliseconds, as a server does that still works after its
+   * gateway has given up. Requires `status` without `effect`, or `drop: 'before-effect'`. Closing the sandbox ends the wait.
+   */
+  lateEffect?: number
   /** Delay between handling the request and sending the response, in milliseconds. */
   latency?: number
   /**
    * Closes the connection before the request is handled, after it was handled but before the response, after half of
    * the response headers, or after half of the response body. A response without a body is dropped before its headers.
+   *
+   * With `'refused'`, `sandbox.fetch` rejects as if nothing listened on the port (`ECONNREFUSED`). A server cannot refuse
+   * a single request on its port, so there it is the same as `'before-effect'`.
    */
-  drop?: 'before-effect' | 'after-effect' | 'mid-headers' | 'mid-body'
+  drop?: 'before-effect' | 'after-effect' | 'mid-headers' | 'mid-body' | 'refused'
+  /**
+   * Called at the moment the connection is closed, before the client notices, for example to kill the process under test.
+   * An error that it throws is reported as an uncaught exception. Requires `drop`.
+   */
+  onDrop?: () => void
   /** Sends only the first half of the body, as a response that looks complete. */
   truncate?: boolean
   /** Sends an HTML page with status 200, as a captive portal might. */
   garbage?: boolean
   /** Sends the body in chunks of `bytes` bytes, `interval` milliseconds apart. */
   drip?: { bytes: number; interval: number }
+  /** Sends the headers and the first half of the body, and then nothing until the client gives up. */
+  stall?: boolean
 }
 
 /** A {@link Fault} and the requests that it applies to. CORS preflights are skipped unless `method` is `'OPTIONS'`. */
@@ -54,6 +69,16 @@ export interface FaultRule extends Fault {
    * @default 0
    */
   after?: number
+  /**
+   * How likely the fault is to apply to a matching request, from 0 to 1. `times` counts those that it applies to.
+   * @default 1
+   */
+  probability?: number
+  /**
+   * Chooses the requests for `probability`. The same seed chooses the same ones of a sequence.
+   * @default 1
+   */
+  seed?: number
 }
 
 /** The faults of a sandbox. If several rules match a request, the one that was added first applies. */
@@ -79,8 +104,15 @@ const faultShape = {
   body: z.optional(mustBe('a string or a JSON value', z.custom<unknown>(isBody))),
   headers: z.optional(mustBe('an object of header names and their text', z.custom<Record<string, string>>(isHeaders))),
   effect: z.optional(flag),
+  lateEffect: z.optional(milliseconds),
   latency: z.optional(milliseconds),
-  drop: z.optional(oneOf('before-effect', 'after-effect', 'mid-headers', 'mid-body')),
+  drop: z.optional(oneOf('before-effect', 'after-effect', 'mid-headers', 'mid-body', 'refused')),
+  onDrop: z.optional(
+    mustBe(
+      'a function',
+      z.custom<() => void>((value) => typeof value === 'function'),
+    ),
+  ),
   truncate: z.optional(flag),
   garbage: z.optional(flag),
   drip: z.optional(
@@ -89,6 +121,7 @@ const faultShape = {
       z.strictObject({ bytes: integer(1), interval: milliseconds }),
     ),
   ),
+  stall: z.optional(flag),
 } satisfies Record<keyof Fault, z.ZodMiniType>
 
 const ruleShape = {
@@ -107,6 +140,8 @@ const ruleShape = {
   ),
   times: z.optional(mustBe('an integer of at least 1 or Infinity', z.union([integer(1), z.literal(Infinity)]))),
   after: z.optional(integer(0)),
+  probability: z.optional(mustBe('a number from 0 to 1', z.number().check(z.gte(0), z.lte(1)))),
+  seed: z.optional(integer(0, 0xffff_ffff)),
 } satisfies Record<keyof FaultRule, z.ZodMiniType>
 
 /** Throws a `TypeError` unless the fault is valid and has no key of a {@link FaultRule}. */
@@ -117,19 +152,28 @@ export function checkFault(fault: Fault): void {
 /** Throws a `TypeError` unless the rule is valid. */
 export function checkRule(rule: FaultRule): void {
   readOptions('fault option', ruleShape, rule)
-  const { status, drop, truncate, garbage, drip, latency } = rule
-  const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined].filter(Boolean).length
-  if (kinds > 1) {
+  const { status, drop, truncate, garbage, drip, stall, latency } = rule
+  const kinds = [status !== undefined, drop !== undefined, truncate, garbage, drip !== undefined, stall]
+  const count = kinds.filter(Boolean).length
+  if (count > 1) {
     throw new TypeError(
-      'A fault can have only one of `status`, `drop`, `truncate`, `garbage` and `drip`. Add one rule for each.',
+      'A fault can have only one of `status`, `drop`, `truncate`, `garbage`, `drip` and `stall`. Add one rule for each.',
     )
   }
-  if (kinds === 0 && latency === undefined) {
-    throw new TypeError('A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip` and `latency`.')
+  if (count === 0 && latency === undefined) {
+    throw new TypeError(
+      'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip`, `stall` and `latency`.',
+    )
   }
   const { retryAfter, body, headers, effect } = rule
   if (status === undefined && [retryAfter, body, headers, effect].some((value) => value !== undefined)) {
     throw new TypeError('`retryAfter`, `body`, `headers` and `effect` require `status`. Set `status`, or remove them.')
+  }
+  if (rule.onDrop !== undefined && drop === undefined) {
+    throw new TypeError('`onDrop` requires `drop`. Set `drop`, or remove it.')
+  }
+  if (rule.lateEffect !== undefined && (effect || (status === undefined && drop !== 'before-effect'))) {
+    throw new TypeError("`lateEffect` requires `status` without `effect`, or `drop: 'before-effect'`.")
   }
 }
 

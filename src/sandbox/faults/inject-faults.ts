@@ -2,6 +2,7 @@
 
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AppEnv, Drop } from '../app-env.ts'
+import { randomFrom } from '../random.ts'
 import { checkRule, type Fault, type FaultRule, type Faults } from './fault.ts'
 import { describeFault } from './fault-text.ts'
 
@@ -12,13 +13,17 @@ export function injectFaults(faults: FaultList, delays: Delays): MiddlewareHandl
     const fault = faults.take(request.method, request.path)
     if (fault === undefined) return next()
     request.fault = describeFault(fault)
-    const { status, effect, drop, garbage, latency } = fault
-    if (drop === 'before-effect') c.res = new Response(null)
+    const { status, effect, drop, garbage, latency, lateEffect, onDrop } = fault
+    if (drop === 'before-effect' || drop === 'refused') c.res = new Response(null)
     else if (status === undefined || effect) await next()
     if (status !== undefined) replaceResponse(c, statusResponse({ ...fault, status }))
     if (garbage)
       replaceResponse(c, new Response(garbagePage, { headers: { 'content-type': 'text/html; charset=utf-8' } }))
     await delays.wait(latency)
+    // The response was sent, so nobody learns of an error.
+    if (lateEffect !== undefined) delays.wait(lateEffect).then(next, () => {})
+    // In a microtask, an error that the function throws cannot break the response.
+    if (onDrop !== undefined) queueMicrotask(onDrop)
     if (drop !== undefined) c.env.drop = dropOf(drop, c.res)
     else await damageBody(c, fault)
   }
@@ -36,7 +41,8 @@ export class FaultList implements Faults {
   add(rule: FaultRule): () => void {
     checkRule(rule)
     this.#lastId += 1
-    const active: ActiveRule = { id: this.#lastId, rule, skips: rule.after ?? 0, times: rule.times ?? 1 }
+    const { after: skips = 0, times = 1, seed = 1 } = rule
+    const active: ActiveRule = { id: this.#lastId, rule, skips, times, random: randomFrom(seed) }
     this.#rules.push(active)
     return () => this.#remove(active)
   }
@@ -65,6 +71,7 @@ export class FaultList implements Faults {
         active.skips -= 1
         continue
       }
+      if (active.random() >= (active.rule.probability ?? 1)) continue
       active.times -= 1
       if (active.times <= 0) this.#remove(active)
       return active.rule
@@ -84,6 +91,8 @@ export interface ActiveRule {
   skips: number
   /** Number of requests that it still applies to. */
   times: number
+  /** Its random choices. */
+  random: () => number
 }
 
 function matches({ method, path }: FaultRule, actualMethod: string, pathname: string): boolean {
@@ -155,14 +164,22 @@ function dropOf(drop: NonNullable<Fault['drop']>, response: Response): Drop {
   return drop === 'mid-body' && response.body === null ? 'before-headers' : drop
 }
 
-async function damageBody(c: Context<AppEnv>, { truncate, drip }: Fault): Promise<void> {
-  if (c.res.body === null || (!truncate && drip === undefined)) return
+async function damageBody(c: Context<AppEnv>, { truncate, drip, stall }: Fault): Promise<void> {
+  if (c.res.body === null || (!truncate && !stall && drip === undefined)) return
   const body = new Uint8Array(await c.res.arrayBuffer())
-  c.res = new Response(drip === undefined ? firstHalf(body) : dripStream(body, drip), c.res)
+  if (drip !== undefined) c.res = new Response(dripStream(body, drip), c.res)
+  else c.res = new Response(stall ? stalledStream(firstHalf(body)) : firstHalf(body), c.res)
 }
 
 export function firstHalf(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return body.subarray(0, Math.floor(body.length / 2))
+}
+
+function stalledStream(start: Uint8Array): ReadableStream {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(start),
+    pull: () => new Promise(() => {}),
+  })
 }
 
 function dripStream(body: Uint8Array, { bytes, interval }: { bytes: number; interval: number }): ReadableStream {

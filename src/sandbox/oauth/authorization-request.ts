@@ -1,5 +1,5 @@
 import { isScope, type Scope, splitScope } from '../data/scope-catalog.ts'
-import { badRequest } from '../http-error.ts'
+import { badRequest, HttpError } from '../http.ts'
 import type { SandboxSettings } from '../settings.ts'
 
 /** The parameters of a query, a form or a JSON object. A parameter that was sent more than once is an array. */
@@ -15,20 +15,14 @@ export interface AuthorizationRequest {
   codeChallenge: string
 }
 
-/** An error that is reported to the app through a redirect (RFC 6749, 4.1.2.1). */
-export class AuthorizationError extends Error {
-  readonly target: RedirectTarget
-  readonly code: string
+/** An error that is reported to the app through a redirect (RFC 6749, 4.1.2.1). A program gets it as a 400. */
+export class AuthorizationError extends HttpError {
+  readonly location: string
 
   constructor(target: RedirectTarget, code: string, description: string) {
-    super(description)
+    super(400, code, description)
     this.name = 'AuthorizationError'
-    this.target = target
-    this.code = code
-  }
-
-  get location(): string {
-    return redirectLocation(this.target, { error: this.code, error_description: this.message })
+    this.location = redirectLocation(target, { error: code, error_description: description })
   }
 }
 

@@ -6,8 +6,7 @@ import { allowsOrigin, isLoopbackOrigin } from '../addresses.ts'
 import type { AppEnv, Operation } from '../app-env.ts'
 import { describeScope, limitScopesToRole } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import { badRequest, forbidden, HttpError } from '../http-error.ts'
-import { formType, readJsonObject } from '../http-request.ts'
+import { badRequest, forbidden, formType, HttpError, readJsonObject } from '../http.ts'
 import type { Service } from '../service.ts'
 import {
   AuthorizationError,
@@ -74,7 +73,7 @@ export const authorizeConsent: Operation = {
     for (const [name, value] of Object.entries(parameters)) {
       if (typeof value !== 'string') throw badRequest(`\`${name}\` must be a string.`)
     }
-    return Response.json({ redirect_to: locationOrBadRequest(() => locationFor(parameters as Parameters)) }, noStore)
+    return Response.json({ redirect_to: decidedLocation(() => locationFor(parameters as Parameters)) }, noStore)
   },
 }
 
@@ -155,13 +154,12 @@ function redirect(status: 302 | 303, location: string): Response {
 }
 
 // If the person denies access, the program receives a location too. Any other error is a mistake in its request.
-function locationOrBadRequest(locate: () => string): string {
+function decidedLocation(locate: () => string): string {
   try {
     return locate()
   } catch (error) {
-    if (!(error instanceof AuthorizationError)) throw error
-    if (error.code === 'access_denied') return error.location
-    throw new HttpError(400, error.code, error.message)
+    if (error instanceof AuthorizationError && error.code === 'access_denied') return error.location
+    throw error
   }
 }
 

@@ -1,8 +1,8 @@
 import { html } from 'hono/html'
 import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
-import { htmlPage, type Markup } from '../html-page.ts'
-import type { HttpError } from '../http-error.ts'
+import { factList, htmlPage, type Markup } from '../html-page.ts'
+import type { HttpError } from '../http.ts'
 import type { SandboxSettings } from '../settings.ts'
 import type { AuthorizationRequest, Parameters } from './authorization-request.ts'
 
@@ -15,7 +15,7 @@ export interface ConsentPageContent {
 
 /** Returns the page that asks a person for consent. It is a plain form and needs no JavaScript. */
 export function consentPage({ app, request, organizations, roles }: ConsentPageContent): Response {
-  return htmlPage(
+  return loginPage(
     200,
     `Connect ${app.name}`,
     html`<header class="title">
@@ -54,7 +54,7 @@ ${scopeList(request)}
 export function errorPage(error: HttpError, app: SandboxSettings['app'], parameters: Parameters): Response {
   const received = [parameters.redirect_uri ?? []].flat()
   const isKnown = received.length === 1 && received.every((uri) => app.redirectUris.includes(uri))
-  return htmlPage(
+  return loginPage(
     error.status,
     'Invalid authorization request',
     html`<section class="refused">
@@ -70,12 +70,36 @@ verified. Correct the request in the app that sent you here.</p>
   )
 }
 
+/** Returns a page of a login. Its headers allow only the sandbox's style and icon. */
+function loginPage(status: number, title: string, content: Markup): Response {
+  const page = htmlPage(
+    title,
+    html`<main class="dialog card">
+${content}
+</main>
+<footer>Local sandbox. The people and organizations on this page are made up.</footer>`,
+  )
+  return new Response(page.toString(), {
+    status,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      // No form-action: Chromium applies it to every redirect after a form, and an app's redirect URI can redirect the
+      // browser to any origin.
+      'content-security-policy':
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+      'cache-control': 'no-store',
+      // With `no-referrer` the consent form would be sent with `Origin: null`, as a form of another site can be.
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    },
+  })
+}
+
 function redirectUris(received: readonly string[], registered: readonly string[]): Markup {
   const list = (uris: readonly string[]): Markup => html`${uris.map((uri) => html`<p><code>${uri}</code></p>`)}`
-  return html`<dl class="facts">
-<div><dt>Received</dt><dd>${received.length === 0 ? 'No redirect URI.' : list(received)}</dd></div>
-<div><dt>Registered</dt><dd>${list(registered)}</dd></div>
-</dl>
+  const facts = { Received: received.length === 0 ? 'No redirect URI.' : list(received), Registered: list(registered) }
+  return html`${factList(facts)}
 <p>To register another one, start the sandbox with <code>--redirect-uri</code>, or call <code>sandbox.registerRedirectUri(uri)</code>.</p>`
 }
 

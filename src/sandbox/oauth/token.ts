@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '../app-env.ts'
-import type { AuthorizationCode } from '../data/grants.ts'
-import { badRequest, HttpError } from '../http-error.ts'
-import { formType, type RequestBody } from '../http-request.ts'
+import { badRequest, formType, HttpError, type RequestBody } from '../http.ts'
 import type { Service } from '../service.ts'
 import type { SandboxSettings } from '../settings.ts'
 import { type Parameters, parameter, repeatedParameter } from './authorization-request.ts'
@@ -44,8 +42,11 @@ function exchangeCode(service: Service, authorization: string | undefined, body:
   const verifier = required(form, 'code_verifier')
   const code = service.grants.code(value)
   if (code === undefined) throw invalidGrant('The code was not issued by this service.')
-  rejectReuse(service, code)
-
+  if (code.used) {
+    // A code that is used twice may have been stolen, so its token is revoked (RFC 6749, 4.1.2).
+    if (code.token !== undefined) service.grants.revoke(code.token)
+    throw invalidGrant('The code was already used.')
+  }
   // A code allows one attempt, so that a stolen code cannot be used to guess the verifier.
   code.used = true
   if (service.settings.now() >= code.expiresAt) throw invalidGrant('The code has expired.')
@@ -56,13 +57,6 @@ function exchangeCode(service: Service, authorization: string | undefined, body:
 
   code.token = service.grants.addToken(code.grant, { fromLogin: true })
   return { access_token: code.token, token_type: 'Bearer', scope: code.grant.scopes.join(' ') }
-}
-
-// A code that is used twice may have been stolen, so its token is revoked (RFC 6749, 4.1.2).
-function rejectReuse(service: Service, code: AuthorizationCode): void {
-  if (!code.used) return
-  if (code.token !== undefined) service.grants.revoke(code.token)
-  throw invalidGrant('The code was already used.')
 }
 
 // RFC 7636 defines the verifier's syntax (4.1) and the comparison (4.6).

@@ -1,8 +1,10 @@
 import * as z from 'zod/mini'
 import type { Conversation, Message } from '../data/shapes.ts'
-import { forbidden, notFound, validationFailed } from '../http-error.ts'
+import { forbidden, notFound, validationFailed } from '../http.ts'
 import { flag } from '../schema.ts'
-import { authorOf, type Caller, operation, requiredEmail, requiredText } from './operation.ts'
+import { authorOf, type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
+
+const findConversation = finder('conversation', ({ conversations }) => conversations, 'conversation_id')
 
 export const conversationOperations = {
   listConversations: operation({
@@ -123,12 +125,6 @@ export const conversationOperations = {
     body: z.object({ body_html: requiredText }),
     handle: (call) => call.workspace.notes(call.found.id).add(newMessage(call)),
   }),
-}
-
-function findConversation({ workspace, parameters }: Caller): Conversation {
-  const conversation = workspace.conversations.get(parameters.conversation_id ?? '')
-  if (conversation === undefined) throw notFound('conversation')
-  return conversation
 }
 
 // An app is not the author of any message, so it cannot change one (docs/service.md#messages).

@@ -9,8 +9,17 @@ import type { Grant } from '../data/grants.ts'
 import { limitScopesToRole, type Scope } from '../data/scope-catalog.ts'
 import type { Member, User } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
-import { actorSelfRequired, badRequest, forbidden, HttpError, validationFailed } from '../http-error.ts'
-import { bearerToken, type RequestBody, readJsonObject } from '../http-request.ts'
+import {
+  actorSelfRequired,
+  badRequest,
+  bearerToken,
+  forbidden,
+  HttpError,
+  notFound,
+  type RequestBody,
+  readJsonObject,
+  validationFailed,
+} from '../http.ts'
 import type { RecordedRequest } from '../request-log.ts'
 import { expectationOf, mustBe } from '../schema.ts'
 import type { Service } from '../service.ts'
@@ -67,7 +76,8 @@ export function operation<Found = undefined, Body = undefined>(
     if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
     const data = handle({ ...caller, found, body })
     if (method !== 'GET') {
-      service.addWrite({ operation: request.operation ?? '', path: request.path, at: service.settings.now() })
+      const id = (data as Partial<Item> | undefined)?.id
+      service.addWrite({ operation: request.operation ?? '', path: request.path, id, at: service.settings.now() })
     }
     const status = statuses[method]
     return method === 'DELETE' ? new Response(null, { status }) : Response.json(unwrapped ? data : { data }, { status })
@@ -101,6 +111,19 @@ function single(query: RecordedRequest['query'], name: string): string | undefin
   const value = query[name]
   if (Array.isArray(value)) throw badRequest(`\`${name}\` was sent more than once.`)
   return value
+}
+
+/** Returns a function that finds the item that a parameter of the path names. Throws a 404 if there is none. */
+export function finder<Found extends Item>(
+  what: string,
+  listOf: (workspace: Workspace) => Collection<Found>,
+  parameter = 'id',
+): (caller: Caller) => Found {
+  return ({ workspace, parameters }) => {
+    const found = listOf(workspace).get(parameters[parameter] ?? '')
+    if (found === undefined) throw notFound(what)
+    return found
+  }
 }
 
 /** Returns the person that the token acts as. Throws a 422 for an app's token. */

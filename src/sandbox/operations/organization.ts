@@ -1,13 +1,17 @@
 import * as z from 'zod/mini'
 import type { Operation } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
-import type { LooseRecord } from '../data/shapes.ts'
+import type { LooseRecord, Member } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
-import { notFound } from '../http-error.ts'
-import { flag, mustBe } from '../schema.ts'
-import { type Caller, operation, requiredText } from './operation.ts'
+import { alreadyExists, forbidden } from '../http.ts'
+import { flag, mustBe, oneOf } from '../schema.ts'
+import { type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
 
-/** Operations on the token, on the organization and on its tasks and segments. */
+const role = oneOf('admin', 'moderator', 'agent')
+const findContact = finder('contact', ({ contacts }) => contacts)
+const findMember = finder('team member', ({ members }) => members)
+
+/** Operations on the token, the organization, its contacts, team members, tasks and segments. */
 export const organizationOperations = {
   getMe: operation({
     route: 'GET /me',
@@ -53,6 +57,68 @@ export const organizationOperations = {
     }),
     find: ({ workspace }) => workspace.settings,
   }),
+  listContacts: operation({
+    route: 'GET /contacts',
+    scope: 'contacts:read',
+    list: ({ workspace }) => workspace.contacts,
+  }),
+  createContact: operation({
+    route: 'POST /contacts',
+    scope: 'contacts:write',
+    actor: 'self',
+    body: z.object({ email: requiredEmail, name: z.optional(requiredText) }),
+    handle({ workspace, service, body: { email, name = null } }) {
+      if (workspace.contactByEmail(email) !== undefined)
+        throw alreadyExists('A contact with this `email` already exists.')
+      return workspace.addContact(email, name, 'api', service.seconds())
+    },
+  }),
+  getContact: operation({ route: 'GET /contacts/:id', scope: 'contacts:read', find: findContact }),
+  updateContact: operation({
+    route: 'PATCH /contacts/:id',
+    scope: 'contacts:write',
+    find: findContact,
+    body: z.object({ blocked: z.optional(flag) }),
+    handle: ({ service, found, body }) => Object.assign(found, body, { updated_at: service.seconds() }),
+  }),
+  listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ workspace }) => workspace.members }),
+  createUser: operation({
+    route: 'POST /users',
+    scope: 'users:write',
+    actor: 'self',
+    role: 'admin',
+    body: z.object({ email: requiredEmail, name: z.optional(requiredText), role: z.optional(role) }),
+    handle({ workspace, body: { email, name = null, role = 'agent' } }) {
+      if (workspace.memberByEmail(email) !== undefined)
+        throw alreadyExists('A team member with this `email` already exists.')
+      const user = workspace.newUser(email, name)
+      return workspace.members.add({ id: workspace.random.id('mem'), role, archived: false, user })
+    },
+  }),
+  getUser: operation({ route: 'GET /users/:id', scope: 'users:read', find: findMember }),
+  updateUser: operation({
+    route: 'PATCH /users/:id',
+    scope: 'users:write',
+    actor: 'self',
+    find: findMember,
+    body: z.object({ role: z.optional(role), archived: z.optional(flag) }),
+    handle(call) {
+      const { found, body } = call
+      if ((body.role ?? 'admin') !== 'admin' || body.archived === true) checkNotOwner(call, found)
+      return Object.assign(found, body)
+    },
+  }),
+  removeUser: operation({
+    route: 'DELETE /users/:id',
+    scope: 'users:write',
+    // Managing members requires a person (docs/service.md#actors).
+    actor: 'self',
+    find: findMember,
+    handle(call) {
+      checkNotOwner(call, call.found)
+      call.workspace.members.remove(call.found.id)
+    },
+  }),
   ...recordOperations('Task', 'tsk', (workspace) => workspace.tasks),
   ...recordOperations('Segment', 'seg', (workspace) => workspace.segments),
 }
@@ -68,14 +134,9 @@ function recordOperations(
 ): Record<string, Operation> {
   const kind = noun === 'Task' ? 'task' : 'segment'
   const path = `/${kind}s` as const
-  const read = `${kind}s:read` as const
-  const write = `${kind}s:write` as const
+  const [read, write] = [`${kind}s:read`, `${kind}s:write`] as const
   const body = z.looseObject({})
-  const find = ({ workspace, parameters }: Caller): LooseRecord => {
-    const record = collectionOf(workspace).get(parameters.id ?? '')
-    if (record === undefined) throw notFound(kind)
-    return record
-  }
+  const find = finder(kind, collectionOf)
   return {
     [`list${noun}s`]: operation({
       route: `GET ${path}`,
@@ -88,17 +149,13 @@ function recordOperations(
       body,
       handle: ({ workspace, body }) => collectionOf(workspace).add({ ...body, id: workspace.random.id(idPrefix) }),
     }),
-    [`get${noun}`]: operation({
-      route: `GET ${path}/:id`,
-      scope: read,
-      find,
-    }),
+    [`get${noun}`]: operation({ route: `GET ${path}/:id`, scope: read, find }),
     [`update${noun}`]: operation({
       route: `PATCH ${path}/:id`,
       scope: write,
       find,
       body,
-      handle: ({ workspace, found, body }) => collectionOf(workspace).replace({ ...found, ...body, id: found.id }),
+      handle: ({ found, body }) => Object.assign(found, body, { id: found.id }),
     }),
     [`delete${noun}`]: operation({
       route: `DELETE ${path}/:id`,
@@ -107,4 +164,9 @@ function recordOperations(
       handle: ({ workspace, found }) => collectionOf(workspace).remove(found.id),
     }),
   }
+}
+
+// The documents have no such rule. Without it an organization could lose its owner and never be renamed again.
+function checkNotOwner({ workspace }: Caller, member: Member): void {
+  if (member.id === workspace.owner?.id) throw forbidden('The owner of the organization cannot be removed.')
 }

@@ -6,17 +6,21 @@ import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { allowsOrigin } from '../addresses.ts'
 import type { AppEnv, Operation } from '../app-env.ts'
-import { injectFaults } from '../faults/inject-faults.ts'
-import { HttpError, notFound } from '../http-error.ts'
+import { type Delays, type FaultList, injectFaults } from '../faults/inject-faults.ts'
+import { HttpError, notFound } from '../http.ts'
 import { authorize, authorizeConsent } from '../oauth/authorize.ts'
 import { token } from '../oauth/token.ts'
 import { conversationOperations } from '../operations/conversations.ts'
 import { organizationOperations } from '../operations/organization.ts'
-import { peopleOperations } from '../operations/people.ts'
-import type { AppParts } from '../parts.ts'
 import type { SandboxSettings } from '../settings.ts'
 import { limitRate } from './rate-limit.ts'
-import { readBodies, recordRequests } from './record.ts'
+import { type Recorder, readBodies, recordRequests } from './record.ts'
+
+/** What a sandbox is made of. */
+export interface AppParts extends Recorder {
+  readonly faults: FaultList
+  readonly delays: Delays
+}
 
 /** Every operation, by the service's name for it. */
 const operations: Readonly<Record<string, Operation>> = {
@@ -25,7 +29,6 @@ const operations: Readonly<Record<string, Operation>> = {
   token,
   ...organizationOperations,
   ...conversationOperations,
-  ...peopleOperations,
 }
 
 /** Creates the service: every operation, behind what a request goes through from its arrival. */

@@ -57,6 +57,7 @@ function loadMsw(): typeof import('msw') {
 }
 
 async function cutResponse(response: Response, drop: Drop): Promise<Response> {
+  if (drop === 'refused') throw new TypeError('fetch failed', { cause: refusedConnection() })
   if (drop !== 'mid-body') throw fetchError('other side closed')
   const whole = new Uint8Array(await response.arrayBuffer())
   const body = new ReadableStream(
@@ -98,6 +99,11 @@ function isRedirect({ status }: Response): boolean {
 // The message and the cause's code are those of Node's `fetch`, for programs that check them.
 function fetchError(reason: string): TypeError {
   return new TypeError('fetch failed', { cause: socketError(reason) })
+}
+
+function refusedConnection(): Error {
+  const error = new Error('connect ECONNREFUSED 127.0.0.1:80')
+  return Object.assign(error, { code: 'ECONNREFUSED', syscall: 'connect' })
 }
 
 function socketError(reason: string): Error {

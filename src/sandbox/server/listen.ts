@@ -1,12 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { Hono } from 'hono'
+import type { Hono } from 'hono'
 import { type Addresses, createAddresses } from '../addresses.ts'
 import type { AppEnv, Drop } from '../app-env.ts'
 import { firstHalf } from '../faults/inject-faults.ts'
-import { badRequest, forbidden, HttpError } from '../http-error.ts'
+import { badRequest, forbidden, HttpError } from '../http.ts'
 import type { SandboxSettings } from '../settings.ts'
 
 export interface RunningServer {
@@ -38,16 +38,12 @@ export async function listen(
     // An unhandled rejection would end the process.
     listener(incoming, outgoing).catch(() => outgoing.destroy())
   })
-  // Node forgets the connection of a CONNECT request, so `closeAllConnections` would leave it open.
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  // Without this listener Node closes the connection of a CONNECT request without a response.
+  // Without this listener Node closes the connection of a CONNECT request without a response. Node no longer knows the
+  // connection, so `closeAllConnections` would leave it open.
   server.on('connect', (_, socket) => {
     socket.on('error', () => socket.destroy())
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+    const response = 'HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
+    socket.end(response, () => socket.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
@@ -61,7 +57,7 @@ export async function listen(
   const stopped = (): Promise<void> =>
     new Promise((resolve) => {
       server.close(() => resolve())
-      for (const socket of sockets) socket.destroy()
+      server.closeAllConnections()
     })
   let closing: Promise<void> | undefined
   return {
@@ -85,25 +81,21 @@ function errorResponse(error: unknown): Response {
   return (error instanceof HttpError ? error : badRequest('The request is malformed.')).toResponse()
 }
 
-/** Returns a function that handles the requests to own hosts. */
+/** Returns a function that handles the requests to own hosts. The service has every path that the console does not have. */
 function createReceiver(
   service: Hono<AppEnv>,
   console: Hono,
   { isOwnHost, isOwnOrigin }: Addresses,
 ): (request: Request, outgoing: ServerResponse) => Promise<Response> {
-  const app = new Hono<AppEnv>()
-  app.use(async (c, next) => {
-    const { hostname } = new URL(c.req.url)
-    if (isOwnHost(hostname)) return next()
-    return forbidden(
-      `The sandbox does not respond to the host ${hostname}. Allow it with --allowed-host, or \`allowedHosts\` in code.`,
-    ).toResponse()
-  })
-  app.route('/', console)
-  app.all('*', (c) => service.fetch(c.req.raw, c.env))
+  console.all('*', (c) => service.fetch(c.req.raw, c.env as AppEnv['Bindings']))
   return async (request, outgoing) => {
+    const { hostname } = new URL(request.url)
+    if (!isOwnHost(hostname)) {
+      const way = 'Allow it with --allowed-host, or `allowedHosts` in code.'
+      return forbidden(`The sandbox does not respond to the host ${hostname}. ${way}`).toResponse()
+    }
     const env: AppEnv['Bindings'] = { isOwnOrigin }
-    const response = await app.fetch(request, env)
+    const response = await console.fetch(request, env)
     if (env.drop === undefined) return response
     await dropConnection(env.drop, response, outgoing)
     return RESPONSE_ALREADY_SENT
@@ -114,6 +106,7 @@ async function dropConnection(drop: Drop, response: Response, outgoing: ServerRe
   const { socket } = outgoing
   const destroy = (): void => void socket?.destroy()
   switch (drop) {
+    case 'refused':
     case 'before-headers':
       destroy()
       break

@@ -2,16 +2,23 @@ import { randomUUID } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { AppEnv } from '../app-env.ts'
-import { HttpError } from '../http-error.ts'
-import { bearerToken, formType, parseBody, parseParameters } from '../http-request.ts'
-import type { AppParts } from '../parts.ts'
-import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens, sizeOf } from '../request-log.ts'
+import { bearerToken, formType, HttpError, parseBody, parseParameters } from '../http.ts'
+import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens } from '../request-log.ts'
+import type { Service } from '../service.ts'
+
+/** What records the requests to a service. */
+export interface Recorder {
+  readonly service: Service
+  readonly log: RequestLog
+  /** Whether the log also has the bodies, for a console. */
+  readonly captureBodies: boolean
+}
 
 type OperationOf = (c: Context<AppEnv>) => { name: string; scope: string | undefined } | undefined
 
 /** Records each request from its arrival to its response, with its operation, and gives the response an id. */
 export function recordRequests(
-  { service, log, captureBodies }: AppParts,
+  { service, log, captureBodies }: Recorder,
   operationOf: OperationOf,
 ): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
@@ -34,7 +41,7 @@ export function recordRequests(
       actor: grant?.actor,
       fault: undefined,
     }
-    const entry = log.add(request, sizeOf(request))
+    const entry = log.add(request)
     if (grant !== undefined) Object.assign(entry, { token: shortenTokens(token), organization: grant.organizationId })
     c.set('grant', grant)
     c.set('entry', entry)
@@ -43,37 +50,30 @@ export function recordRequests(
     if (c.env.drop === undefined || c.env.drop === 'mid-body') {
       // A fault can set its own request id.
       if (!c.res.headers.has('x-request-id')) c.res.headers.set('x-request-id', randomUUID())
+      if (!c.res.headers.has('date')) c.res.headers.set('date', new Date(service.settings.now()).toUTCString())
       request.status = c.res.status
     }
-    if (captureBodies) log.grow(entry, await captureBodiesOf(c, entry))
+    if (captureBodies) {
+      await captureBodiesOf(c, entry)
+      log.grow(entry, [entry.requestBody, entry.responseBody])
+    }
     log.finish(entry)
   }
 }
 
 const shownCharacters = 16_384
 
-/** Adds the bodies to an entry of the log and returns their size. */
-async function captureBodiesOf(c: Context<AppEnv>, entry: LogEntry): Promise<number> {
+/** Adds the bodies to an entry of the log. */
+async function captureBodiesOf(c: Context<AppEnv>, entry: LogEntry): Promise<void> {
   // A body that was refused was not read.
   entry.requestBody = shownText(c.get('body')?.text ?? '')
-  // Reading a dripping body ahead would keep its timer running after the client is gone.
-  const isDripping = entry.request.fault?.includes('drip=')
-  entry.responseBody = isDripping ? undefined : shownText(await c.res.clone().text())
-  if (c.res.status >= 400) entry.error = readError(entry.responseBody)
-  return sizeOf(entry.requestBody) + sizeOf(entry.responseBody)
+  // Reading a dripping body ahead would keep its timer running after the client is gone, and a stalled one never ends.
+  const isSlow = /\b(drip=|stall)/.test(entry.request.fault ?? '')
+  entry.responseBody = isSlow ? undefined : shownText(await c.res.clone().text())
 }
 
 function shownText(text: string): string | undefined {
   return text === '' ? undefined : shortenTokens(text.slice(0, shownCharacters))
-}
-
-function readError(text: string | undefined): LogEntry['error'] {
-  try {
-    const { error, error_description } = JSON.parse(text ?? '')
-    return { code: String(error), description: String(error_description) }
-  } catch {
-    return undefined
-  }
 }
 
 /** Reads the body of each request once, up to a limit, so that no request fills the memory or blocks the event loop. */
@@ -87,7 +87,7 @@ export function readBodies(log: RequestLog): MiddlewareHandler<AppEnv> {
         const entry = c.get('entry')
         c.set('body', body)
         entry.request.body = body.value
-        log.grow(entry, sizeOf(body.value))
+        log.grow(entry, body.value)
       })
       if (refused) return refused
     } catch {
