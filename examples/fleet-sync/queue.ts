@@ -1,37 +1,50 @@
-import { type JobsOptions, Queue, type QueueOptions } from 'bullmq'
+import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
+import { log } from './log.ts'
 
 export const queueName = 'fleet-sync'
 
-/** The data of both kinds of job: `due`, which the scheduler of a connection makes, and `sync`, which runs a sweep. */
-export interface SyncJobData {
+/** A job runs a slice of an organization's sweep. Redis holds nothing else, and nothing that is not in the database. */
+export interface SyncJob {
+  /** The key of the organization's connection. */
   readonly key: string
 }
-export type SyncQueue = Queue<SyncJobData, void>
+
+export type SyncQueue = Queue<SyncJob, string>
+
+/** BullMQ runs jobs with a smaller number first. */
+export const priority = { firstSync: 1, usual: 2 } as const
 
 /** Connects to Redis in the way that BullMQ needs. */
 export function connectToRedis(redisUrl: string): Redis {
-  // BullMQ waits for jobs without a limit, and repeats a command until Redis is back.
-  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
-  redis.on('error', (error) => console.error(`Redis: ${error.message}`))
+  // BullMQ waits for jobs without a limit, and repeats a command until Redis is back. A connection that has gone silent is
+  // replaced, after more than the 10 seconds that BullMQ lets Redis wait for a job.
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, socketTimeout: 15_000 })
+  redis.on('error', (error) => log('redis', { message: error.message }))
   return redis
 }
 
-export function openQueue(connection: QueueOptions['connection']): SyncQueue {
-  return new Queue(queueName, { connection })
+export function openQueue(connection: Redis): SyncQueue {
+  const queue: SyncQueue = new Queue(queueName, { connection })
+  queue.on('error', (error) => log('redis', { message: error.message }))
+  return queue
 }
 
-/** Finished jobs to keep for the board. */
-export const keep: JobsOptions = { removeOnComplete: { count: 200 }, removeOnFail: { count: 200 } }
-
-/**
- * Adds a sweep of a connection. While one waits, runs or is delayed, another is not added: a sweep that takes longer than
- * the interval must not run twice at the same time.
- */
-export async function addSync(queue: SyncQueue, key: string): Promise<void> {
-  await queue.add(
-    'sync',
-    { key },
-    { ...keep, deduplication: { id: key }, attempts: 5, backoff: { type: 'exponential', delay: 1000, jitter: 0.5 } },
+/** Adds a job for each organization. One that has a job already gets no other. */
+export async function addJobs(
+  queue: SyncQueue,
+  organizations: readonly { key: string; sweeps: number }[],
+): Promise<void> {
+  await queue.addBulk(
+    organizations.map(({ key, sweeps }) => ({
+      name: 'sync',
+      data: { key },
+      opts: {
+        deduplication: { id: key },
+        priority: sweeps === 0 ? priority.firstSync : priority.usual,
+        removeOnComplete: { count: 200 },
+        removeOnFail: { count: 200 },
+      },
+    })),
   )
 }

@@ -1,45 +1,117 @@
-import type { ConnectionStore } from 'support-workspace-sdk/oauth'
-import type { Database } from './database.ts'
-import { keep, type SyncQueue } from './queue.ts'
+import { setTimeout } from 'node:timers/promises'
+import { PostgresAdapter } from 'kysely'
+import { type ConnectionStore, ConnectionStoreError } from 'support-workspace-sdk/oauth'
+import { log, messageOf } from './log.ts'
+import { endOf, erase, mirror } from './organizations.ts'
+import { addJobs, type SyncQueue } from './queue.ts'
+import type { Database } from './tables.ts'
 
 export interface SchedulerParts {
-  readonly store: ConnectionStore
   readonly database: Database
+  readonly store: ConnectionStore
   readonly queue: SyncQueue
-  /** Time between the starts of two sweeps of a connection, in milliseconds. */
-  readonly interval: number
+  /** How long changes, and organizations that have left, are kept, in milliseconds. */
+  readonly retention: number
+}
+
+/** An organization whose job was added so long ago may have lost it, with a Redis that kept nothing. In milliseconds. */
+const patience = 20_000
+const most = 500
+
+/** Adds jobs until `signal` aborts. Several processes can run this. Nothing that fails ends it. */
+export async function runScheduler(parts: SchedulerParts, signal: AbortSignal): Promise<void> {
+  const every = (milliseconds: number, name: string, run: () => Promise<unknown>) => async () => {
+    while (!signal.aborted) {
+      await run().catch((error) => log('scheduler', { in: name, message: messageOf(error) }))
+      await setTimeout(milliseconds, undefined, { signal }).catch(() => {})
+    }
+  }
+  const loops = [
+    every(1_000, 'schedule', () => schedule(parts)),
+    every(60_000, 'reconcile', () => reconcile(parts)),
+    every(3_600_000, 'prune', () => prune(parts)),
+  ]
+  await Promise.all(loops.map((loop) => loop()))
+}
+
+/** Adds a job for each organization that is due. Returns how many, and how many had lost their job. */
+export async function schedule({ database, queue }: SchedulerParts): Promise<{ added: number; lost: number }> {
+  const now = Date.now()
+  const due = database
+    .selectFrom('organizations')
+    .select(['key', 'queued_at', 'sweeps'])
+    .where('due_at', '<=', now)
+    .where('ended', 'is', null)
+    .where('paused', '=', 0)
+    .where(({ or, eb }) => or([eb('queued_at', 'is', null), eb('queued_at', '<', now - patience)]))
+    .orderBy('due_at')
+    .limit(most)
+  const found = await due.execute()
+  if (found.length === 0) return { added: 0, lost: 0 }
+  const isPostgres = database.getExecutor().adapter instanceof PostgresAdapter
+  const keys = found.map(({ key }) => key)
+  const still = due.clearSelect().select('key').where('key', 'in', keys)
+  const taken = await database
+    .updateTable('organizations')
+    .set({ queued_at: now })
+    // A row that a stopped worker has locked must not hold up the others.
+    .where('key', 'in', isPostgres ? still.forUpdate().skipLocked() : still)
+    .returning('key')
+    .execute()
+  const ours = new Set(taken.map(({ key }) => key))
+  const fresh = found.filter(({ key, queued_at }) => ours.has(key) && queued_at === null)
+  const old = found.filter(({ key, queued_at }) => ours.has(key) && queued_at !== null)
+  const jobs = await Promise.all(old.map(({ key }) => queue.getDeduplicationJobId(key)))
+  const lost = old.filter((_, index) => jobs[index] === null)
+  if (lost.length > 0) log('jobs lost', { count: lost.length, message: 'They were added again from the database.' })
+  await addJobs(queue, [...fresh, ...lost])
+  return { added: fresh.length + lost.length, lost: lost.length }
 }
 
 /**
- * Gives each connection a job scheduler, and removes those of connections that are gone or revoked. Running it again
- * changes nothing, and several processes can run it at the same time. A connection that fails is reported on stderr, and
- * does not keep the others from their schedulers.
+ * Compares all connections with the rows of the organizations, and writes only what differs: logins, revocations, tokens
+ * without a row and rows without a token.
  */
-export async function scheduleAll({ store, database, queue, interval }: SchedulerParts): Promise<void> {
-  const schedulers = new Map((await queue.getJobSchedulers()).map(({ key, every }) => [key, every]))
+export async function reconcile({ database, store }: Pick<SchedulerParts, 'database' | 'store'>): Promise<number> {
+  const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
   const { connections, unreadable } = await store.list()
-  const kept = new Set(unreadable.map(({ key }) => key))
-  for (const { key, organization, connectedAt, revokedAt } of connections) {
-    if (revokedAt === undefined) kept.add(key)
-    await reportFailure(key, async () => {
-      // The worker that noticed may have been killed before it could say so.
-      if (revokedAt !== undefined) return database.revoke(key, connectedAt)
-      await database.connect({ key, organization: organization.name ?? organization.id, connectedAt })
-      // An unchanged scheduler is left alone: to replace it would move its next run.
-      if (schedulers.get(key) === interval) return
-      await queue.upsertJobScheduler(key, { every: interval }, { name: 'due', data: { key }, opts: keep })
-    })
+  const found = new Map<string, Parameters<typeof mirror>[2]>(rows.map(({ key }) => [key, undefined]))
+  for (const { key } of unreadable) if (key !== undefined) found.set(key, 'unreadable')
+  for (const connection of connections) found.set(connection.key, connection)
+  const known = new Map(rows.map((row) => [row.key, row]))
+  let changed = 0
+  for (const [key, state] of found) {
+    const row = known.get(key)
+    const isSameLogin = typeof state !== 'object' || state.connectedAt === row?.login
+    if (row !== undefined && row.ended === endOf(state) && isSameLogin) continue
+    // Asks the store again, because the list is older than the rows of a login in the meantime.
+    if (await mirrorOne(database, store, key)) changed += 1
   }
-  for (const key of schedulers.keys()) {
-    if (kept.has(key)) continue
-    await reportFailure(key, async () => {
-      // In this order, so that the next run repeats both if the database fails.
-      await database.disconnect(key)
-      await queue.removeJobScheduler(key)
-    })
-  }
+  return changed
 }
 
-async function reportFailure(key: string, run: () => Promise<void>): Promise<void> {
-  await run().catch((error) => console.error(`The connection ${key} could not be scheduled: ${error}`))
+/** Makes the row of an organization say what the store says now. Call it after each login. */
+export async function mirrorOne(database: Database, store: ConnectionStore, key: string): Promise<boolean> {
+  const found = await store.get(key).catch((error) => {
+    if (error instanceof ConnectionStoreError && error.reason !== 'storage_failed') return 'unreadable' as const
+    throw error
+  })
+  const isChanged = await mirror(database, key, found)
+  if (isChanged) log('organization', { organization: key, ended: endOf(found) })
+  return isChanged
+}
+
+/** Erases what has been kept for long enough: changes, and organizations that have left. */
+export async function prune({ database, store, retention }: Omit<SchedulerParts, 'queue'>): Promise<void> {
+  const before = Date.now() - retention
+  const left = database.selectFrom('organizations').select('key').where('ended_at', '<', before)
+  for (const { key } of await left.execute()) await leave(database, store, key)
+  await database.deleteFrom('changes').where('at', '<', before).execute()
+}
+
+/** Erases an organization: its token first, so that nothing adds it again. */
+export async function leave(database: Database, store: ConnectionStore, key: string): Promise<void> {
+  await store.remove(key)
+  await erase(database, key)
+  log('erased', { organization: key })
 }

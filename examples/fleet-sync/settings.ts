@@ -1,6 +1,5 @@
-/** What every process of this example reads from the environment. */
+/** What every process reads from the environment. */
 export interface Settings {
-  /** Base URL of the service. */
   readonly baseUrl: string
   /** A `redis://` URL, or the path of a Unix socket. */
   readonly redisUrl: string
@@ -8,41 +7,41 @@ export interface Settings {
   readonly databaseUrl: string
   /** Encrypts the stored tokens. At least 32 characters. */
   readonly storeSecret: string
-  /** Time between the starts of two sweeps of a connection, in milliseconds. */
+  /** Time between two sweeps of an organization that has no interval of its own, in milliseconds. */
   readonly interval: number
-  /** Whether to add a note to each new conversation. */
+  /** Longest time that a job keeps its slot, in milliseconds. Then it goes to the back of the queue. */
+  readonly slice: number
+  /** Number of slots of a worker process: organizations that it reads at a time. */
+  readonly slots: number
+  /** The messages of an unchanged conversation are read once in this many sweeps. */
+  readonly readAllEvery: number
+  /** How long changes, and organizations that have left, are kept, in milliseconds. */
+  readonly retention: number
+  /** Whether to add a note to each conversation whose messages are skipped. Needs connections with `actor=self`. */
   readonly addNotes: boolean
-  /** Number of sweeps that a worker process runs at a time. Most of the time they wait, for responses and rate limits. */
-  readonly concurrency: number
 }
 
-export function readSettings(): Settings {
+export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
+  const required = (name: string) => {
+    const value = env[name]
+    if (value) return value
+    throw new Error(`Set ${name}.`)
+  }
+  const number = (name: string, byDefault: number) => {
+    const value = Number(env[name] ?? byDefault)
+    if (value > 0) return value
+    throw new Error(`${name} must be a positive number.`)
+  }
   return {
     baseUrl: required('BASE_URL'),
     redisUrl: required('REDIS_URL'),
     databaseUrl: required('DATABASE_URL'),
     storeSecret: required('STORE_SECRET'),
-    interval: Number(process.env.SYNC_INTERVAL ?? 60) * 1000,
-    addNotes: process.env.FLEET_NOTES === '1',
-    concurrency: Number(process.env.CONCURRENCY ?? 20),
+    interval: number('SYNC_INTERVAL', 60) * 1_000,
+    slice: number('SLICE', 10) * 1_000,
+    slots: number('SLOTS', 20),
+    readAllEvery: number('READ_ALL_EVERY', 10),
+    retention: number('RETENTION_DAYS', 30) * 86_400_000,
+    addNotes: env.FLEET_NOTES === '1',
   }
-}
-
-/** Returns the environment of a process that reads these settings. */
-export function toEnvironment(settings: Settings): NodeJS.ProcessEnv {
-  return {
-    BASE_URL: settings.baseUrl,
-    REDIS_URL: settings.redisUrl,
-    DATABASE_URL: settings.databaseUrl,
-    STORE_SECRET: settings.storeSecret,
-    SYNC_INTERVAL: String(settings.interval / 1000),
-    FLEET_NOTES: settings.addNotes ? '1' : '0',
-    CONCURRENCY: String(settings.concurrency),
-  }
-}
-
-function required(name: string): string {
-  const value = process.env[name]
-  if (value) return value
-  throw new Error(`Set ${name}.`)
 }

@@ -1,110 +1,99 @@
 /**
  * Keeps a replica of the conversations and messages of many organizations, with several worker processes.
  *
- *   npm run example:fleet-sync      starts it with a local sandbox of 20 organizations
+ *   npm start      with a local service of 20 organizations
  *
- * It needs a Redis: the one at REDIS_URL or at 127.0.0.1:6379, or an installed redis-server, which it starts. To use the
- * real service, set these variables:
+ * It needs a Redis: the one at REDIS_URL, or an installed redis-server, which it starts. To use the real service, set:
  *
  *   BASE_URL        base URL of the service, for example https://api.supportwire.app
  *   STORE_SECRET    at least 32 characters, for example from `openssl rand -base64 32`
  *   DATABASE_URL    a postgres:// URL, or the path of a SQLite file
- *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them: see connections.ts.
+ *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them: see README.md.
  *
- * These are optional, with both:
- *
- *   SYNC_INTERVAL   seconds between two sweeps of a connection, 60 by default
- *   FLEET_NOTES     1 adds a note to each new conversation of a connection with actor=self
- *   WORKERS         number of worker processes, 2 by default
- *   CONCURRENCY     sweeps at a time in each worker process, 20 by default
- *   PORT            port of the status page, 3000 by default
+ * Optional: WORKERS (2 processes), PORT (3000), and those of settings.ts.
  */
-import type { ChildProcess } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { openConnections } from './connections.ts'
-import { openDatabase } from './database.ts'
-import { serveSite } from './page/site.ts'
+import { fileURLToPath } from 'node:url'
+import { log, messageOf } from './log.ts'
+import { openConnections, openDatabase, untilItWorks } from './open-database.ts'
 import { connectToRedis, openQueue } from './queue.ts'
-import { findRedis } from './redis-server.ts'
-import { scheduleAll } from './scheduler.ts'
+import { mirrorOne, runScheduler } from './scheduler.ts'
 import { readSettings } from './settings.ts'
-import { startWorker } from './start-worker.ts'
+import { serveSite } from './site.ts'
 
 const accessTokens = (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
-// Workers read the tokens from the store, so no process that is started here gets them.
+// Workers read the tokens from the store.
 delete process.env.ACCESS_TOKENS
-// Unlike by default, a signal during the start also stops what this process has started.
-const exit = () => process.exit(1)
-process.once('SIGINT', exit).once('SIGTERM', exit)
-const redisServer = await findRedis().catch((error: Error) => {
-  console.error(error.message)
-  process.exit(1)
-})
-process.env.REDIS_URL = redisServer.url
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sync-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-const sandbox = process.env.BASE_URL ? undefined : await startSandbox({ organizations: 20 })
-if (sandbox !== undefined) {
-  // A local service starts with new tokens each time, so nothing needs to outlive it.
-  process.env.BASE_URL = sandbox.url
-  process.env.STORE_SECRET = randomBytes(32).toString('base64')
-  process.env.DATABASE_URL ??= join(folder, 'replica.sqlite')
-}
-const settings = readSettings()
-
-const database = await openDatabase(settings.databaseUrl)
-const redis = connectToRedis(settings.redisUrl)
-const queue = openQueue(redis)
-const { store, close: closeConnections } = openConnections(settings)
-for (const token of sandbox ? tokensOf(sandbox) : accessTokens) await store.save(token)
-
 const shutdown = new AbortController()
 const { signal } = shutdown
-// First, because the port may be in use.
-const site = await serveSite({ database, queue }, Number(process.env.PORT ?? 3000))
-const workers = Array.from({ length: Number(process.env.WORKERS ?? 2) }, runWorker)
-const scheduling = runScheduler()
-console.log(
-  `Open ${site.url}${sandbox ? `\nThe local service runs at ${sandbox.url}` : ''}\nCtrl-C ends all processes.`,
-)
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => shutdown.abort(new Error(name)))
 
-process.off('SIGINT', exit).off('SIGTERM', exit)
-await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
-console.log('Shutting down.')
-shutdown.abort()
-await Promise.all([...workers, scheduling])
-await Promise.all([site.close(), queue.close(), closeConnections(), database.close()])
-redis.disconnect()
-await redisServer.close()
-await sandbox?.close()
-
-function tokensOf({ state, issueToken }: Sandbox): string[] {
-  return state.organizations.map(({ id }) => issueToken({ organization: id, actor: 'self' }))
+process.env.REDIS_URL ??= startRedis(folder)
+if (process.env.BASE_URL === undefined) await startService()
+const settings = readSettings()
+const redis = connectToRedis(settings.redisUrl)
+const queue = openQueue(redis)
+const { database, storage, close } = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+const store = openConnections(settings, storage)
+const site = await serveSite({ ...settings, database, queue }, Number(process.env.PORT ?? 3000))
+const workers = Array.from({ length: Number(process.env.WORKERS ?? 2) }, superviseWorker)
+void runScheduler({ ...settings, database, store, queue }, signal)
+for (const token of accessTokens) {
+  const connect = async () => mirrorOne(database, store, (await store.save(token)).key)
+  await untilItWorks('connection', connect, signal)
 }
+console.log(`Open ${site.url}. Ctrl-C ends all processes.`)
+
+await Promise.all(workers)
+site.close()
+// The scheduler may be waiting for a Redis that is away. What it did not add, it adds next time.
+redis.disconnect()
+await close()
+process.exit()
 
 /** Keeps a worker process running until the shutdown. */
-async function runWorker(): Promise<void> {
+async function superviseWorker(): Promise<void> {
   while (!signal.aborted) {
-    const worker: ChildProcess = await startWorker(settings)
-    const ended = once(worker, 'exit')
+    const worker = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), { execArgv: [] })
     const stop = () => void worker.kill('SIGTERM')
     signal.addEventListener('abort', stop)
-    if (signal.aborted) stop()
-    await ended
+    const [code, killed] = await once(worker, 'exit')
     signal.removeEventListener('abort', stop)
+    if (signal.aborted) return
+    log('worker ended', { code, signal: killed })
+    await setTimeout(1_000)
   }
 }
 
-/** Looks for new logins and revoked connections every few seconds. */
-async function runScheduler(): Promise<void> {
-  while (!signal.aborted) {
-    await scheduleAll({ store, database, queue, interval: settings.interval }).catch((error) => console.error(error))
-    await setTimeout(5_000, undefined, { signal }).catch(() => {})
-  }
+/** Starts a Redis that keeps nothing: everything in it can be built again from the database. */
+function startRedis(folder: string): string {
+  const path = join(folder, 'redis.sock')
+  const options = ['--port', '0', '--unixsocket', path, '--save', '', '--dir', folder]
+  // In its own process group, so that Ctrl-C does not end it before the workers.
+  const server = spawn('redis-server', options, { stdio: 'ignore', detached: true })
+  server.once('error', (error) => {
+    console.error(`Install redis-server, or set REDIS_URL. It did not start: ${messageOf(error)}`)
+    process.exit(1)
+  })
+  process.once('exit', () => server.kill())
+  return path
+}
+
+/** Starts a local service whose organizations are connected. It has new tokens each time, so nothing outlives it. */
+async function startService(): Promise<void> {
+  const { startSandbox } = await import('support-workspace-sdk/sandbox')
+  const { url, state, issueToken } = await startSandbox({ organizations: 20 })
+  process.env.BASE_URL = url
+  process.env.STORE_SECRET = randomBytes(32).toString('base64')
+  process.env.DATABASE_URL = join(folder, 'replica.sqlite')
+  for (const { id } of state.organizations) accessTokens.push(issueToken({ organization: id, actor: 'self' }))
+  console.log(`The local service runs at ${url}.`)
 }

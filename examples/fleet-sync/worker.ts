@@ -1,6 +1,114 @@
-// The entry of a worker process. Start as many as you like, on as many machines as can reach Redis and the database.
-import { runWorker } from './run-worker.ts'
-import { readSettings } from './settings.ts'
+// A worker process. Start as many as you like, on as many machines as can reach Redis and the database.
+import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import { DelayedError, type Job, Worker } from 'bullmq'
+import { AdaptiveRateLimiter, isSupportWorkspaceError, RateLimitError } from 'support-workspace-sdk'
+import { log, messageOf } from './log.ts'
+import { noteSkipped } from './notes.ts'
+import { openConnections, openDatabase, untilItWorks } from './open-database.ts'
+import { countFailure } from './organizations.ts'
+import { connectToRedis, openQueue, priority, queueName, type SyncJob } from './queue.ts'
+import { mirrorOne } from './scheduler.ts'
+import { readSettings, type Settings } from './settings.ts'
+import { syncOrganization } from './sync-organization.ts'
 
-await runWorker(readSettings())
-process.send?.('ready')
+/** After so many slices, a first sync no longer goes before the sweeps of others. */
+const firstSlices = 6
+
+/** Runs jobs until the process is told to end. */
+export async function runWorker(settings: Settings): Promise<void> {
+  const shutdown = new AbortController()
+  const { signal } = shutdown
+  const ended = untilToldToEnd()
+  ended.then(() => shutdown.abort(new Error('The worker is shutting down.')))
+  const { database, storage, close } = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+  const redis = connectToRedis(settings.redisUrl)
+  const queue = openQueue(redis)
+  const store = openConnections(settings, storage, {
+    // A call that would have to wait longer rejects, and the organization is due again after that time.
+    totalTimeout: settings.slice + 10_000,
+    maxRetryAfter: settings.slice,
+    timeout: 15_000,
+    rateLimiter: new AdaptiveRateLimiter(),
+  })
+
+  async function run(job: Job<SyncJob, string>, token?: string): Promise<string> {
+    const { key } = job.data
+    const traffic = { requests: 0, refused: 0 }
+    const hooks = {
+      onAttemptEnd({ status }: { status: number | undefined }) {
+        traffic.requests += 1
+        if (status === 429) traffic.refused += 1
+      },
+    }
+    try {
+      const workspace = await store.workspace(key, { hooks })
+      const result = await syncOrganization({ ...settings, workspace, database, key, signal, traffic })
+      if (settings.addNotes && result === 'done' && workspace.actor === 'self') {
+        await noteSkipped(workspace, { database, storage }, key)
+      }
+      if (result !== 'more') return result
+    } catch (error) {
+      if (signal.aborted) return 'interrupted'
+      // A lost database, for example. The job fails, and the scheduler adds another.
+      if (!isSupportWorkspaceError(error)) throw error
+      // The service only wants it to be slower, which `traffic` counts.
+      if (error instanceof RateLimitError) return 'paced'
+      log('failed', { organization: key, remedy: error.remedy, message: error.message })
+      await countFailure(database, key, error.remedy)
+      // There is no token, or no longer, or it cannot be read.
+      if (error.remedy === 'reconnect' || error.name === 'ConnectionStoreError') await mirrorOne(database, store, key)
+      return error.remedy
+    }
+    // To the back of the queue.
+    if (job.attemptsStarted >= firstSlices) await job.changePriority({ priority: priority.usual })
+    await job.moveToDelayed(Date.now() + 1, token)
+    throw new DelayedError()
+  }
+
+  const worker = new Worker<SyncJob, string>(queueName, run, {
+    connection: redis,
+    concurrency: settings.slots,
+    // Another worker takes over the jobs of one that was killed, once their locks have expired.
+    lockDuration: 15_000,
+    stalledInterval: 5_000,
+    // Many workers may be killed while a job goes from slice to slice.
+    maxStalledCount: 1_000,
+  })
+  worker.on('error', (error) => log('worker', { message: error.message }))
+  worker.on('failed', (job, error) => {
+    const organization = job?.data.key
+    log('failed', { organization, remedy: 'unexpected', message: error.message })
+    if (organization !== undefined) countFailure(database, organization, 'unexpected').catch(() => {})
+  })
+  worker.on('stalled', async (id) => {
+    const job = await queue.getJob(id).catch(() => undefined)
+    log('stalled', { organization: job?.data.key, remedy: 'none: this worker continues' })
+  })
+  process.send?.('ready')
+
+  await ended
+  // Redis may be away. The jobs have stopped by then, and the scheduler adds again what is not complete.
+  await Promise.race([worker.close().then(() => queue.close()), setTimeout(5_000)])
+  redis.disconnect()
+  await close()
+}
+
+/** Resolves at SIGTERM, and when the process that has started this one is gone. */
+async function untilToldToEnd(): Promise<void> {
+  // Ctrl-C reaches every process of the terminal. The parent decides when its workers end.
+  process.on('SIGINT', () => {})
+  const waiting = new AbortController()
+  await Promise.race(['SIGTERM', 'disconnect'].map((event) => once(process, event, waiting)))
+  // With a listener for `disconnect` the process would not end.
+  waiting.abort()
+}
+
+if (import.meta.main) {
+  await runWorker(readSettings()).catch((error) => {
+    log('ended', { message: messageOf(error) })
+    process.exitCode = 1
+  })
+  // Otherwise it would go on as long as BullMQ waits for a Redis that is away.
+  process.exit()
+}

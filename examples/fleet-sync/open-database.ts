@@ -1,0 +1,142 @@
+import { writeFileSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import pg from 'pg'
+import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
+import { type ConnectionStorage, postgresStorage, sqliteStorage } from 'support-workspace-sdk/storage'
+import { log, messageOf } from './log.ts'
+import type { Settings } from './settings.ts'
+import { type Database, migrations, type Tables } from './tables.ts'
+
+export interface OpenDatabase {
+  readonly database: Database
+  /** Where the connections and their tokens are: in the same database. */
+  readonly storage: ConnectionStorage
+  close(): Promise<void>
+}
+
+/**
+ * Opens a `postgres://` URL or the path of a SQLite file, and creates the tables if they are missing. Rejects if the
+ * database cannot be reached: see `untilItWorks`.
+ */
+export async function openDatabase(url: string): Promise<OpenDatabase> {
+  const opened = /^postgres(ql)?:\/\//.test(url) ? openPostgres(url) : openSqlite(url)
+  const { database } = opened
+  const migrator = new Migrator({ db: database, provider: { getMigrations: async () => migrations } })
+  const { error } = await migrator.migrateToLatest()
+  if (error === undefined) return opened
+  await opened.close()
+  throw error
+}
+
+/** Everything that waits for Postgres gives up, so that a job ends even if the connection has gone silent. */
+const timeouts = {
+  connectionTimeoutMillis: 5_000,
+  query_timeout: 15_000,
+  statement_timeout: 10_000,
+  lock_timeout: 5_000,
+  // The transaction of a worker that is stopped must not hold its locks for ever.
+  idle_in_transaction_session_timeout: 10_000,
+  keepAlive: true,
+}
+
+function openPostgres(url: string): OpenDatabase {
+  const types = new pg.TypeOverrides()
+  // Counts and milliseconds are safe integers.
+  types.setTypeParser(pg.types.builtins.INT8, Number)
+  const pool = new pg.Pool({ connectionString: url, types, max: 10, ...timeouts })
+  const logError = (error: Error) => log('postgres', { message: error.message })
+  // Without listeners, a lost connection ends the process: the first is for those in the pool, the second for those in use.
+  pool.on('error', logError)
+  pool.on('connect', (client) => {
+    client.on('error', logError)
+    const query = client.query.bind(client) as (...values: unknown[]) => unknown
+    Object.assign(client, { query: (...values: unknown[]) => endIfSilent(client, query(...values)) })
+  })
+  const database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return { database, storage: postgresStorage(pool), close: () => database.destroy() }
+}
+
+/** Takes a connection that no longer responds out of the pool, which would lend it again. */
+function endIfSilent(client: pg.ClientBase, result: unknown): unknown {
+  if (result instanceof Promise) {
+    result.catch((error) => {
+      if (/timeout/.test(messageOf(error))) void (client as pg.Client).end()
+    })
+  }
+  return result
+}
+
+function openSqlite(path: string): OpenDatabase {
+  try {
+    // Only this user may read a new file. SQLite gives the files beside it the same permissions.
+    if (path !== ':memory:') writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
+  } catch {
+    // It exists, or else SQLite says why it cannot be created.
+  }
+  const sqlite = new DatabaseSync(path)
+  // A writer waits for the writers of other processes. WAL lets readers go on meanwhile.
+  sqlite.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+  const dialect = new SqliteDialect({
+    database: {
+      prepare(text) {
+        // SQLite rolls back by itself if the disk is full. To do so again would fail, and hide the first error.
+        const isRolledBack = text === 'rollback' && !sqlite.isTransaction
+        const statement = sqlite.prepare(isRolledBack ? 'SELECT 1' : text)
+        const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+        return {
+          reader: statement.columns().length > 0,
+          all: (parameters) => statement.all(...values(parameters)),
+          run: (parameters) => statement.run(...values(parameters)),
+          iterate: (parameters) => statement.iterate(...values(parameters)),
+        }
+      },
+      close: () => sqlite.close(),
+    },
+  })
+  const database = new Kysely<Tables>({ dialect })
+  // A file of its own handle: a write of the store must not become part of a transaction of the replica.
+  const storage = sqliteStorage(path)
+  return {
+    database,
+    storage,
+    async close() {
+      storage.close()
+      await database.destroy()
+    },
+  }
+}
+
+/** Opens the connections of all organizations. Give the same store to your login handlers. */
+export function openConnections(
+  { baseUrl, storeSecret }: Settings,
+  storage: ConnectionStorage,
+  client: ConnectionStoreOptions['client'] = {},
+): ConnectionStore {
+  return new ConnectionStore({
+    baseUrl,
+    storage,
+    secret: storeSecret,
+    // A connection whose token was revoked can then be told from one that was removed.
+    keepRevoked: true,
+    client: { ...client, appInfo: { name: 'fleet-sync' } },
+  })
+}
+
+/** Tries until it works, for what a process needs to start. Stops when `signal` aborts. */
+export async function untilItWorks<Value>(
+  name: string,
+  run: () => Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  for (;;) {
+    try {
+      return await run()
+    } catch (error) {
+      signal.throwIfAborted()
+      log('waiting', { for: name, message: messageOf(error) })
+      await new Promise((resolve) => setTimeout(resolve, 2_000))
+    }
+  }
+}

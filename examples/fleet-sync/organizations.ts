@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import type { Checkpoint } from 'support-workspace-sdk'
+import type { Connection } from 'support-workspace-sdk/oauth'
+import type { Database, OrganizationTable } from './tables.ts'
+
+/** Where a sweep is. */
+export interface Position {
+  /** The list that is being read, or was read last: the messages of this conversation, or '' for the conversations. */
+  readonly list: string
+  /** Where in that list. */
+  readonly checkpoint: Checkpoint
+  /** Items that the list did not have when it was read a moment ago. If it is without them again, they are deleted. */
+  readonly missing?: readonly string[] | undefined
+  /** How often in a row this list failed. */
+  readonly tries: number
+  /** What a person should know of this sweep. */
+  readonly problem?: string | undefined
+}
+
+/** The right to write the rest of a sweep, until another process claims it. */
+export interface Claim {
+  readonly key: string
+  readonly lease: number
+  /** Number of the sweep, starting at 1. */
+  readonly sweep: number
+  /** Undefined at the start of a sweep. */
+  readonly position: Position | undefined
+  readonly interval: number | null
+}
+
+/** Another process has taken over the sweep, or the organization has left. Nothing was written. */
+export class LostLeaseError extends Error {}
+
+/** Takes over the sweep of an organization. Returns undefined if it is unknown, paused, or must connect again. */
+export async function claim(database: Database, key: string): Promise<Claim | undefined> {
+  const row = await database
+    .updateTable('organizations')
+    .set((update) => ({ lease: update('lease', '+', 1) }))
+    .where('key', '=', key)
+    .where('ended', 'is', null)
+    .where('paused', '=', 0)
+    .returning(['lease', 'sweeps', 'position', 'interval'])
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const position = row.position === null ? undefined : (JSON.parse(row.position) as Position)
+  return { key, lease: row.lease, sweep: row.sweeps + 1, position, interval: row.interval }
+}
+
+/**
+ * Makes the row of an organization say what the connection store says of its connection: pass what the store has now. A
+ * revoked login gets one notice, however many processes see it. Returns whether anything was different.
+ *
+ * If an older state is written by a process that was slow, the next `reconcile` corrects it. So no clocks are compared.
+ */
+export async function mirror(
+  database: Database,
+  key: string,
+  found: Connection | 'unreadable' | undefined,
+): Promise<boolean> {
+  const connection = typeof found === 'object' ? found : undefined
+  const login = connection?.connectedAt
+  const name = storable(connection?.organization.name ?? connection?.organization.id ?? key)
+  const now = Date.now()
+  const ended = endOf(found)
+  return database.transaction().execute(async (transaction) => {
+    const inserted = await transaction
+      .insertInto('organizations')
+      .values({ key, name, login: login ?? 0, ended, ended_at: ended && now, added_at: now, due_at: now, ...empty })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    const updated = await transaction
+      .updateTable('organizations')
+      .set((update) => ({
+        ...(connection && { name, login }),
+        ended,
+        ended_at: ended && now,
+        due_at: now,
+        queued_at: null,
+        // Whoever runs a sweep with the old token stops.
+        lease: update('lease', '+', 1),
+      }))
+      .where('key', '=', key)
+      .where(({ or, eb }) =>
+        or([eb('ended', 'is distinct from', ended), ...(login === undefined ? [] : [eb('login', '<>', login)])]),
+      )
+      .executeTakeFirst()
+    if (ended === 'revoked' && login !== undefined) {
+      const notice = transaction.insertInto('notices').values({ key, login })
+      await notice.onConflict((conflict) => conflict.doNothing()).execute()
+    }
+    return Number(inserted.numInsertedOrUpdatedRows) + Number(updated.numUpdatedRows) > 0
+  })
+}
+
+/** What the store says of a connection, as the column `ended`. */
+export function endOf(found: Connection | 'unreadable' | undefined): OrganizationTable['ended'] {
+  if (found === undefined) return 'no token'
+  if (found === 'unreadable') return found
+  return found.revokedAt === undefined ? null : 'revoked'
+}
+
+const empty = { paused: 0, lease: 0, sweeps: 0, changes: 0, requests: 0, refused: 0 } as const
+
+export async function countFailure(database: Database, key: string, remedy: string): Promise<void> {
+  const first = database.insertInto('failures').values({ key, remedy, count: 1 })
+  const again = first.onConflict((conflict) =>
+    conflict.columns(['key', 'remedy']).doUpdateSet((update) => ({ count: update('failures.count', '+', 1) })),
+  )
+  await again.execute()
+}
+
+/** Removes everything of an organization from the replica. Its token is in the connection store. */
+export async function erase(database: Database, key: string): Promise<void> {
+  await database.transaction().execute(async (transaction) => {
+    for (const table of ['organizations', 'items', 'changes', 'seen', 'notices', 'failures'] as const) {
+      await transaction.deleteFrom(table).where('key', '=', key).execute()
+    }
+  })
+}
+
+/**
+ * Returns when the next sweep is due. Each organization has its own place in the interval, so that they do not all start
+ * at once.
+ */
+export function nextDue(key: string, interval: number, now: number): number {
+  return now + interval - ((now - placeOf(key)) % interval)
+}
+
+/** Returns a number that is the same for the same text, and evenly spread for different ones. */
+export function placeOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE()
+}
+
+/** Replaces what Postgres cannot store (NUL) and what UTF-8 cannot encode (half of a surrogate pair). */
+export function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
+}

@@ -1,0 +1,270 @@
+import {
+  type Checkpoint,
+  isSupportWorkspaceError,
+  NotFoundError,
+  RateLimitError,
+  RequestError,
+  type SupportWorkspace,
+  type SupportWorkspaceError,
+} from 'support-workspace-sdk'
+import { type Claim, claim, LostLeaseError, nextDue, type Position, placeOf, storable } from './organizations.ts'
+import { type Known, loadKnown, loadSeen, type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
+import type { Database } from './tables.ts'
+
+export interface SyncOptions {
+  readonly workspace: SupportWorkspace
+  readonly database: Database
+  /** The key of the organization's connection, which `mirror` has added. */
+  readonly key: string
+  /** Time between two sweeps, in milliseconds, unless the organization has an interval of its own. */
+  readonly interval?: number
+  /** How long to go on, in milliseconds. */
+  readonly slice?: number
+  /** The messages of an unchanged conversation are read once in this many sweeps. */
+  readonly readAllEvery?: number
+  /** Aborted when the process is shutting down. */
+  readonly signal?: AbortSignal | undefined
+  /** The requests so far, which the caller counts. They are added to the organization's row. */
+  readonly traffic?: { requests: number; refused: number }
+}
+
+/** `done`: the sweep is complete. `more`: it goes on with the next call. `gone`: there is nothing to sync. */
+export type SyncResult = 'done' | 'more' | 'gone'
+
+const limit = 100
+const start: Checkpoint = { cursor: null, done: false }
+const end: Checkpoint = { cursor: null, done: true }
+/** After so many pages without a change the position is saved. Pages since then are read again after a crash. */
+const mostUnsaved = 20
+/** A conversation that fails so often in a sweep is skipped. */
+const mostTries = 3
+/** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
+const longestWait = 3_600_000
+/** Number of conversations whose known messages are loaded together. */
+const batch = 50
+/** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
+const longestId = 200
+
+/**
+ * Runs the next slice of an organization's sweep: the list of conversations, then the messages of those that changed. What a
+ * response changes is stored together with the position after it, so whoever continues loses and doubles nothing.
+ *
+ * After an error of the SDK, the organization is due again at a suitable time. After any other error, such as a lost
+ * database, call this again.
+ */
+export async function syncOrganization(options: SyncOptions): Promise<SyncResult> {
+  const claimed = await claim(options.database, options.key)
+  if (claimed === undefined) return 'gone'
+  const sweep = new Sweep(options, claimed)
+  try {
+    return await sweep.run()
+  } catch (error) {
+    // The new owner continues.
+    if (error instanceof LostLeaseError) return 'gone'
+    if (options.signal?.aborted) await sweep.postpone(0)
+    else if (isSupportWorkspaceError(error)) await sweep.postponeAfter(error)
+    throw error
+  }
+}
+
+/** The time of this slice is over. */
+class SliceOver extends Error {}
+
+class Sweep {
+  readonly #options: SyncOptions
+  readonly #claim: Claim
+  readonly #interval: number
+  readonly #until: number
+  #position: Position
+  /** The ids that were seen in the list that is being read. */
+  #seen = new Set<string>()
+  /** Those of them that are not saved yet, and the number of parts in which the others are. */
+  #unsaved: string[] = []
+  #parts = 0
+  #pages = 0
+
+  constructor(options: SyncOptions, claimed: Claim) {
+    this.#options = options
+    this.#claim = claimed
+    this.#interval = claimed.interval ?? options.interval ?? 60_000
+    this.#until = Date.now() + (options.slice ?? 10_000)
+    this.#position = claimed.position ?? { list: '', checkpoint: start, tries: 0 }
+  }
+
+  async run(): Promise<SyncResult> {
+    const { database, key } = this.#options
+    const conversations = (await loadKnown(database, key, [''])).get('') ?? new Map()
+    if (this.#position.checkpoint.cursor !== null) {
+      const { ids, parts } = await loadSeen(database, key)
+      this.#seen = ids
+      this.#parts = parts
+    }
+    try {
+      if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('', conversations)
+      const unread = this.#unread(conversations)
+      for (let first = 0; first < unread.length; first += batch) {
+        const lists = unread.slice(first, first + batch)
+        const messages = await loadKnown(database, key, lists)
+        for (const id of lists) {
+          if (id !== this.#position.list) this.#moveTo({ list: id, checkpoint: start })
+          await this.#readOrSkip(id, messages.get(id) ?? new Map(), conversations.get(id)?.stale === 1)
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof SliceOver)) throw error
+      await this.#save({})
+      return 'more'
+    }
+    await this.#save({}, { position: null, dueAt: nextDue(key, this.#interval, Date.now()) })
+    return 'done'
+  }
+
+  /** Gives the organization back, to be continued after `wait` milliseconds. */
+  async postpone(wait: number, problem?: string): Promise<void> {
+    await this.#save({}, { dueAt: Math.round(Date.now() + wait), ...(problem && { problem: storable(problem) }) })
+  }
+
+  async postponeAfter(error: SupportWorkspaceError): Promise<void> {
+    if (error instanceof RateLimitError) {
+      return this.postpone(Math.min(longestWait, (error.retryAfter ?? 1) * 1_000), error.message)
+    }
+    const tries = this.#position.tries + 1
+    this.#position = { ...this.#position, tries }
+    const isTemporary = error.remedy === 'retry' || error.remedy === 'verify'
+    const backoff = Math.min(60_000, 1_000 * 2 ** tries) * (0.5 + Math.random() / 2)
+    await this.postpone(isTemporary ? backoff : this.#interval, error.message)
+  }
+
+  /** Returns the conversations whose messages this sweep still has to read, in the order in which it does. */
+  #unread(conversations: Known): string[] {
+    const { list, checkpoint } = this.#position
+    const { readAllEvery = 10 } = this.#options
+    const isNext = (id: string) => id > list || (id === list && !checkpoint.done)
+    const hasTurn = (id: string) => (placeOf(id) + this.#claim.sweep) % readAllEvery === 0
+    return [...conversations]
+      .filter(([id, { deleted, stale }]) => isNext(id) && (stale === 1 || (deleted === 0 && hasTurn(id))))
+      .map(([id]) => id)
+      .sort()
+  }
+
+  /** Reads the messages of a conversation. If that fails a few times while the service works otherwise, it is skipped. */
+  async #readOrSkip(id: string, known: Known, isStale: boolean): Promise<void> {
+    try {
+      await this.#read(id, known, isStale ? { conversation: id } : undefined)
+    } catch (error) {
+      const isOfItem =
+        error instanceof RequestError && !(error instanceof RateLimitError) && error.remedy !== 'reconnect'
+      if (!isOfItem || this.#position.tries + 1 < mostTries) throw error
+      const { workspace, signal } = this.#options
+      await workspace.conversations.list({ limit: 1 }, { signal })
+      const problem = storable(`Skipped the messages of conversation ${id}: ${error.message}`)
+      this.#moveTo({ list: id, checkpoint: end, problem })
+      await this.#save({ read: { conversation: id, problem }, seen: null })
+    }
+  }
+
+  /**
+   * Reads the rest of a list. What it does not contain is looked for in a second reading, because a list that changes while
+   * it is read page by page can skip an item. What neither contains is deleted.
+   */
+  async #read(list: string, known: Known, read?: Step['read']): Promise<void> {
+    for (let isRead = false; !isRead; ) {
+      let items: NewItem[] = []
+      for await (const { data, checkpoint } of this.#pagesOf(list)) {
+        items = this.#differences(data, known)
+        this.#position = { ...this.#position, checkpoint, tries: 0 }
+        if (checkpoint.done) break
+        await this.#saveIfNeeded({ list, items })
+      }
+      const missing = [...known].filter(([id, { deleted }]) => deleted === 0 && !this.#seen.has(id)).map(([id]) => id)
+      const before = this.#position.missing
+      isRead = missing.length === 0 || before !== undefined
+      const deleted = missing.filter((id) => before?.includes(id))
+      // The messages of a conversation that is gone are read once more: they are gone as well.
+      for (const id of deleted) known.set(id, { hash: '', deleted: 1, stale: 1 })
+      this.#moveTo(isRead ? { list, checkpoint: end } : { list, checkpoint: start, missing })
+      await this.#saveIfNeeded({ list, items, deleted, seen: null, ...(isRead && { read }) })
+    }
+  }
+
+  async *#pagesOf(list: string) {
+    const { workspace, signal } = this.#options
+    // A saved cursor may have expired. The list then starts over, and what was seen before counts.
+    const options = {
+      resumeFrom: this.#position.checkpoint,
+      onRejectedCursor: 'restart',
+      prefetch: false,
+      signal,
+    } as const
+    try {
+      if (list === '') yield* workspace.conversations.list({ limit }, options).pages()
+      else yield* workspace.messages.list(list, { limit }, options).pages()
+    } catch (error) {
+      // The conversation was deleted since it was listed.
+      if (list === '' || !(error instanceof NotFoundError)) throw error
+      yield { data: [], checkpoint: end }
+    }
+  }
+
+  /** Returns what is new or different on a page. What cannot be stored is skipped, and the organization's row says so. */
+  #differences(data: readonly object[], known: Known): NewItem[] {
+    const items = new Map<string, NewItem>()
+    for (const item of data) {
+      const id = usableId(item)
+      const stored = toStored(item)
+      if (id === undefined || stored === undefined) {
+        const name = id ?? `without a usable id, which has 1 to ${longestId} characters and is not "." or ".."`
+        this.#position = { ...this.#position, problem: `Skipped an item: ${name}` }
+      }
+      if (id === undefined) continue
+      if (!this.#seen.has(id)) this.#unsaved.push(id)
+      this.#seen.add(id)
+      const before = known.get(id)
+      if (stored === undefined || (before?.hash === stored.hash && before.deleted === 0)) continue
+      const change = before === undefined ? 'created' : before.deleted === 1 ? 'restored' : 'updated'
+      items.set(id, { id, ...stored, change: items.get(id)?.change ?? change })
+      known.set(id, { hash: stored.hash, deleted: 0, stale: 1 })
+    }
+    return [...items.values()]
+  }
+
+  #moveTo(position: Omit<Position, 'tries'>): void {
+    this.#position = { problem: this.#position.problem, ...position, tries: 0 }
+    this.#seen = new Set()
+    this.#unsaved = []
+  }
+
+  /** Saves a step that has changes, and once in a while one that has not. Then ends the slice if its time is over. */
+  async #saveIfNeeded(step: Partial<Step>): Promise<void> {
+    const { items = [], deleted = [], read, seen } = step
+    this.#pages += 1
+    const hasChanges = items.length + deleted.length > 0 || read !== undefined || (seen === null && this.#parts > 0)
+    if (hasChanges || this.#pages >= mostUnsaved) await this.#save(step)
+    if (Date.now() > this.#until) throw new SliceOver()
+  }
+
+  async #save(step: Partial<Step>, progress: Partial<Progress> = {}): Promise<void> {
+    const { database, traffic = { requests: 0, refused: 0 } } = this.#options
+    const { requests, refused } = traffic
+    const isEnd = step.seen === null
+    const seen = isEnd ? (this.#parts > 0 ? null : undefined) : { part: this.#parts, ids: this.#unsaved }
+    await save(
+      database,
+      this.#claim,
+      { list: '', items: [], deleted: [], ...step, seen },
+      { position: this.#position, problem: this.#position.problem ?? null, requests, refused, ...progress },
+    )
+    traffic.requests -= requests
+    traffic.refused -= refused
+    this.#parts = isEnd ? 0 : this.#parts + (this.#unsaved.length > 0 ? 1 : 0)
+    this.#unsaved = []
+    this.#pages = 0
+  }
+}
+
+/** The service may send something else than its documents say. */
+function usableId(item: unknown): string | undefined {
+  const id = (item as { readonly id?: unknown } | null)?.id
+  if (typeof id !== 'string' || id === '' || id.length > longestId || id === '.' || id === '..') return undefined
+  return storable(id) === id ? id : undefined
+}

@@ -1,0 +1,123 @@
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+/** The replica of every organization, and the state of its sync. All times are milliseconds since the Unix epoch. */
+export interface Tables {
+  organizations: OrganizationTable
+  items: ItemTable
+  changes: ChangeTable
+  seen: SeenTable
+  notices: NoticeTable
+  failures: FailureTable
+}
+
+export type Database = Kysely<Tables>
+
+export interface OrganizationTable {
+  /** The key of its connection. */
+  key: string
+  name: string
+  /** The login whose token is stored. Two logins are only compared for equality: the clocks of machines differ. */
+  login: number
+  /** Why it cannot be synced until there is a new login. */
+  ended: 'revoked' | 'no token' | 'unreadable' | null
+  ended_at: number | null
+  paused: 0 | 1
+  /** Its own interval, in milliseconds. */
+  interval: number | null
+  added_at: number
+  /** When a job is to be added. */
+  due_at: number
+  /** When a job was added, until that job ends. */
+  queued_at: number | null
+  /** Raised by each claim. Only the newest claim can write. */
+  lease: number
+  sweeps: number
+  /** Where the running sweep is: a `Position` as JSON. */
+  position: string | null
+  completed_at: number | null
+  /** The number of the last change. */
+  changes: number
+  problem: string | null
+  requests: number
+  /** Requests that got a 429. */
+  refused: number
+}
+
+/** A conversation or a message. */
+export interface ItemTable {
+  key: string
+  kind: 'conversation' | 'message'
+  id: string
+  /** The conversation of a message; empty for a conversation. */
+  list: string
+  hash: string
+  data: string
+  deleted: 0 | 1
+  /** Whether the messages of a conversation must be read, because it changed. */
+  stale: 0 | 1
+  /** Why the messages of a conversation were skipped. */
+  problem: string | null
+}
+
+/** A change of an item. The numbers of an organization start at 1 and have no gaps. */
+export interface ChangeTable {
+  key: string
+  number: number
+  kind: ItemTable['kind']
+  id: string
+  change: 'created' | 'updated' | 'deleted' | 'restored'
+  at: number
+}
+
+/** Ids that were seen in the list that is being read, in parts. */
+export interface SeenTable {
+  key: string
+  part: number
+  ids: string
+}
+
+/** A request to an organization to connect again: one for each revoked login. */
+export interface NoticeTable {
+  key: string
+  login: number
+}
+
+/** How often the sync of an organization failed, by remedy. */
+export interface FailureTable {
+  key: string
+  remedy: string
+  count: number
+}
+
+export const migrations: Record<string, Migration> = {
+  '001': {
+    async up(database) {
+      for (const statement of first.split(';')) await sql.raw(statement).execute(database)
+    },
+  },
+}
+
+/** SQL that SQLite and Postgres both understand. To change a table, add a migration. */
+const first = `
+  CREATE TABLE organizations (
+    key TEXT PRIMARY KEY, name TEXT NOT NULL, login BIGINT NOT NULL, ended TEXT, ended_at BIGINT,
+    paused INTEGER NOT NULL, interval BIGINT, added_at BIGINT NOT NULL, due_at BIGINT NOT NULL, queued_at BIGINT,
+    lease BIGINT NOT NULL, sweeps BIGINT NOT NULL, position TEXT, completed_at BIGINT, changes BIGINT NOT NULL,
+    problem TEXT, requests BIGINT NOT NULL, refused BIGINT NOT NULL
+  );
+  CREATE TABLE items (
+    key TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, list TEXT NOT NULL, hash TEXT NOT NULL, data TEXT NOT NULL,
+    deleted INTEGER NOT NULL, stale INTEGER NOT NULL, problem TEXT, PRIMARY KEY (key, kind, id)
+  );
+  CREATE TABLE changes (
+    key TEXT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, change TEXT NOT NULL,
+    at BIGINT NOT NULL, PRIMARY KEY (key, number)
+  );
+  CREATE TABLE seen (key TEXT NOT NULL, part INTEGER NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
+  CREATE TABLE notices (key TEXT NOT NULL, login BIGINT NOT NULL, PRIMARY KEY (key, login));
+  CREATE TABLE failures (key TEXT NOT NULL, remedy TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (key, remedy));
+  CREATE INDEX organizations_due ON organizations (due_at);
+  CREATE INDEX items_list ON items (key, list);
+  CREATE INDEX items_problem ON items (key) WHERE problem IS NOT NULL;
+  CREATE INDEX changes_at ON changes (at)`

@@ -1,0 +1,424 @@
+import { type ChildProcess, execFile, execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { describe, expect, type TestContext, test, vi } from 'vitest'
+import { openConnections, openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { erase } from '../../examples/fleet-sync/organizations.ts'
+import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
+import { mirrorOne, prune, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
+import { readSettings } from '../../examples/fleet-sync/settings.ts'
+import { createSite } from '../../examples/fleet-sync/site.ts'
+import { type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
+import { describeOnDatabases } from './helpers/databases.ts'
+import { FleetProcess } from './helpers/fleet-process.ts'
+import { startRedis } from './helpers/redis-server.ts'
+import { changesOf, expectReplica, organizationOf, pagesRead } from './helpers/replica.ts'
+import { type SilentProxy, startProxy } from './helpers/silent-proxy.ts'
+
+const day = 86_400_000
+
+/** Everything of the example but its worker processes and the loop of its scheduler. */
+async function startFleet(context: TestContext, databaseUrl: string, options: SandboxOptions = {}, more = {}) {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const redisServer = await startRedis()
+  const sandbox = await startSandbox({
+    conversations: 3,
+    messagesPerConversation: 2,
+    contacts: 1,
+    members: 1,
+    ...options,
+  })
+  const environment = {
+    BASE_URL: sandbox.url,
+    REDIS_URL: redisServer.url,
+    DATABASE_URL: databaseUrl,
+    STORE_SECRET: 'a secret of this app, 32 characters or more',
+    SYNC_INTERVAL: '3600',
+    ...more,
+  }
+  const settings = readSettings(environment)
+  const { database, storage, close } = await openDatabase(databaseUrl)
+  const redis = connectToRedis(settings.redisUrl)
+  const queue = openQueue(redis)
+  const store = openConnections(settings, storage)
+  const workers: ChildProcess[] = []
+  context.onTestFinished(async () => {
+    log.mockRestore()
+    for (const worker of workers) await end(worker, 'SIGKILL')
+    await queue.close()
+    redis.disconnect()
+    await close()
+    await sandbox.close()
+    await redisServer.close()
+  })
+  const parts = { database, store, queue, retention: 30 * day, interval: settings.interval }
+  const fileOf = (name: string) => fileURLToPath(new URL(`../../examples/fleet-sync/${name}`, import.meta.url))
+  const preload = new URL('../../scripts/from-source.js', import.meta.url).href
+  const env = { ...process.env, ...environment, NODE_OPTIONS: `--import=${preload}` }
+  return {
+    ...parts,
+    environment,
+    settings,
+    sandbox,
+    redisServer,
+    events: () => log.mock.calls.map(([line]) => JSON.parse(String(line)).event as string),
+    connect: async (organization = sandbox.state.organization.id) => {
+      const { key } = await store.save(sandbox.issueToken({ organization }))
+      await mirrorOne(database, store, key)
+      return key
+    },
+    schedule: () => schedule(parts),
+    reconcile: () => reconcile(parts),
+    prune: (retention: number) => prune({ ...parts, retention }),
+    startWorker: async () => {
+      const worker = fork(fileOf('worker.ts'), { env, execArgv: [], silent: true })
+      workers.push(worker)
+      await once(worker, 'message')
+      return worker
+    },
+    /** Runs `npm run manage`. Rejects with what it prints if it fails. */
+    manage: async (...words: string[]) => {
+      await promisify(execFile)(process.execPath, [fileOf('manage.ts'), ...words], { env })
+    },
+  }
+}
+
+async function end(worker: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (worker.exitCode !== null || worker.signalCode !== null) return
+  const ended = once(worker, 'exit')
+  worker.kill(signal)
+  await ended
+}
+
+async function waitUntil(assertion: () => Promise<void>): Promise<void> {
+  await vi.waitFor(assertion, { timeout: 50_000, interval: 50 })
+}
+
+describeOnDatabases((createDatabase) => {
+  const start = async (context: TestContext, options?: SandboxOptions, more?: object) =>
+    startFleet(context, await createDatabase(), options, more)
+
+  test('adds one job for each organization that is due, first syncs first', async (context) => {
+    const { sandbox, database, queue, connect, schedule } = await start(context, { organizations: 4 })
+    const keys: string[] = []
+    for (const { id } of sandbox.state.organizations) keys.push(await connect(id))
+    const [known, paused, later, first] = keys as [string, string, string, string]
+    const update = (key: string, change: object) =>
+      database.updateTable('organizations').set(change).where('key', '=', key).execute()
+    await update(known, { sweeps: 3 })
+    await update(paused, { paused: 1 })
+    await update(later, { due_at: Date.now() + day })
+    const both = await Promise.all([schedule(), schedule()])
+    expect(both[0].added + both[1].added).toBe(2)
+    const jobs = await queue.getPrioritized()
+    expect(jobs.map(({ data }) => data.key)).toEqual([first, known])
+    expect(await schedule()).toEqual({ added: 0, lost: 0 })
+  })
+
+  test('schedules the others while a stopped worker holds the lock of a row', async (context) => {
+    const { sandbox, settings, connect, schedule } = await start(context, { organizations: 3 })
+    // SQLite locks the whole file.
+    if (!settings.databaseUrl.startsWith('postgres')) return context.skip()
+    const keys: string[] = []
+    for (const { id } of sandbox.state.organizations) keys.push(await connect(id))
+    const stopped = new pg.Client(settings.databaseUrl)
+    await stopped.connect()
+    context.onTestFinished(() => stopped.end())
+    await stopped.query('BEGIN')
+    await stopped.query('UPDATE organizations SET lease = lease + 1 WHERE key = $1', [keys[0]])
+    expect(await schedule()).toEqual({ added: 2, lost: 0 })
+    await stopped.query('COMMIT')
+    expect(await schedule()).toEqual({ added: 1, lost: 0 })
+  })
+
+  test('adds jobs again that a Redis has lost, and says so', async (context) => {
+    const { database, queue, redisServer, connect, schedule, events } = await start(context)
+    await connect()
+    await schedule()
+    const age = () =>
+      database
+        .updateTable('organizations')
+        .set({ queued_at: Date.now() - day })
+        .execute()
+    await age()
+    expect(await schedule()).toEqual({ added: 0, lost: 0 })
+    await redisServer.crash(0)
+    await age()
+    expect(await schedule()).toEqual({ added: 1, lost: 1 })
+    expect(await queue.getPrioritizedCount()).toBe(1)
+    expect(events()).toContain('jobs lost')
+  })
+
+  test('makes the rows say what the store says: new logins, revocations, lost tokens and lost rows', async (context) => {
+    const { sandbox, database, store, connect, reconcile } = await start(context, { organizations: 4 })
+    const [kept, lost, removed, revoked] = sandbox.state.organizations.map(({ id }) => id)
+    const keys = { kept: await connect(kept), lost: await connect(lost), removed: await connect(removed) }
+    const token = sandbox.issueToken({ organization: revoked! })
+    const { key } = await store.save(token)
+    await mirrorOne(database, store, key)
+    expect(await reconcile()).toBe(0)
+    await erase(database, keys.lost)
+    await store.remove(keys.removed)
+    sandbox.revoke(token)
+    // A process that is killed after it noticed the revocation leaves only the mark in the store.
+    await (await store.workspace(key)).me().catch(() => {})
+    expect(await reconcile()).toBe(3)
+    expect(await reconcile()).toBe(0)
+    expect(await organizationOf(database, keys.kept)).toMatchObject({ ended: null })
+    expect(await organizationOf(database, keys.lost)).toMatchObject({ ended: null, sweeps: 0 })
+    expect(await organizationOf(database, keys.removed)).toMatchObject({ ended: 'no token' })
+    expect(await organizationOf(database, key)).toMatchObject({ ended: 'revoked' })
+    expect(await database.selectFrom('notices').select('key').execute()).toEqual([{ key }])
+    await store.save(sandbox.issueToken({ organization: removed! }))
+    await store.save(sandbox.issueToken({ organization: revoked! }))
+    expect(await reconcile()).toBe(2)
+    expect(await organizationOf(database, keys.removed)).toMatchObject({ ended: null })
+    expect(await organizationOf(database, key)).toMatchObject({ ended: null })
+  })
+
+  test('erases an organization that has left for long enough, with its token, and old changes', async (context) => {
+    const { sandbox, database, store, connect, prune, reconcile } = await start(context, { organizations: 2 })
+    const [staying, leaving] = sandbox.state.organizations.map(({ id }) => id)
+    const kept = await connect(staying)
+    const key = await connect(leaving)
+    const change = { kind: 'message', id: 'any', change: 'created', number: 1 } as const
+    await database
+      .insertInto('changes')
+      .values([
+        { key: kept, ...change, at: 1 },
+        { key, ...change, at: Date.now() },
+      ])
+      .execute()
+    await database.updateTable('organizations').set({ ended: 'no token', ended_at: 1 }).where('key', '=', key).execute()
+    await prune(2 * Date.now())
+    expect(await changesOf(database, undefined, key)).toHaveLength(1)
+    await prune(day)
+    expect(await database.selectFrom('organizations').select('key').execute()).toEqual([{ key: kept }])
+    expect(await database.selectFrom('changes').selectAll().execute()).toEqual([])
+    expect(await store.get(key)).toBeUndefined()
+    expect(await reconcile()).toBe(0)
+  })
+
+  test('shows what is late first, names what is skipped, and counts for Prometheus', async (context) => {
+    const { sandbox, database, queue, interval, connect } = await start(context, { organizations: 4 })
+    const keys: string[] = []
+    for (const { id } of sandbox.state.organizations) keys.push(await connect(id))
+    const [ok, never, gone, skipping] = keys as [string, string, string, string]
+    const update = (key: string, change: object) =>
+      database.updateTable('organizations').set(change).where('key', '=', key).execute()
+    const now = Date.now()
+    await update(ok, { name: 'Fine & well', completed_at: now, sweeps: 5, requests: 100, refused: 3 })
+    await update(never, { name: 'Never', added_at: now - 3 * interval })
+    await update(gone, { name: '<b>Gone</b>', completed_at: now, ended: 'no token' })
+    await update(skipping, { name: 'Skipping', completed_at: now, problem: 'Skipped the messages of conversation 7' })
+    const item = { kind: 'conversation', list: '', hash: '', data: '{}', deleted: 0, stale: 1 } as const
+    await database
+      .insertInto('items')
+      .values({ key: skipping, id: '7', ...item, problem: 'It fails.' })
+      .execute()
+    await database.insertInto('failures').values({ key: ok, remedy: 'retry', count: 2 }).execute()
+    const site = createSite({ database, queue, interval })
+    const get = async (path: string, init?: RequestInit) => site.request(`http://127.0.0.1${path}`, init)
+    const page = await (await get('/')).text()
+    expect(page).toContain('Needs attention: 3')
+    expect(page).toContain('&lt;b&gt;Gone&lt;/b&gt;')
+    const order = ['Never', '&lt;b&gt;Gone', 'Skipping', 'Fine &amp; well'].map((name) => page.indexOf(name))
+    expect(order[0]).toBeLessThan(Math.min(...order.slice(1)))
+    expect(order[3]).toBe(Math.max(...order))
+    const lines = (await (await get('/metrics')).text()).split('\n')
+    for (const line of [
+      'fleet_organizations{state="ok"} 2',
+      'fleet_organizations{state="late"} 1',
+      'fleet_organizations{state="no token"} 1',
+      'fleet_attention 3',
+      'fleet_sweeps_total 5',
+      'fleet_requests_total 100',
+      'fleet_refused_requests_total 3',
+      'fleet_skipped_conversations 1',
+      'fleet_failures_total{remedy="retry"} 2',
+      'fleet_jobs{state="active"} 0',
+    ]) {
+      expect(lines).toContain(line)
+    }
+    const lag = lines.find((line) => line.startsWith('fleet_lag_seconds{quantile="1"}'))
+    expect(Number(lag?.split(' ').at(-1))).toBeGreaterThanOrEqual((3 * interval) / 1_000)
+    expect((await get('/queues')).status).toBe(200)
+    expect((await get('/', { method: 'POST' })).status).toBe(405)
+    expect((await site.request('http://attacker.example/')).status).toBe(403)
+  })
+})
+
+// With Postgres, the proof runs workers.
+describe('on SQLite, with worker processes', () => {
+  const start = async (context: TestContext, options?: SandboxOptions, more?: object) => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-'))
+    const fleet = await startFleet(context, join(folder, 'replica.sqlite'), options, more)
+    context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    return fleet
+  }
+
+  test('a worker syncs every organization in slices, and another takes over when it is killed', async (context) => {
+    const fleet = await start(context, { organizations: 2, conversations: 40, rateLimit: '1200/min' }, { SLICE: '0.5' })
+    const { sandbox, database, queue } = fleet
+    const keys = new Map<string, string>()
+    for (const { id } of sandbox.state.organizations) keys.set(await fleet.connect(id), id)
+    await fleet.schedule()
+    const first = await fleet.startWorker()
+    await waitUntil(async () => expect(pagesRead(sandbox).length).toBeGreaterThan(20))
+    await end(first, 'SIGKILL')
+    await fleet.startWorker()
+    for (const [key, organization] of keys) {
+      await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ sweeps: 1 }))
+      await expectReplica({ sandbox, database }, key, organization)
+      const changes = await changesOf(database, undefined, key)
+      expect(new Set(changes.map(({ kind, id }) => `${kind} ${id}`)).size).toBe(changes.length)
+      expect((await organizationOf(database, key)).due_at).toBeGreaterThan(Date.now())
+    }
+    // About the page in flight of each job, because every page of a first sync has changes.
+    expect(pagesRead(sandbox).length - new Set(pagesRead(sandbox)).size).toBeLessThan(10)
+    await waitUntil(async () => expect(await queue.getJobCountByTypes('prioritized', 'active', 'delayed')).toBe(0))
+  })
+
+  test('a worker stops an organization whose token was revoked, and reports it once', async (context) => {
+    const { sandbox, database, connect, schedule, startWorker } = await start(context)
+    const key = await connect()
+    sandbox.revokeAll()
+    await startWorker()
+    await schedule()
+    await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ ended: 'revoked' }))
+    expect(await database.selectFrom('notices').select('key').execute()).toEqual([{ key }])
+    const failures = await database.selectFrom('failures').select(['remedy', 'count']).execute()
+    expect(failures).toEqual([{ remedy: 'reconnect', count: 1 }])
+    await connect()
+    await schedule()
+    await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ ended: null, sweeps: 1 }))
+  })
+
+  test('a worker that is told to end gives its organizations back', async (context) => {
+    const { sandbox, database, connect, schedule, startWorker } = await start(context, { conversations: 100 })
+    const key = await connect()
+    sandbox.faults.add({ path: /messages$/, latency: 50, times: Infinity })
+    await schedule()
+    const worker = await startWorker()
+    await waitUntil(async () => expect(pagesRead(sandbox).length).toBeGreaterThan(3))
+    await end(worker, 'SIGTERM')
+    expect(worker.exitCode).toBe(0)
+    expect(await organizationOf(database, key)).toMatchObject({ queued_at: null, sweeps: 0 })
+    expect((await organizationOf(database, key)).position).toContain('checkpoint')
+  })
+
+  test('manage pauses, resumes, syncs and erases one organization, and sets its interval', async (context) => {
+    const fleet = await start(context, { organizations: 2 })
+    const { sandbox, database, store, manage, schedule } = fleet
+    const keys: string[] = []
+    for (const { id } of sandbox.state.organizations) keys.push(await fleet.connect(id))
+    const [key, other] = keys as [string, string]
+    await manage('pause', key)
+    expect(await schedule()).toEqual({ added: 1, lost: 0 })
+    await manage('resume', key)
+    await manage('interval', key, '5')
+    expect(await schedule()).toEqual({ added: 1, lost: 0 })
+    await fleet.startWorker()
+    for (const each of keys) {
+      await waitUntil(async () => expect(await organizationOf(database, each)).toMatchObject({ sweeps: 1 }))
+    }
+    expect((await organizationOf(database, key)).due_at).toBeLessThan(Date.now() + 5_000)
+    await manage('interval', key, '0')
+    expect(await organizationOf(database, key)).toMatchObject({ interval: null })
+    await manage('sync', other)
+    await schedule()
+    await waitUntil(async () => expect(await organizationOf(database, other)).toMatchObject({ sweeps: 2 }))
+    await manage('erase', key)
+    expect(await store.get(key)).toBeUndefined()
+    for (const table of ['organizations', 'items', 'changes'] as const) {
+      const rows = await database.selectFrom(table).select('key').distinct().execute()
+      expect(rows).toEqual([{ key: other }])
+    }
+    expect(await fleet.reconcile()).toBe(0)
+  })
+
+  test('manage changes nothing if its words are wrong', async (context) => {
+    const { database, connect, manage } = await start(context)
+    const key = await connect()
+    const before = await organizationOf(database, key)
+    const wrong: [words: string[], message: string][] = [
+      [['stop', key], 'Use pause, resume, interval, sync or erase, and the key of a connection.'],
+      [['pause', 'other'], 'There is no organization other.'],
+      [['erase', 'other'], 'There is no organization other.'],
+      [['interval', key, '5m'], 'Give the interval in seconds.'],
+    ]
+    await Promise.all(wrong.map(([words, message]) => expect(manage(...words)).rejects.toThrow(message)))
+    expect(await organizationOf(database, key)).toEqual(before)
+  })
+
+  interface Outage {
+    readonly processes: FleetProcess
+    readonly proxy: SilentProxy
+    readonly path: string
+  }
+  // They mostly wait, so both run at the same time.
+  test.concurrent.for<[string, (outage: Outage) => Promise<void>]>([
+    [
+      'a full disk and a locked file',
+      async ({ processes, path }) => {
+        // No file of theirs may grow, which SQLite cannot tell from a disk that fails.
+        const pids = processes.all()
+        const limit = (size: string) =>
+          pids.forEach((pid) => void execFileSync('prlimit', ['--pid', `${pid}`, `--fsize=${size}:`]))
+        limit('100')
+        await setTimeout(1_000)
+        limit('unlimited')
+        const other = new DatabaseSync(path)
+        other.exec('BEGIN IMMEDIATE')
+        await setTimeout(6_000)
+        other.close()
+      },
+    ],
+    ['connections to Redis that go silent', ({ proxy }) => proxy.silence(1_000)],
+  ])(
+    'all processes come back from %s, and end while Redis is silent',
+    { timeout: 120_000 },
+    async ([, disturb], context) => {
+      const fleet = await start(context, { organizations: 6, conversations: 6 }, { SYNC_INTERVAL: '1', PORT: '0' })
+      const { sandbox, database, environment, redisServer } = fleet
+      sandbox.faults.add({ path: /messages$/, latency: 100, times: Infinity })
+      for (const { id } of sandbox.state.organizations) await fleet.connect(id)
+      const proxy = await startProxy(`${redisServer.url}.proxy`, redisServer.url)
+      const processes = new FleetProcess({ ...environment, REDIS_URL: proxy.path, WORKERS: '1' })
+      context.onTestFinished(() => {
+        processes.killAll()
+        proxy.close()
+      })
+      await waitUntil(async () => expect(pagesRead(sandbox).length).toBeGreaterThan(10))
+      await disturb({ processes, proxy, path: environment.DATABASE_URL })
+      const before = await database.selectFrom('organizations').select(['key', 'sweeps']).execute()
+      for (const { key, sweeps } of before) {
+        await waitUntil(async () => expect((await organizationOf(database, key)).sweeps).toBeGreaterThan(sweeps))
+      }
+      expect(processes.unexpectedEnds()).toBe(0)
+      void proxy.silence(10_000)
+      expect(await processes.stop()).toBe(0)
+    },
+  )
+
+  test('says why SQLite has rolled back by itself, and goes on', async (context) => {
+    const { database, settings, connect } = await start(context)
+    const key = await connect()
+    const other = new DatabaseSync(settings.databaseUrl)
+    other.exec(
+      "CREATE TRIGGER fail BEFORE DELETE ON organizations BEGIN SELECT RAISE(ROLLBACK, 'The disk is full.'); END",
+    )
+    await expect(erase(database, key)).rejects.toThrow('The disk is full.')
+    other.exec('DROP TRIGGER fail')
+    other.close()
+    await erase(database, key)
+    expect(await database.selectFrom('organizations').selectAll().execute()).toEqual([])
+  })
+})

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts'
+
+/** Describes tests that run on SQLite and on Postgres. Each test gets its own database from `createDatabase`. */
+export function describeOnDatabases(tests: (createDatabase: () => Promise<string>) => void): void {
+  describe('on SQLite', () => {
+    let folder: string
+    let databases = 0
+    beforeAll(() => {
+      folder = mkdtempSync(join(tmpdir(), 'fleet-'))
+    })
+    afterAll(() => rmSync(folder, { recursive: true }))
+    tests(async () => join(folder, `${++databases}.sqlite`))
+  })
+  describeOnPostgres(tests)
+}
+
+/** Describes tests that need Postgres. Without it they are skipped, or fail with `REQUIRE_POSTGRES=1`. */
+export function describeOnPostgres(tests: (createDatabase: () => Promise<string>) => void): void {
+  describe('on Postgres', () => {
+    const binaries = findPostgres()
+    if (binaries === undefined) {
+      if (process.env.REQUIRE_POSTGRES === '1') test('needs postgres', () => expect.fail())
+      else test.skip('needs postgres: apt-get install postgresql', () => {})
+      return
+    }
+    let postgres: PostgresServer
+    beforeAll(async () => {
+      postgres = await startPostgres(binaries)
+    })
+    afterAll(async () => await postgres.close())
+    tests(() => postgres.createDatabase())
+  })
+}

@@ -1,0 +1,36 @@
+import { expect } from 'vitest'
+import { openDatabase } from '../../../examples/fleet-sync/open-database.ts'
+import { mirror } from '../../../examples/fleet-sync/organizations.ts'
+import { syncOrganization } from '../../../examples/fleet-sync/sync-organization.ts'
+import { type SweepOptions, type SweepReport, sweepFaults } from '../../../src/sweep.ts'
+import { changesOf, connection, expectReplica, key } from './replica.ts'
+
+/** Sweeps the sync of an organization, and compares every item and change. */
+export function sweepOrganization(
+  options: Pick<SweepOptions, 'sandbox' | 'client' | 'depth' | 'budget' | 'seed'>,
+): Promise<SweepReport> {
+  return sweepFaults(
+    async ({ workspace, context: { database } }) => {
+      for (let slices = 0; slices < 50; slices += 1) {
+        if ((await syncOrganization({ workspace, database, key, readAllEvery: 1, slice: 0 })) === 'done') return
+      }
+      throw new Error('The sync does not end.')
+    },
+    {
+      ...options,
+      async setup() {
+        const opened = await openDatabase(':memory:')
+        await mirror(opened.database, key, connection())
+        return opened
+      },
+      async check(sandbox, { end, context: { database, close } }) {
+        // A service that stays away for good is the only end without a complete replica.
+        if (end === 'done') await expectReplica({ sandbox, database })
+        const changes = await changesOf(database)
+        expect(changes.filter(({ change }) => change !== 'created')).toEqual([])
+        expect(new Set(changes.map(({ id }) => id)).size).toBe(changes.length)
+        await close()
+      },
+    },
+  )
+}

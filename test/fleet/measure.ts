@@ -1,0 +1,231 @@
+/**
+ * Measures what the guide says of the fleet: what a sweep costs, what the idle scheduler costs, and who starves.
+ *
+ *   node --import ./scripts/from-source.js test/fleet/measure.ts cost --organizations 1000
+ *   node --import ./scripts/from-source.js test/fleet/measure.ts idle --organizations 1000
+ *   node --import ./scripts/from-source.js test/fleet/measure.ts starve
+ *
+ * One worker runs in this process, on Postgres (`--database sqlite` for SQLite), beside the sandbox.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { openConnections, openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
+import { mirrorOne, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
+import { readSettings } from '../../examples/fleet-sync/settings.ts'
+import { runWorker } from '../../examples/fleet-sync/worker.ts'
+import { type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
+import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
+import { startRedis } from './helpers/redis-server.ts'
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    organizations: { type: 'string', default: '1000' },
+    database: { type: 'string', default: 'postgres' },
+    slots: { type: 'string', default: '20' },
+  },
+})
+console.error = () => {}
+
+/** What this process has sent since the last call of `take`. */
+const sent = { statements: 0, redis: 0, requests: 0 }
+const { query } = pg.Client.prototype
+pg.Client.prototype.query = function (this: pg.Client, ...values: Parameters<typeof query>) {
+  sent.statements += 1
+  return query.apply(this, values)
+} as typeof query
+const { sendCommand } = Redis.prototype
+Redis.prototype.sendCommand = function (...values) {
+  sent.redis += 1
+  return sendCommand.apply(this, values)
+}
+
+function countRequest(): void {
+  sent.requests += 1
+}
+
+function take(): typeof sent {
+  const taken = { ...sent }
+  Object.assign(sent, { statements: 0, redis: 0, requests: 0 })
+  return taken
+}
+
+const cleanUps: (() => unknown)[] = []
+
+async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-measure-'))
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
+  const postgres = options.database === 'postgres' ? await startPostgres(findPostgres() ?? '') : undefined
+  if (postgres !== undefined) cleanUps.push(postgres.close)
+  const redisServer = await startRedis()
+  cleanUps.push(redisServer.close)
+  const small = { contacts: 1, members: 1, tasks: 0, segments: 0 }
+  const sandbox = await startSandbox({ ...small, ...sandboxOptions, onRequest: countRequest })
+  const settings = readSettings({
+    BASE_URL: sandbox.url,
+    REDIS_URL: redisServer.url,
+    DATABASE_URL: (await postgres?.createDatabase()) ?? join(folder, 'replica.sqlite'),
+    STORE_SECRET: randomBytes(32).toString('base64'),
+    SYNC_INTERVAL: '86400',
+    SLOTS: options.slots,
+    ...more,
+  })
+  const { database, storage, close } = await openDatabase(settings.databaseUrl)
+  const redis = connectToRedis(settings.redisUrl)
+  const queue = openQueue(redis)
+  const store = openConnections(settings, storage)
+  const keys = new Map<string, string>()
+  for (const { id } of sandbox.state.organizations) {
+    const { key } = await store.save(sandbox.issueToken({ organization: id }))
+    await mirrorOne(database, store, key)
+    keys.set(id, key)
+  }
+  cleanUps.push(close, () => redis.disconnect())
+  return { settings, sandbox, database, redis, queue, store, keys, parts: { database, store, queue, retention: 1e12 } }
+}
+
+type Started = Awaited<ReturnType<typeof start>>
+
+/** Runs a worker until each organization has completed so many sweeps. */
+async function sweep({ settings, database, parts }: Started, sweeps: number, more: object): Promise<number> {
+  const began = performance.now()
+  const worker = runWorker({ ...settings, ...more })
+  for (;;) {
+    await schedule(parts)
+    const left = database.selectFrom('organizations').select(({ fn }) => fn.countAll<number>().as('count'))
+    const { count } = await left.where('sweeps', '<', sweeps).executeTakeFirstOrThrow()
+    if (Number(count) === 0) break
+    await setTimeout(1_000)
+  }
+  process.emit('SIGTERM')
+  await worker
+  return (performance.now() - began) / 1_000
+}
+
+/** The number of rows that Postgres has inserted, updated and deleted. */
+async function rowWrites({ settings }: Started): Promise<number> {
+  if (options.database !== 'postgres') return Number.NaN
+  await setTimeout(2_000)
+  const client = new pg.Client(settings.databaseUrl)
+  await client.connect()
+  const { rows } = await client.query(
+    'SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int AS count FROM pg_stat_user_tables',
+  )
+  await client.end()
+  return rows[0].count
+}
+
+async function serverCommands({ redis }: Started): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1])
+}
+
+async function cost(): Promise<void> {
+  const count = Number(options.organizations)
+  const started = await start({ organizations: count, conversations: 15, messagesPerConversation: 3 })
+  const { database } = started
+  for (const [name, readAllEvery] of [
+    ['first sync', 10],
+    ['unchanged sweep', 10],
+    ['unchanged sweep that reads everything', 1],
+  ] as const) {
+    await database.updateTable('organizations').set({ due_at: Date.now(), queued_at: null }).execute()
+    const { sweeps } = await database.selectFrom('organizations').select('sweeps').executeTakeFirstOrThrow()
+    const before = { rows: await rowWrites(started), server: await serverCommands(started) }
+    take()
+    const seconds = await sweep(started, sweeps + 1, { readAllEvery })
+    const { statements, redis, requests } = take()
+    const rows = (await rowWrites(started)) - before.rows
+    const server = (await serverCommands(started)) - before.server
+    const a = (value: number, of: number) => (value / of).toFixed(2)
+    console.log(`${name}: ${count} organizations, ${60 * count} items, ${requests} requests in ${seconds.toFixed(1)} s`)
+    console.log(`  row writes: ${rows}, ${a(rows, 60 * count)} an item, ${a(rows, count)} an organization`)
+    console.log(
+      `  statements: ${statements}, ${a(statements, requests)} a request, ${a(statements, count)} an organization`,
+    )
+    console.log(`  Redis commands: ${redis}, ${a(redis, requests)} a request, ${a(redis, count)} an organization`)
+    console.log(`  the same with those inside scripts: ${server}, ${a(server, requests)} a request`)
+  }
+}
+
+async function idle(): Promise<void> {
+  const started = await start({
+    organizations: Number(options.organizations),
+    conversations: 1,
+    messagesPerConversation: 0,
+  })
+  const { database, parts } = started
+  await database
+    .updateTable('organizations')
+    .set({ due_at: Date.now() + 1e9 })
+    .execute()
+  for (const [name, run] of [
+    ['schedule, each second', () => schedule(parts)],
+    ['reconcile, each minute', () => reconcile(parts)],
+  ] as const) {
+    await run()
+    take()
+    const began = performance.now()
+    const cpu = process.cpuUsage()
+    await run()
+    const { user, system } = process.cpuUsage(cpu)
+    const { statements, redis } = take()
+    const milliseconds = (performance.now() - began).toFixed(1)
+    console.log(
+      `${name}: ${milliseconds} ms, CPU ${((user + system) / 1_000).toFixed(1)} ms, ${statements} statements, ${redis} Redis commands`,
+    )
+  }
+}
+
+/** 40 organizations that allow 20 requests a minute beside 20 that allow everything, with 20 slots, for 90 seconds. */
+async function starve(): Promise<void> {
+  let planned = 0
+  const isSlow = (index: number) => index < 40
+  const started = await start(
+    {
+      organizations: 60,
+      conversations: 30,
+      messagesPerConversation: 1,
+      rateLimit: () => (isSlow(planned++) ? '20/min' : undefined),
+    },
+    { SYNC_INTERVAL: '10', READ_ALL_EVERY: '1' },
+  )
+  const { settings, sandbox, database, parts, keys } = started
+  const worker = runWorker(settings)
+  const end = Date.now() + 90_000
+  while (Date.now() < end) {
+    await schedule(parts)
+    await setTimeout(1_000)
+  }
+  const rows = await database.selectFrom('organizations').select(['key', 'sweeps', 'requests', 'refused']).execute()
+  const byKey = new Map(rows.map((row) => [row.key, row]))
+  const ids = sandbox.state.organizations.map(({ id }) => byKey.get(keys.get(id) ?? ''))
+  for (const [name, group] of [
+    ['fast', ids.filter((_, index) => !isSlow(index))],
+    ['slow', ids.filter((_, index) => isSlow(index))],
+  ] as const) {
+    const sweeps = group.map((row) => row?.sweeps ?? 0)
+    const requests = group.reduce((sum, row) => sum + (row?.requests ?? 0), 0)
+    const refused = group.reduce((sum, row) => sum + (row?.refused ?? 0), 0)
+    console.log(
+      `${name}: ${sweeps.length} organizations, sweeps in 90 s: at least ${Math.min(...sweeps)}, at most ${Math.max(...sweeps)}`,
+    )
+    console.log(`  ${requests} requests, ${((100 * refused) / requests).toFixed(1)} % got a 429`)
+  }
+  process.emit('SIGTERM')
+  await worker
+}
+
+const commands: Record<string, () => Promise<void>> = { cost, idle, starve }
+try {
+  for (const name of positionals) await commands[name]?.()
+} finally {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+}
+process.exit()

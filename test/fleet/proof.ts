@@ -1,0 +1,298 @@
+/**
+ * Shows that the fleet loses and doubles nothing, and comes back after everything that happens to it. Prints a table, and
+ * fails if something is not as promised.
+ *
+ *   npm run fleet-proof -- --short      a minute and a half
+ *   npm run fleet-proof                 ten minutes, with more organizations
+ *
+ * The example runs as it stands, with its own supervisor and worker processes, against a sandbox in this process. While other
+ * people add, edit and delete items and some responses are errors, late or cut off, workers are killed and stopped, Redis is
+ * killed with all that it has or goes silent, Postgres crashes, goes silent and ends connections, a row is locked, tokens are revoked, and
+ * organizations log in again. Then all of that stops, each organization completes **one** sweep, and its replica and its
+ * changes must be exactly what the service has.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import pg from 'pg'
+import { openConnections, openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { mirrorOne } from '../../examples/fleet-sync/scheduler.ts'
+import { readSettings } from '../../examples/fleet-sync/settings.ts'
+import { FleetProcess } from './helpers/fleet-process.ts'
+import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
+import { startRedis } from './helpers/redis-server.ts'
+import { baselineOf, compare, type Differences, startService } from './helpers/service.ts'
+import { startProxy } from './helpers/silent-proxy.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    database: { type: 'string', default: 'postgres' },
+    organizations: { type: 'string' },
+    seconds: { type: 'string' },
+    workers: { type: 'string' },
+    log: { type: 'string' },
+  },
+})
+const short = options.short
+const organizations = Number(options.organizations ?? (short ? 12 : 60))
+const seconds = Number(options.seconds ?? (short ? 30 : 540))
+const workers = Number(options.workers ?? (short ? 2 : 4))
+
+const cleanUps: (() => unknown)[] = []
+
+async function prove(): Promise<boolean> {
+  const began = Date.now()
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-proof-'))
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
+  const binaries = options.database === 'postgres' ? findPostgres() : undefined
+  if (options.database === 'postgres' && binaries === undefined) throw new Error('Install postgresql.')
+  const postgres = binaries === undefined ? undefined : await startPostgres(binaries)
+  if (postgres !== undefined) cleanUps.push(postgres.close)
+  const redis = await startRedis()
+  cleanUps.push(redis.close)
+  const proxy = await startProxy(join(folder, 'redis.sock'), redis.url)
+  cleanUps.push(proxy.close)
+  const service = await startService({ organizations, conversations: short ? 10 : 25 })
+  cleanUps.push(() => service.sandbox.close())
+  const environment = {
+    BASE_URL: service.sandbox.url,
+    REDIS_URL: proxy.path,
+    DATABASE_URL: (await postgres?.createDatabase()) ?? join(folder, 'replica.sqlite'),
+    STORE_SECRET: randomBytes(32).toString('base64'),
+    SYNC_INTERVAL: '5',
+    SLICE: '3',
+    PORT: '0',
+    WORKERS: String(workers),
+  }
+  const settings = readSettings(environment)
+  const { database, storage, close } = await openDatabase(settings.databaseUrl)
+  cleanUps.push(close)
+  const store = openConnections(settings, storage)
+  const counts = {
+    kills: 0,
+    stops: 0,
+    'Redis killed': 0,
+    'Redis silent': 0,
+    'Postgres disturbed': 0,
+    logins: 0,
+    revocations: 0,
+  }
+  const tokens = new Map<string, string>()
+  const keys = new Map<string, string>()
+
+  /** What a login handler does. While the database is away it fails, and the person tries again. */
+  async function logIn(organization: string): Promise<void> {
+    const token = service.login(organization)
+    await untilItWorks(async () => {
+      const { key } = await store.save(token)
+      keys.set(key, organization)
+      tokens.set(key, token)
+      await mirrorOne(database, store, key)
+    })
+    counts.logins += 1
+  }
+
+  for (const id of service.accounts.keys()) await logIn(id)
+  let fleet = new FleetProcess(environment, options.log)
+  cleanUps.push(() => fleet.stop())
+  say(`${organizations} organizations are connected.`)
+  await everySweep(() => 1)
+  const baseline = await baselineOf(database)
+  say('Each has completed its first sweep. The chaos begins.')
+
+  const chaos = new AbortController()
+  const running = [
+    repeat(30, service.change),
+    repeat(300, async () => service.fault()),
+    repeat(short ? 4_000 : 8_000, disturb),
+    repeat(short ? 8_000 : 15_000, revoke),
+  ]
+  await setTimeout(seconds * 1_000)
+  chaos.abort()
+  await Promise.all(running)
+  service.sandbox.faults.clear()
+  say('The chaos is over. Waiting for every organization to be synced again.')
+  const over = Date.now()
+  const before = await sweepsNow()
+  await everySweep((key) => (before.get(key)?.sweeps ?? 0) + 1)
+  const back = (Date.now() - over) / 1_000
+  const unexpected = fleet.unexpectedEnds()
+  const { takeovers, lost, events } = fleet
+  await fleet.stop()
+
+  say('Then one more sweep, which reads everything.')
+  fleet = new FleetProcess({ ...environment, READ_ALL_EVERY: '1' }, options.log)
+  const last = await sweepsNow()
+  // A sweep that was interrupted ends first.
+  await everySweep((key) => (last.get(key)?.sweeps ?? 0) + (last.get(key)?.position === null ? 1 : 2))
+  await fleet.stop()
+
+  const differences: Differences = {
+    missing: 0,
+    stale: 0,
+    extra: 0,
+    doubledChanges: 0,
+    lostChanges: 0,
+    falseDeletions: 0,
+  }
+  let compared = 0
+  const rows = await database.selectFrom('organizations').selectAll().execute()
+  for (const row of rows) {
+    const account = service.accounts.get(keys.get(row.key) ?? '')
+    if (account === undefined || row.ended !== null) throw new Error(`${row.key} is ${row.ended ?? 'unknown'}.`)
+    const found = await compare(database, service.sandbox, row, account, baseline.get(row.key))
+    for (const name of Object.keys(found) as (keyof Differences)[]) differences[name] += found[name]
+    compared += 1
+  }
+  const notices = (await database.selectFrom('notices').selectAll().execute()).length
+  const items = (await database.selectFrom('items').select('id').execute()).length
+  const report = {
+    database: options.database,
+    organizations: compared,
+    items,
+    ...differences,
+    'notices of revocations': `${notices} of ${counts.revocations}`,
+    'processes that ended by themselves': unexpected,
+    'seconds until all were synced again': Math.round(back),
+    ...counts,
+    takeovers,
+    'jobs lost and added again': lost,
+    'edits by others': service.counts.edits,
+    'faulty responses': service.counts.faults,
+    requests: service.counts.requests,
+    '429s': service.counts.refused,
+    'pages read twice, second readings included': service.counts.pagesReadTwice,
+    'failures in the log': events.get('failed') ?? 0,
+    seconds: Math.round((Date.now() - began) / 1_000),
+  }
+  for (const [name, value] of Object.entries(report)) console.log(`${name.padEnd(44)}${value}`)
+  const problems = Object.entries(differences).filter(([, count]) => count > 0)
+  if (notices !== counts.revocations) problems.push(['notices', notices])
+  if (unexpected > 0) problems.push(['processes that ended by themselves', unexpected])
+  if (back > 60) problems.push(['seconds until all were synced again', back])
+  if (compared !== organizations) problems.push(['organizations', compared])
+  // A single one may meet an empty queue.
+  if (counts['Redis killed'] > 2 && lost === 0) problems.push(['jobs lost and added again', 0])
+  // What a worker reads again after a kill is bounded by the pages that it had not saved.
+  if (service.counts.pagesReadTwice > disturbances() * workers * 20 * 20) problems.push(['pages read twice', 1])
+  for (const [name, value] of problems) console.error(`Not as promised: ${name} ${value}`)
+  return problems.length === 0
+
+  function disturbances(): number {
+    const { kills, stops, 'Redis killed': killed, 'Redis silent': silent, 'Postgres disturbed': disturbed } = counts
+    return kills + stops + killed + silent + disturbed
+  }
+
+  async function repeat(every: number, run: () => Promise<unknown>): Promise<void> {
+    while (!chaos.signal.aborted) {
+      await setTimeout(every * (0.5 + Math.random()), undefined, { signal: chaos.signal }).catch(() => {})
+      if (!chaos.signal.aborted) await run()
+    }
+  }
+
+  async function disturb(): Promise<void> {
+    const worker = pick(fleet.workers())
+    const kinds: (() => Promise<unknown>)[] = [
+      async () => {
+        if (worker !== undefined) fleet.kill(worker)
+        counts.kills += 1
+      },
+      async () => {
+        if (worker !== undefined) void fleet.pause(worker, short ? 16_000 : 25_000)
+        counts.stops += 1
+      },
+      async () => {
+        await redis.crash(2_000)
+        counts['Redis killed'] += 1
+      },
+      async () => {
+        await proxy.silence(short ? 2_000 : 10_000)
+        counts['Redis silent'] += 1
+      },
+    ]
+    if (postgres !== undefined) {
+      const ways = [
+        () => postgres.crash(short ? 2_000 : 5_000),
+        () => postgres.silence(short ? 8_000 : 30_000),
+        postgres.terminate,
+        lockRow,
+      ]
+      kinds.push(async () => {
+        await (ways[counts['Postgres disturbed'] % ways.length] as () => Promise<unknown>)()
+        counts['Postgres disturbed'] += 1
+      })
+    }
+    await kinds[disturbances() % kinds.length]?.()
+  }
+
+  /** Holds the lock of a row, as a worker does that is stopped inside a transaction. */
+  async function lockRow(): Promise<void> {
+    const client = new pg.Client(settings.databaseUrl)
+    client.on('error', () => {})
+    await client.connect()
+    await client.query('BEGIN')
+    await client.query('UPDATE organizations SET lease = lease WHERE key = (SELECT key FROM organizations LIMIT 1)')
+    await setTimeout(8_000)
+    await client.end()
+  }
+
+  async function revoke(): Promise<void> {
+    const [key, organization] = pick([...keys]) ?? []
+    if (key === undefined || organization === undefined) return
+    const token = tokens.get(key) ?? ''
+    service.sandbox.revoke(token)
+    counts.revocations += 1
+    // A worker finds out. Then the organization logs in again.
+    await untilItWorks(async () => {
+      const row = database.selectFrom('organizations').select('ended').where('key', '=', key)
+      if ((await row.executeTakeFirstOrThrow()).ended === null) throw new Error('It is still connected.')
+    })
+    await logIn(organization)
+  }
+
+  async function sweepsNow() {
+    const rows = await untilItWorks(() => database.selectFrom('organizations').selectAll().execute())
+    return new Map(rows.map((row) => [row.key, row]))
+  }
+
+  /** Waits until each organization has completed so many sweeps. */
+  async function everySweep(wanted: (key: string) => number): Promise<void> {
+    for (let waited = 0; ; waited += 1) {
+      const late = [...(await sweepsNow()).values()].filter(({ key, sweeps }) => sweeps < wanted(key))
+      if (late.length === 0) return
+      const [{ key, problem, ended }] = late as [(typeof late)[0]]
+      if (waited === 180) throw new Error(`${late.length} organizations stand still: ${key} ${ended} ${problem}`)
+      await setTimeout(500)
+    }
+  }
+}
+
+async function untilItWorks<Value>(run: () => Promise<Value>): Promise<Value> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run()
+    } catch (error) {
+      if (tries === 300) throw error
+      await setTimeout(300)
+    }
+  }
+}
+
+function pick<Value>(values: readonly Value[]): Value | undefined {
+  return values[Math.floor(Math.random() * values.length)]
+}
+
+function say(text: string): void {
+  console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
+}
+
+try {
+  process.exitCode = (await prove()) ? 0 : 1
+} finally {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+}
+process.exit()

@@ -1,0 +1,374 @@
+import { expect, test } from 'vitest'
+import { noteSkipped } from '../../examples/fleet-sync/notes.ts'
+import { claim, LostLeaseError, mirror, nextDue } from '../../examples/fleet-sync/organizations.ts'
+import { save } from '../../examples/fleet-sync/replica.ts'
+import { memoryStorage } from '../../src/storage.ts'
+import { describeOnDatabases } from './helpers/databases.ts'
+import {
+  changesOf,
+  connection,
+  createReplica,
+  expectReplica,
+  key,
+  liveItems,
+  organizationOf,
+  pageOf,
+  pagesRead,
+} from './helpers/replica.ts'
+
+describeOnDatabases((createDatabase) => {
+  const create = async (context: Parameters<typeof createReplica>[0], options = {}) =>
+    createReplica(context, await createDatabase(), options)
+
+  test('copies every item, and fetches each page once', async (context) => {
+    const replica = await create(context, { conversations: 105 })
+    await replica.sweep()
+    await expectReplica(replica)
+    expect(pagesRead(replica.sandbox)).toHaveLength(2 + 105)
+    expect(new Set((await changesOf(replica.database)).map(({ change }) => change))).toEqual(new Set(['created']))
+    expect(await organizationOf(replica.database)).toMatchObject({ sweeps: 1, position: null, problem: null })
+  })
+
+  test('reports what was created, updated, deleted and restored, each exactly once', async (context) => {
+    const replica = await create(context)
+    const { sandbox, database, person, sweep } = replica
+    const [conversation, hidden] = sandbox.state.conversations.map(({ id }) => id) as [string, string]
+    const send = () => person.messages.create(conversation, { body_html: '<p>Hello</p>' })
+    const edited = await send()
+    const removed = await send()
+    await sweep()
+    const added = await send()
+    await person.conversations.update(conversation, { status: 'closed', pinned: true })
+    await person.messages.update(conversation, edited.id, { body_html: '<p>Hello again</p>' })
+    await person.messages.delete(conversation, removed.id)
+    const [vanishing] = sandbox.state.messages(hidden)
+    sandbox.faults.add({ path: new RegExp(`${hidden}/messages$`), status: 200, body: pageOf([]), times: 2 })
+    await sweep()
+    await sweep()
+    await sweep()
+    const kinds = async (id: string) => (await changesOf(database, id)).map(({ change }) => change)
+    expect(await kinds(conversation)).toEqual(['created', 'updated'])
+    expect(await kinds(edited.id)).toEqual(['created', 'updated'])
+    expect(await kinds(removed.id)).toEqual(['created', 'deleted'])
+    expect(await kinds(added.id)).toEqual(['created'])
+    expect(await kinds(vanishing!.id)).toEqual(['created', 'deleted', 'restored'])
+    await expectReplica(replica)
+  })
+
+  test('does not report an item as deleted that one reading of a list missed', async (context) => {
+    const replica = await create(context)
+    const { sandbox, database, sweep } = replica
+    await sweep()
+    const [first, ...others] = sandbox.state.conversations
+    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf(others) })
+    sandbox.faults.add({ path: new RegExp(`${first!.id}/messages$`), status: 200, body: pageOf([]) })
+    await sweep()
+    expect(sandbox.faults.pending).toBe(0)
+    expect((await changesOf(database)).filter(({ change }) => change !== 'created')).toEqual([])
+    await expectReplica(replica)
+  })
+
+  test('reports the messages of a conversation that is gone as deleted, and restores all of it', async (context) => {
+    const replica = await create(context)
+    const { sandbox, database, sweep } = replica
+    await sweep()
+    const [gone, ...others] = sandbox.state.conversations
+    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf(others), times: 2 })
+    sandbox.faults.add({ path: new RegExp(`${gone!.id}/messages$`), status: 404, times: 2 })
+    await sweep({ readAllEvery: 1_000_000 })
+    const deleted = (await changesOf(database)).filter(({ change }) => change === 'deleted').map(({ id }) => id)
+    expect(deleted.sort()).toEqual([gone!.id, ...sandbox.state.messages(gone!.id).map(({ id }) => id)].sort())
+    await sweep({ readAllEvery: 1_000_000 })
+    await expectReplica(replica)
+  })
+
+  test('does not report an item as deleted that two readings missed in turn', async (context) => {
+    const { sandbox, database, sweep } = await create(context)
+    await sweep()
+    const [first, second, third] = sandbox.state.conversations
+    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf([second, third]) })
+    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf([first, third]) })
+    await sweep()
+    expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toEqual([])
+  })
+
+  test('continues after a slice, within a list and within its second reading', async (context) => {
+    const replica = await create(context, { conversations: 110, messagesPerConversation: 1 })
+    const { sandbox, database, person, sweep } = replica
+    // Each slice is over after a page.
+    expect(await sweep({ slice: -1, readAllEvery: 1_000_000 })).toBeGreaterThan(111)
+    expect(pagesRead(sandbox)).toHaveLength(2 + 110)
+    await expectReplica(replica)
+    const { id } = sandbox.state.conversations[0]!
+    const message = await person.messages.create(id, { body_html: '<p>Hello</p>' })
+    await sweep({ slice: -1 })
+    await person.messages.delete(id, message.id)
+    await sweep({ slice: -1 })
+    expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toMatchObject([
+      { id: message!.id },
+    ])
+    await expectReplica(replica)
+  })
+
+  test('only the newest of two owners of a sweep can write', async (context) => {
+    const replica = await create(context)
+    const { database, sweep } = replica
+    const older = (await claim(database, key))!
+    await claim(database, key)
+    const step = { list: '', items: [], deleted: [] }
+    const progress = { position: null, problem: null, requests: 0, refused: 0 }
+    await expect(save(database, older, step, progress)).rejects.toBeInstanceOf(LostLeaseError)
+    const item = { id: 'stale', hash: '', data: '{}', change: 'created' as const }
+    await expect(save(database, older, { ...step, items: [item] }, progress)).rejects.toBeInstanceOf(LostLeaseError)
+    expect(await organizationOf(database)).toMatchObject({ sweeps: 0, changes: 0 })
+    await sweep()
+    await expectReplica(replica)
+  })
+
+  test('writes a step completely or not at all', async (context) => {
+    const { database } = await create(context)
+    const claimed = (await claim(database, key))!
+    const item = { id: 'one', hash: '', data: '{}', change: 'created' as const }
+    // The second item cannot be stored.
+    const broken = { ...item, id: null as never }
+    const position = { list: 'later', checkpoint: { cursor: null, done: true }, tries: 0 }
+    const progress = { position, problem: null, requests: 0, refused: 0 }
+    await expect(save(database, claimed, { list: '', items: [item, broken], deleted: [] }, progress)).rejects.toThrow()
+    expect(await organizationOf(database)).toMatchObject({ changes: 0, position: null })
+    expect(await liveItems(database, 'conversation')).toEqual(new Map())
+    expect(await changesOf(database)).toEqual([])
+  })
+
+  test('stores a long list that the service returns without pages, and deletes it', async (context) => {
+    const replica = await create(context, {
+      conversations: 1,
+      messagesPerConversation: 1_500,
+      pagination: 'conversations-only',
+    })
+    const { sandbox, database, sweep } = replica
+    await sweep()
+    await expectReplica(replica)
+    sandbox.faults.add({ path: /\/messages$/, status: 404, times: 2 })
+    await sweep()
+    const changes = (await changesOf(database)).map(({ kind, change }) => `${change} ${kind}`)
+    expect(changes.slice(1_501)).toEqual(Array(1_500).fill('deleted message'))
+    expect(await liveItems(database, 'conversation')).toHaveLength(1)
+  })
+
+  test.for([['conversations'], ['messages']] as const)(
+    'starts a list of %s over when a saved cursor is rejected',
+    async ([list], context) => {
+      const replica = await create(context)
+      const { sandbox, database, sweep } = replica
+      await sweep()
+      const [first] = sandbox.state.conversations.map(({ id }) => id).sort()
+      const position = {
+        list: list === 'messages' ? first : '',
+        checkpoint: { cursor: 'expired', done: false },
+        tries: 0,
+      }
+      await database
+        .updateTable('organizations')
+        .set({ position: JSON.stringify(position) })
+        .execute()
+      await sweep()
+      expect(sandbox.requests.filter(({ status }) => status === 400)).toHaveLength(1)
+      expect((await changesOf(database)).filter(({ change }) => change !== 'created')).toEqual([])
+      await expectReplica(replica)
+    },
+  )
+
+  test('skips a conversation that always fails, names it, keeps its messages, and tries it again with the next sweep', async (context) => {
+    const replica = await create(context)
+    const { sandbox, database, slice, sweep, person } = replica
+    await sweep()
+    const [bad] = sandbox.state.conversations.map(({ id }) => id).sort()
+    await person.messages.create(bad!, { body_html: '<p>New</p>' })
+    const stop = sandbox.faults.add({ path: new RegExp(`${bad}/messages$`), status: 500, times: Infinity })
+    for (let tries = 1; tries < 3; tries += 1) {
+      await expect(slice()).rejects.toMatchObject({ remedy: 'retry' })
+      const { due_at, queued_at } = await organizationOf(database)
+      expect(due_at).toBeGreaterThan(Date.now())
+      expect(queued_at).toBeNull()
+    }
+    expect(await slice()).toBe('done')
+    expect(await organizationOf(database)).toMatchObject({ sweeps: 2, problem: expect.stringContaining(bad!) })
+    const named = await database.selectFrom('items').select('id').where('problem', 'is not', null).execute()
+    expect(named).toEqual([{ id: bad }])
+    expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toEqual([])
+    stop()
+    await sweep({ readAllEvery: 1_000_000 })
+    expect(await organizationOf(database)).toMatchObject({ problem: null })
+    await expectReplica(replica)
+  })
+
+  test('adds one note to a conversation whose messages are skipped, also if its response is lost', async (context) => {
+    const { sandbox, database, workspace, sweep } = await create(context)
+    await sweep()
+    const [{ id }] = sandbox.state.conversations as [{ id: string }, ...unknown[]]
+    await database.updateTable('items').set({ problem: 'It fails.' }).where('id', '=', id).execute()
+    const parts = { database, storage: memoryStorage() }
+    sandbox.faults.add({ method: 'POST', path: /notes$/, drop: 'after-effect' })
+    await noteSkipped(workspace, parts, key)
+    await noteSkipped(workspace, parts, key)
+    expect(sandbox.state.notes(id)).toHaveLength(1)
+  })
+
+  test('skips nothing while the service fails as a whole', async (context) => {
+    const { sandbox, database, slice } = await create(context)
+    sandbox.faults.add({ path: /\/conversations$/, status: 500, times: Infinity, after: 1 })
+    sandbox.faults.add({ path: /\/messages$/, status: 500, times: Infinity })
+    for (let tries = 1; tries < 6; tries += 1) await expect(slice()).rejects.toMatchObject({ status: 500 })
+    expect(await database.selectFrom('items').select('id').where('problem', 'is not', null).execute()).toEqual([])
+  })
+
+  test.for<[string, unknown]>([
+    ['no id', {}],
+    ['a number as id', { id: 7 }],
+    ['an id that is too long', { id: 'x'.repeat(201) }],
+    ['an id that is part of a path', { id: '..' }],
+    ['an id with a NUL', { id: 'a\0b' }],
+    ['an id with half of a surrogate pair', { id: '\ud800' }],
+    ['null instead of an item', null],
+  ])('skips %s, and says so until the next sweep', async ([, item], context) => {
+    const replica = await create(context)
+    const { sandbox, database, sweep } = replica
+    const body = pageOf([item, ...sandbox.state.conversations])
+    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: JSON.stringify(body) })
+    await sweep()
+    expect(await organizationOf(database)).toMatchObject({ problem: expect.stringContaining('Skipped an item') })
+    await expectReplica(replica)
+    await sweep()
+    expect(await organizationOf(database)).toMatchObject({ problem: null })
+  })
+
+  test('stores text with a NUL and half of a surrogate pair unchanged', async (context) => {
+    const replica = await create(context, { conversations: 1 })
+    const { sandbox, database, sweep } = replica
+    const [item] = sandbox.state.conversations
+    const odd = { ...item, summary: 'a\0b\ud800c' }
+    sandbox.faults.add({ path: /\/conversations$/, status: 200, body: JSON.stringify(pageOf([odd])) })
+    await sweep()
+    expect([...(await liveItems(database, 'conversation')).values()]).toEqual([odd])
+  })
+
+  test('ignores a new URL of an attachment', async (context) => {
+    const { sandbox, database, sweep } = await create(context, { conversations: 1 })
+    const { id } = sandbox.state.conversations[0]!
+    const [message] = sandbox.state.messages(id)
+    const body = (url: string) => pageOf([{ ...message, attachments: [{ id: 'a', presigned_url: url }] }])
+    for (const url of ['one', 'two']) {
+      sandbox.faults.add({ path: /messages$/, status: 200, body: body(url) })
+      await sweep()
+    }
+    expect((await changesOf(database, message!.id)).map(({ change }) => change)).toEqual(['created'])
+  })
+
+  test('reads messages only of conversations that changed, and of each other one once in so many sweeps', async (context) => {
+    const replica = await create(context, { conversations: 20 })
+    const { sandbox, person, sweep } = replica
+    await sweep({ readAllEvery: 4 })
+    const [changed] = sandbox.state.conversations
+    await person.messages.create(changed!.id, { body_html: '<p>New</p>' })
+    const counts: string[][] = []
+    for (let round = 1; round <= 4; round += 1) {
+      const before = pagesRead(sandbox).length
+      await sweep({ readAllEvery: 4 })
+      counts.push(pagesRead(sandbox).slice(before))
+    }
+    expect(counts[0]!.join()).toContain(changed!.id)
+    expect(counts.map(({ length }) => length).every((length) => length < 20)).toBe(true)
+    expect(new Set(counts.flat()).size).toBe(1 + 20)
+    await expectReplica(replica)
+  })
+
+  test.for<[number, object, number]>([
+    [429, { retryAfter: 100 }, 100_000],
+    [429, { retryAfter: 1e12 }, 3_600_000],
+    [403, {}, 60_000],
+  ])('after a %i with %o the organization is due again in %i ms', async ([status, more, wait], context) => {
+    const { sandbox, database, slice } = await create(context)
+    sandbox.faults.add({ path: /\/conversations$/, status, ...more })
+    const before = Date.now()
+    await expect(slice()).rejects.toMatchObject({ status })
+    const { due_at, problem, queued_at } = await organizationOf(database)
+    expect(Math.abs(due_at - before - wait)).toBeLessThan(10_000)
+    expect({ problem, queued_at }).toEqual({ problem: expect.any(String), queued_at: null })
+  })
+
+  test('gives the organization back when the worker shuts down', async (context) => {
+    const replica = await create(context)
+    const reason = new Error('The worker is shutting down.')
+    await expect(replica.slice({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(await organizationOf(replica.database)).toMatchObject({ queued_at: null, problem: null })
+    await replica.sweep()
+    await expectReplica(replica)
+  })
+
+  test.for<[string, Parameters<typeof mirror>[2]]>([
+    ['revoked', connection(1, { revokedAt: 2 })],
+    ['no token', undefined],
+    ['unreadable', 'unreadable' as const],
+  ])(
+    'stops the sync of an organization that is %s, until there is a new login with any clock',
+    async ([ended, found], context) => {
+      const replica = await create(context)
+      const { database, slice, sweep } = replica
+      const running = (await claim(database, key))!
+      expect(await mirror(database, key, found)).toBe(true)
+      expect(await mirror(database, key, found)).toBe(false)
+      expect(await organizationOf(database)).toMatchObject({ ended, ended_at: expect.any(Number) })
+      expect(await slice()).toBe('gone')
+      const progress = { position: null, problem: null, requests: 0, refused: 0 }
+      await expect(save(database, running, { list: '', items: [], deleted: [] }, progress)).rejects.toBeInstanceOf(
+        LostLeaseError,
+      )
+      expect(await database.selectFrom('notices').select('login').execute()).toEqual(
+        ended === 'revoked' ? [{ login: 1 }] : [],
+      )
+      // The machine of the new login has a clock that is far behind.
+      expect(await mirror(database, key, connection(-600_000))).toBe(true)
+      expect(await organizationOf(database)).toMatchObject({ ended: null, ended_at: null, login: -600_000 })
+      await sweep()
+      await expectReplica(replica)
+    },
+  )
+
+  test('follows a login that replaces another, with any clock, and reports the revocation of each', async (context) => {
+    const { database } = await create(context)
+    for (const login of [1, -600_000, 7]) {
+      await mirror(database, key, connection(login))
+      expect(await organizationOf(database)).toMatchObject({ ended: null, login })
+      await mirror(database, key, connection(login, { revokedAt: 1 }))
+      expect(await organizationOf(database)).toMatchObject({ ended: 'revoked', login })
+    }
+    // A process that was slow writes an older state, and the next look at the store corrects it.
+    await mirror(database, key, connection(1))
+    await mirror(database, key, connection(7, { revokedAt: 1 }))
+    expect(await organizationOf(database)).toMatchObject({ ended: 'revoked', login: 7 })
+    await mirror(database, key, connection(-5))
+    await mirror(database, key, connection(-9))
+    expect(await organizationOf(database)).toMatchObject({ ended: null, login: -9 })
+    expect(await database.selectFrom('notices').select('login').orderBy('login').execute()).toEqual([
+      { login: -600_000 },
+      { login: 1 },
+      { login: 7 },
+    ])
+  })
+})
+
+test('gives each organization its own place in the interval', () => {
+  const keys = Array.from({ length: 600 }, (_, index) => `app.a.${index}`)
+  const interval = 60_000
+  const now = 1_700_000_000_000
+  const places = keys.map((each) => nextDue(each, interval, now) - now)
+  expect(Math.min(...places)).toBeGreaterThan(0)
+  expect(Math.max(...places)).toBeLessThanOrEqual(interval)
+  for (let part = 0; part < 6; part += 1) {
+    const inPart = places.filter((place) => Math.floor((place - 1) / 10_000) === part)
+    expect(inPart.length).toBeGreaterThan(50)
+  }
+  expect(nextDue('app.a.1', interval, nextDue('app.a.1', interval, now))).toBe(
+    nextDue('app.a.1', interval, now) + interval,
+  )
+})
