@@ -38,6 +38,14 @@ const requireLazily: Plugin = {
   }),
 }
 
+/** The sweep loads the sandbox from its own file, which has its own copy of zod and a web server. */
+const loadSandbox = (file: string): NonNullable<Options['esbuildPlugins']>[number] => ({
+  name: 'load-sandbox',
+  setup(build) {
+    build.onResolve({ filter: /\/sandbox\/start-sandbox\.ts$/ }, () => ({ path: file, external: true }))
+  },
+})
+
 const shared: Options = {
   target: 'es2022',
   platform: 'neutral',
@@ -51,8 +59,10 @@ const library: Options = {
     index: 'src/index.ts',
     oauth: 'src/oauth.ts',
     otel: 'src/otel.ts',
+    journal: 'src/journal.ts',
     storage: 'src/storage.ts',
     'storage-tests': 'src/storage-tests.ts',
+    sweep: 'src/sweep.ts',
   },
   splitting: true,
 }
@@ -77,8 +87,21 @@ const sandbox: Options = {
 }
 
 export default defineConfig([
-  { ...library, format: 'esm', noExternal: carried.esm, plugins: [licenses] },
-  { ...library, format: 'cjs', noExternal: carried.cjs, sourcemap: false, plugins: [requireLazily] },
+  {
+    ...library,
+    format: 'esm',
+    noExternal: carried.esm,
+    plugins: [licenses],
+    esbuildPlugins: [loadSandbox('./sandbox.js')],
+  },
+  {
+    ...library,
+    format: 'cjs',
+    noExternal: carried.cjs,
+    sourcemap: false,
+    plugins: [requireLazily],
+    esbuildPlugins: [loadSandbox('./sandbox.cjs')],
+  },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox.ts', cli: 'src/sandbox/cli.ts' },

@@ -21,11 +21,11 @@ export default defineConfig({
         test: { name: 'chromium', include: ['test/browser/**/*.test.ts'], provide: { browser: 'chromium' } },
       },
       {
-        // Redirects, cookies and forms of logins on a server, the pages of the sandbox, and stacks of errors. Browsers differ there.
+        // Redirects, cookies and forms of logins on a server, the pages of the sandbox, and what a console prints. Browsers differ there.
         extends: true,
         test: {
           name: 'firefox',
-          include: ['test/browser/{login-*,con*,stack}.test.ts'],
+          include: ['test/browser/{login-*,con*,printed}.test.ts'],
           provide: { browser: 'firefox' },
         },
       },

@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
+      { find: /^support-workspace-sdk\/journal$/, replacement: source('journal.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth.ts') },
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel.ts') },
       { find: /^support-workspace-sdk\/storage$/, replacement: source('storage.ts') },
@@ -15,15 +16,27 @@ export default defineConfig({
         replacement: source('storage-tests.ts'),
       },
       { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox.ts') },
+      { find: /^support-workspace-sdk\/sweep$/, replacement: source('sweep.ts') },
     ],
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // Starting a process for each file would take longer than the tests: files share processes, and clean up what they change.
+    isolate: false,
+    maxWorkers: '100%',
+    reporters: ['minimal'],
+    silent: 'passed-only',
     // Only what hangs should fail: a busy machine is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // The first need installed browsers and a build: `npm run test:browser`. The second need the packages of their folder:
-    // `npm run test:engines`. The others are run by the tests of the guides.
-    exclude: [...defaultExclude, 'test/browser/**', 'test/engines/**', 'test/readme/.examples/**'],
+    // What is slow by design: `npm run test:slow`. What needs browsers and a build: `npm run test:browser`. What needs the
+    // packages of its folder: `npm run test:engines`. The last are run by the tests of the guides.
+    exclude: [
+      ...defaultExclude,
+      'test/**/*.{slow,proof}.test.ts',
+      'test/browser/**',
+      'test/engines/**',
+      'test/readme/.examples/**',
+    ],
   },
 })

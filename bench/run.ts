@@ -5,7 +5,7 @@ import { loadPeer, type PeerName, peerNames } from './contestants.ts'
 import { type Options, type SuiteLetter, suiteLetters } from './options.ts'
 import type { Peer } from './peers/peer.ts'
 import { createProgress } from './progress.ts'
-import { distortedNote, isDistorted, type Results } from './report/results.ts'
+import { isDistorted, type Results } from './report/results.ts'
 import { renderSuite } from './report/table.ts'
 import { readResults, writeReport } from './report/write.ts'
 import { startServices } from './server/services.ts'
@@ -57,8 +57,12 @@ export async function run({ letters, only, quick, save }: Options): Promise<void
     seconds: earlier?.seconds ?? seconds,
     suites: { ...earlier?.suites, ...measured } as Results['suites'],
   }
+  if (isDistorted(results)) {
+    throw new Error(
+      'Nothing was saved: the machine was busy, so the times are not reliable. Run it when nothing else runs.',
+    )
+  }
   await writeReport(results)
-  if (isDistorted(results)) console.log(`${distortedNote} Run the benchmark again when nothing else is running.`)
 }
 
 async function versionsOf(peers: ReadonlyMap<PeerName, Peer>): Promise<Record<string, string>> {

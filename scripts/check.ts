@@ -1,58 +1,81 @@
-// Runs every check in turn and stops at the first that fails. `.ci/run` runs it after installing the browsers, Redis and
-// Postgres. With `--proofs`, runs what is slow by design instead: a release does.
-import { spawnSync } from 'node:child_process'
+// Runs every check, two at a time, and stops at the first that fails. `.ci/run` runs it after installing the browsers,
+// Redis and Postgres. With `--proofs`, runs what is slow by design instead, one after the other: a release does.
+import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 
 interface Step {
   readonly title: string
   readonly command: string
   readonly env?: Readonly<Record<string, string>>
+  /** Whether the step uses `dist`, which `npm run build` makes. Its own build is left out: `--ignore-scripts`. */
+  readonly usesBuild?: boolean
 }
 
 const required = { REQUIRE_REDIS: '1', REQUIRE_POSTGRES: '1' }
 
+// The longest first, so that none is left over at the end.
 const checks: readonly Step[] = [
-  { title: 'lint', command: 'npm run lint' },
-  { title: 'types', command: 'npm run typecheck' },
-  { title: 'unused code and dependencies', command: 'npm run knip' },
   { title: 'tests', command: 'npm test', env: required },
+  { title: 'browsers', command: 'npm run --ignore-scripts test:browser', usesBuild: true },
+  { title: 'slow tests', command: 'npm run test:slow', env: { SOAK_SECONDS: '15', KILL_SECONDS: '3', ...required } },
+  { title: 'runtimes and bundlers', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
+  { title: 'fleet', command: 'npm run fleet-proof -- --short' },
   { title: 'documentation', command: 'npm run docs' },
-  { title: 'browsers', command: 'npm run test:browser' },
-  { title: 'runtimes and bundlers', command: 'npm run test:runtimes' },
   { title: 'job engines', command: 'npm run test:engines' },
-  { title: 'soak', command: 'npm test -- test/trust/soak.test.ts', env: { SOAK_SECONDS: '60' } },
-  {
-    title: 'connections: processes killed',
-    command: 'npm test -- test/connections/kills.test.ts',
-    env: { KILL_SECONDS: '10', ...required },
-  },
-  { title: 'build', command: 'npm run build' },
-  { title: 'package', command: 'npm run check:package' },
-  { title: 'size', command: 'npm run size' },
-  { title: 'fleet', command: 'npm run fleet-proof -- --ci' },
+  { title: 'types', command: 'npm run typecheck' },
+  { title: 'size', command: 'npm run size', usesBuild: true },
+  { title: 'package', command: 'npm run check:package', usesBuild: true },
+  { title: 'unused code and dependencies', command: 'npm run knip' },
+  { title: 'lint', command: 'npm run lint' },
   { title: 'tour', command: 'npm start' },
 ]
 
 const proofs: readonly Step[] = [
   {
-    title: 'connections: all orders of three operations, and processes killed for half an hour',
-    command: 'npm test -- test/connections/orders.test.ts test/connections/kills.test.ts',
-    env: { ORDERS: 'triples', KILL_SECONDS: '450', ...required },
+    title: 'all orders of three operations on connections',
+    command: 'npm test -- test/connections/orders.test.ts',
+    env: { ORDERS: 'triples' },
   },
-  { title: 'soak', command: 'npm test -- test/trust/soak.test.ts', env: { SOAK_SECONDS: '600' } },
+  {
+    title: 'processes killed for half an hour, and a soak',
+    command: 'npm run test:proof',
+    env: { KILL_SECONDS: '450', SOAK_SECONDS: '600', ...required },
+  },
   { title: 'rate limiters', command: 'npm run limiter-rows' },
   { title: 'fleet', command: 'npm run fleet-proof' },
+  { title: 'fleet: sabotages', command: 'npm run fleet-sabotages' },
   { title: 'mutations', command: 'npm run mutate' },
 ]
 
+const isProof = process.argv.includes('--proofs')
+const waiting = [...(isProof ? proofs : checks)]
 const times: string[] = []
-for (const { title, command, env } of process.argv.includes('--proofs') ? proofs : checks) {
-  console.log(`\n== ${title}`)
+const built = isProof ? undefined : run({ title: 'build', command: 'npm run build' })
+
+await Promise.all([built?.then(runSteps), ...(isProof || availableParallelism() > 1 ? [runSteps()] : [])])
+console.log(`\nEvery check passed.\n${times.join('\n')}`)
+
+async function runSteps(): Promise<void> {
+  for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
+    if (step.usesBuild) await built
+    await run(step)
+  }
+}
+
+/** Runs a step, and prints what it printed when it ends, so that steps do not mix. */
+async function run({ title, command, env }: Step): Promise<void> {
   const start = performance.now()
-  const { status } = spawnSync(command, { shell: true, stdio: 'inherit', env: { ...process.env, ...env } })
+  // Two steps run at a time, so each gets one worker.
+  const environment = { ...process.env, ...(isProof ? {} : { VITEST_MAX_WORKERS: '1' }), ...env }
+  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'], env: environment })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  const status = await new Promise((resolve) => child.once('close', resolve))
+  const seconds = Math.round((performance.now() - start) / 1000)
+  console.log(`\n== ${title}: ${seconds} s\n${output.trim()}`)
   if (status !== 0) {
     console.error(`\nThe check failed: ${title} (${command})`)
     process.exit(1)
   }
-  times.push(`${title}: ${Math.round((performance.now() - start) / 1000)} s`)
+  times.push(`${title}: ${seconds} s`)
 }
-console.log(`\nEvery check passed.\n${times.join('\n')}`)

@@ -1,6 +1,6 @@
 import { thisSdk } from '../contestants.ts'
 import { figureOf } from '../statistics.ts'
-import { distortedNote, isDistorted, type Result, type Results, type Selection, selectResults } from './results.ts'
+import { isDistorted, type Result, type Results, type Selection, selectResults } from './results.ts'
 
 interface Panel {
   readonly title: string
@@ -27,7 +27,7 @@ export function renderChart(results: Results): string {
   const height = bottom + 58
   const source = `${results.date}, Node ${results.node.slice(1)}, ${results.cpu}.`
   const footer = isDistorted(results)
-    ? `${distortedNote} ${source}`
+    ? `The machine was busy during this run, so the times are not reliable. ${source}`
     : `Shorter is better. Bars are medians, thin lines are quartiles. ${source}`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeText(summaryOf(panels))}">
 <style>${style}</style>

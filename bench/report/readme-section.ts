@@ -1,7 +1,7 @@
 import { alignTable } from '../../scripts/endpoint-table.ts'
 import { thisSdk } from '../contestants.ts'
 import { figureOf } from '../statistics.ts'
-import { distortedNote, isDistorted, type Results, type Selection, selectResults } from './results.ts'
+import { isDistorted, type Result, type Results, type Selection, selectResults } from './results.ts'
 
 const start = '<!-- bench:start -->'
 const end = '<!-- bench:end -->'
@@ -34,15 +34,18 @@ export function withBenchmark(readme: string, results: Results): string {
 }
 
 function renderSection(results: Results): string {
+  if (isDistorted(results))
+    return 'The last saved run was on a busy machine, so its figures are not shown. Run it on an idle one.'
   const heads = ['Measurement', 'This SDK', 'Median of the others', 'Range of the others']
   const rows = lines.map((line) => {
     const selected = selectResults(results, line)
     const others = selected.filter(({ name }) => name !== thisSdk)
+    const ours = selected.find(({ name }) => name === thisSdk)
     const named = (index: number) =>
       `${line.format(others.at(index)?.median ?? Number.NaN)} (${others.at(index)?.name})`
     return [
       line.label,
-      line.format(selected.find(({ name }) => name === thisSdk)?.median ?? Number.NaN),
+      ours === undefined ? '' : withSpread(ours, line.format),
       line.format(figureOf(others.map(({ median }) => median)).median),
       `${named(0)} to ${named(-1)}`,
     ]
@@ -53,8 +56,12 @@ function renderSection(results: Results): string {
     '',
     alignTable([heads, ...rows]),
     '',
-    `Medians of \`${command}\` on ${date}, with Node ${node.slice(1)} on ${cpu}.`,
+    `Medians (and quartiles) of \`${command}\` on ${date}, with Node ${node.slice(1)} on ${cpu}.`,
     'The multiples and the added time compare with bare `fetch` and `json()`, for the same response of a local server.',
-    ...(isDistorted(results) ? [distortedNote] : []),
   ].join('\n')
+}
+
+/** A size has no spread. */
+function withSpread({ median, q1, q3 }: Result, format: (value: number) => string): string {
+  return q1 === q3 ? format(median) : `${format(median)} (${format(q1)} to ${format(q3)})`
 }

@@ -52,6 +52,3 @@ export function isDistorted({ suites }: Pick<Results, 'suites'>): boolean {
     return typeof ratio === 'object' && ratio.median < 0.9
   })
 }
-
-/** What the README and the chart say about distorted results. */
-export const distortedNote = 'The machine was busy during this run, so the times are not reliable.'

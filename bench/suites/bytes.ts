@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** The entry points of this SDK, and typical imports from them. */
 const ownImports: Readonly<Record<string, string>> = {
   'everything in .': `export * from 'support-workspace-sdk'`,
+  'everything in ./journal': `export * from 'support-workspace-sdk/journal'`,
   'everything in ./oauth': `export * from 'support-workspace-sdk/oauth'`,
   'everything in ./sandbox': `export * from 'support-workspace-sdk/sandbox'`,
   'everything in ./storage': `export * from 'support-workspace-sdk/storage'`,

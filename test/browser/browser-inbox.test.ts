@@ -1,10 +1,10 @@
+import type { Page } from 'playwright-core'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildPage, startBrowserInbox } from '../../examples/browser-inbox/server.ts'
 import { consent } from './helpers/consent.ts'
 import { addHostileMessage } from './helpers/hostile-message.ts'
-import { startOtherSite } from './helpers/other-site.ts'
 import { phone, picture, pictures, useBrowser, type Visitor } from './helpers/use-browser.ts'
 
 const visit = useBrowser()
@@ -24,17 +24,27 @@ afterEach(async () => {
   await sandbox.close()
 })
 
-async function connected(way: 'yourself' | 'the app' = 'yourself', role?: string): Promise<Visitor> {
+async function connected(way: 'yourself' | 'the app' = 'yourself'): Promise<Visitor> {
   const visitor = await visit()
   await visitor.page.goto(server.url)
   await visitor.page.getByRole('button', { name: `Connect as ${way}` }).click()
-  await consent(visitor.page, 'Allow', role)
+  await consent(visitor.page, 'Allow')
   await items(visitor).first().waitFor()
   return visitor
 }
 
 function items({ page }: Pick<Visitor, 'page'>) {
   return page.getByRole('region', { name: 'Conversations' }).getByRole('link')
+}
+
+const idsOf = (visitor: Visitor): Promise<string[]> =>
+  items(visitor).evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).hash.slice(1)))
+
+/** Starts a login on the start page, and returns when the consent page is open. */
+async function startLogin(page: Page): Promise<void> {
+  await page.goto(server.url)
+  await page.getByRole('button', { name: 'Connect as yourself' }).click()
+  await page.getByRole('button', { name: 'Allow' }).waitFor()
 }
 
 describe('a person', () => {
@@ -56,9 +66,7 @@ describe('a person', () => {
       await items(visitor).last().scrollIntoViewIfNeeded()
       await items(visitor).nth(count).or(all).first().waitFor()
     }
-    const ids = await items(visitor).evaluateAll((links) =>
-      links.map((link) => (link as HTMLAnchorElement).hash.slice(1)),
-    )
+    const ids = await idsOf(visitor)
     expect(ids).toEqual(sandbox.state.conversations.map(({ id }) => id))
 
     await items(visitor).first().click()
@@ -108,17 +116,10 @@ describe('a person', () => {
     await visitor.page.getByText('as the app').waitFor()
   })
 
-  test('with the role of an agent acts under that agent’s name', async () => {
-    const { page } = await connected('yourself', 'agent')
-    const agent = sandbox.state.members.find(({ role }) => role === 'agent')
-    await page.getByText(`as ${agent?.user.name}`).waitFor()
-  })
-
   test('who denies access sees a message and can try again', async () => {
     const visitor = await visit()
     const { page } = visitor
-    await page.goto(server.url)
-    await page.getByRole('button', { name: 'Connect as yourself' }).click()
+    await startLogin(page)
     await consent(page, 'Deny')
     await page.getByRole('alert').filter({ hasText: 'Access was denied' }).waitFor()
     await pictures(page, 'browser-inbox-denied')
@@ -217,9 +218,7 @@ describe('the page', () => {
     const before = await items(visitor).count()
     await page.getByRole('button', { name: 'Try again' }).click()
     await items(visitor).nth(before).waitFor()
-    const ids = await items(visitor).evaluateAll((links) =>
-      links.map((link) => (link as HTMLAnchorElement).hash.slice(1)),
-    )
+    const ids = await idsOf(visitor)
     expect(ids).toEqual(sandbox.state.conversations.slice(0, ids.length).map(({ id }) => id))
   })
 
@@ -240,11 +239,7 @@ describe('the page', () => {
   test('supports logins in two tabs at the same time', async () => {
     const { page, openTab } = await visit()
     const other = await openTab()
-    for (const tab of [page, other]) {
-      await tab.goto(server.url)
-      await tab.getByRole('button', { name: 'Connect as yourself' }).click()
-      await tab.getByRole('button', { name: 'Allow' }).waitFor()
-    }
+    for (const tab of [page, other]) await startLogin(tab)
     await consent(page, 'Allow')
     await consent(other, 'Allow', 'agent')
     for (const tab of [page, other]) await items({ page: tab }).first().waitFor()
@@ -257,8 +252,7 @@ describe('the page', () => {
     page.on('request', (request) => {
       if (request.url().startsWith(`${server.url}/callback`)) callbacks.push(request.url())
     })
-    await page.goto(server.url)
-    await page.getByRole('button', { name: 'Connect as yourself' }).click()
+    await startLogin(page)
     await consent(page, 'Allow')
     await items(visitor).first().waitFor()
 
@@ -319,24 +313,6 @@ describe('the server', () => {
     expect(refused.status).toBe(429)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(sandbox.requests).toHaveLength(20)
-  })
-
-  test('does not exchange a code for a page on another origin', async () => {
-    const { page, watch } = await visit()
-    const other = await startOtherSite('<p>Other</p>')
-    onTestFinished(other.close)
-    await page.goto(other.url)
-    const attempt = { url: `${server.url}/exchange`, body: JSON.stringify(wellFormedGrant()) }
-    const results = await page.evaluate(async ({ url, body }) => {
-      const send = (type: string, mode: RequestMode) =>
-        fetch(url, { method: 'POST', headers: { 'content-type': type }, body, mode }).then(String, String)
-      return [await send('text/plain', 'no-cors'), await send('application/json', 'cors')]
-    }, attempt)
-    expect(results).toEqual(Array(2).fill('TypeError: Failed to fetch'))
-    expect(sandbox.requests).toEqual([])
-    await watch.expectNoResponse({ error: 'net::ERR_BLOCKED_BY_RESPONSE', path: '/exchange', times: 1 })
-    await watch.expectNoResponse({ error: 'net::ERR_FAILED', path: '/exchange', times: 1 })
-    await watch.expectCorsBlock('/exchange')
   })
 })
 

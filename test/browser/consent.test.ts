@@ -45,16 +45,3 @@ test.each([
     expect((await page.getByLabel('Signed in as').boundingBox())?.y).toBeLessThan((await box('Allow')).top)
   },
 )
-
-test('a refused request names the redirect URI that came, those that are registered, and how to add one', async () => {
-  const { page, watch } = await visit()
-  await page.goto(
-    `${sandbox.url}/api/oauth/authorize?client_id=app_sandbox&redirect_uri=http://localhost:5173/callback`,
-  )
-  for (const text of ['http://localhost:5173/callback', redirectUri, '--redirect-uri']) {
-    await page.getByText(text, { exact: true }).waitFor()
-  }
-  expect(await page.getByRole('heading').evaluate((title) => getComputedStyle(title).color)).toBe('rgb(168, 38, 47)')
-  await picture(page, 'consent-refused')
-  await watch.expectFailedResponses({ status: 400, path: '/api/oauth/authorize' })
-})

@@ -88,18 +88,6 @@ describe('the console', () => {
     expect(await path.inputValue()).toBe('/typed')
   })
 
-  test('revokes a connection and issues its token again', async () => {
-    const { page } = await openConsole()
-    await page.getByLabel('Path contains').fill('/typed')
-    await page.getByRole('button', { name: /^Revoke Night desk in .*\(admin\)$/ }).click()
-    await page.getByText('revoked', { exact: true }).waitFor()
-    expect([await statusOf(tokens.self), await statusOf(tokens.app)]).toEqual([401, 200])
-    await page.getByRole('button', { name: 'Issue the self token again' }).click()
-    await page.getByRole('button', { name: 'Copy self token' }).waitFor()
-    expect(await statusOf(tokens.self)).toBe(200)
-    expect(await page.getByLabel('Path contains').inputValue()).toBe('/typed')
-  })
-
   test.each([true, false])('injects faults and removes them, with a script: %s', async (javaScriptEnabled) => {
     const { page } = await visit({ javaScriptEnabled })
     await page.goto(sandbox.url)
@@ -126,24 +114,6 @@ describe('the console', () => {
     await page.getByText('None. Every request gets a normal response.').waitFor()
     expect(await statusOf(tokens.app)).toBe(200)
   })
-
-  test.each([true, false])(
-    'shows data in pages, and opens a conversation, with a script: %s',
-    async (javaScriptEnabled) => {
-      const { page } = await visit({ javaScriptEnabled })
-      await page.goto(sandbox.url)
-      const [, other] = sandbox.state.organizations
-      const { conversations, members, messages } = sandbox.state.of(other?.id ?? '')
-      const id = conversations[20]?.id ?? ''
-      await page.getByRole('link', { name: other?.display_name ?? '' }).click()
-      await page.getByText(conversations[0]?.id ?? '').waitFor()
-      await page.getByRole('link', { name: 'Next' }).click()
-      await page.getByRole('link', { name: id }).click()
-      for (const { body_html } of messages(id)) await page.getByText(body_html, { exact: true }).first().waitFor()
-      await page.getByRole('link', { name: 'Team members 6' }).click()
-      await page.getByRole('cell', { name: members[1]?.user.email ?? '' }).waitFor()
-    },
-  )
 
   test.each([
     [1280, 'light'],
@@ -250,15 +220,6 @@ describe('a login in the console', () => {
       .click()
     await page.getByText('by a login').waitFor({ state: 'detached' })
     expect(await statusOf(token)).toBe(401)
-  })
-
-  test('ends on a page after Deny, from which it can be tried again', async () => {
-    const { page } = await openConsole()
-    await page.getByRole('button', { name: 'Start login' }).click()
-    await consent(page, 'Deny')
-    await page.getByRole('heading', { name: 'Access was denied' }).waitFor()
-    await page.getByRole('link', { name: 'Try again' }).click()
-    await page.getByRole('button', { name: 'Start login' }).waitFor()
   })
 })
 

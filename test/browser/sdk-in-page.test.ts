@@ -68,12 +68,6 @@ describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Securi
     await visitor.watch.expectFailedResponses({ status: 429, path: me })
   })
 
-  test('reports a revoked token', async () => {
-    sandbox.revoke(accessToken)
-    expect(await run('me')).toMatchObject({ name: 'AuthenticationError', code: 'invalid_token' })
-    await visitor.watch.expectFailedResponses({ status: 401, path: me })
-  })
-
   test('rejects a redirect, which a browser does not let it read', async () => {
     const other = await startSandbox()
     sandbox.failNext({ status: 302, headers: { location: `${other.url}${me}` } })
@@ -119,12 +113,9 @@ describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Securi
     expect(await result).toBe('enough')
   })
 
-  test('aborts a call with the reason of its signal, while reading the body', async () => {
+  test('aborts a call with the reason of its signal, while it reads the body and while it waits for a retry', async () => {
     sandbox.failNext({ drip: { bytes: 1, interval: 600_000 } })
     expect(await run('interruptedInBody')).toBe('enough')
-  })
-
-  test('aborts a call with the reason of its signal, while it waits for a retry', async () => {
     sandbox.failNext({ status: 429, retryAfter: 50 })
     expect(await run('interruptedInWait')).toBe('enough')
     await visitor.watch.expectFailedResponses({ status: 429, path: me })

@@ -1,45 +1,20 @@
 // Programs that a test writes into the project and runs there.
 
-/** Calls `me()` on a sandbox and prints the result. */
-export const runsMe = (load: (entry: string) => string) => `
-${load('support-workspace-sdk')}
-${load('support-workspace-sdk/oauth')}
-${load('support-workspace-sdk/sandbox')}
-const main = async () => {
-  const sandbox = await startSandbox()
-  const accessToken = sandbox.issueToken({ actor: 'self' })
-  const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken })
-  const me = await workspace.me()
-  console.log(JSON.stringify({ actor: me.actor, scopes: scopesFor('messages.create') }))
-  await sandbox.close()
-}
-main()
-`
+/** Writes the statement that loads names from a module. */
+export type Load = (names: string, from: string) => string
 
-/** Calls `me()` with a tracer that is registered after the client was created, and prints the names of the spans. */
-export const tracesMe = (load: (name: string, entry: string) => string) => `
-${load('trace', '@opentelemetry/api')}
-${load('SupportWorkspace', 'support-workspace-sdk')}
-${load('otelHooks', 'support-workspace-sdk/otel')}
-const main = async () => {
-  const workspace = new SupportWorkspace({
-    baseUrl: 'https://api.test',
-    accessToken: 'swot_abc123def456',
-    fetch: async () => Response.json({ actor: 'self' }),
-    hooks: otelHooks(),
-  })
-  const names = []
-  const span = trace.getTracer('unregistered').startSpan('none')
-  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: (name) => (names.push(name), span) }) })
-  await workspace.me()
-  console.log(JSON.stringify(names))
-}
-main()
+/** Sweeps a job, and prints what failed and how it survives a refused connection. */
+export const sweepsMe = (load: Load) => `
+${load('sweepFaults', 'support-workspace-sdk/sweep')}
+sweepFaults(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-after-effect'] }).then((report) => {
+  console.log(JSON.stringify({ failures: report.failures, refused: report.runs[0].end === 'done' && 'ok' }))
+})
 `
 
 /** Runs the storage tests on a storage in memory and prints how many passed. */
-export const runsStorageTests = (load: string) => `
-${load}
+export const runsStorageTests = (load: Load) => `
+${load('memoryStorage', 'support-workspace-sdk/storage')}
+${load('storageTests', 'support-workspace-sdk/storage-tests')}
 const main = async () => {
   const storage = memoryStorage()
   const failed = []
@@ -50,6 +25,43 @@ const main = async () => {
   console.log(JSON.stringify({ passed, failed }))
 }
 main()
+`
+
+/** Prints the style and the script of the console, which are there and, the script, can be parsed on its own. */
+export const readsConsole = (load: Load) => `
+${load('startSandbox', 'support-workspace-sdk/sandbox')}
+startSandbox().then(async (sandbox) => {
+  const read = async (path) => (await fetch(sandbox.url + path)).text()
+  const files = [...(await read('/')).matchAll(/"(\\/_sandbox\\/(?:style|console)[^"]+)"/g)].map(([, path]) => path)
+  const [style, script] = await Promise.all(files.map(read))
+  new Function(script)
+  console.log(JSON.stringify(files.filter(() => style.length > 1_000 && script.length > 1_000)))
+  await sandbox.close()
+})
+`
+
+/** Prints the error of `handlers()` in a project without msw. */
+export const lacksMsw = (load: Load) => `
+${load('createSandbox', 'support-workspace-sdk/sandbox')}
+try {
+  createSandbox().handlers()
+} catch (error) {
+  console.log(JSON.stringify(error.message))
+}
+`
+
+/** Calls the service in place of which the sandbox responds, and prints the actor and the number of requests. */
+export const interceptsMe = (load: Load) => `
+${load('setupServer', 'msw/node')}
+${load('createSandbox', 'support-workspace-sdk/sandbox')}
+const sandbox = createSandbox()
+const server = setupServer(...sandbox.handlers('https://api.supportwire.app'))
+server.listen()
+const headers = { authorization: 'Bearer ' + sandbox.issueToken() }
+fetch('https://api.supportwire.app/api/oauth/v1/me', { headers })
+  .then((response) => response.json())
+  .then(({ actor }) => console.log(JSON.stringify([actor, sandbox.requests.length])))
+  .finally(() => server.close())
 `
 
 /** Creates an error with each build of the package and checks its class with the other one. */

@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises'
 import express from 'express'
 import { SupportWorkspace } from 'support-workspace-sdk'
-import { ConnectionStore, createLoginHandlers, memoryStorage, OAuthApp } from 'support-workspace-sdk/oauth'
+import { ConnectionStore, createLoginHandlers } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { commentExamples } from './comment-examples.ts'
 import { examplesFolder, writeExamples } from './examples.ts'
+import { giveGlobals, stubGlobals } from './given.ts'
 
 const folder = `${examplesFolder}/comments`
 const examples = commentExamples()
@@ -18,26 +19,14 @@ beforeAll(async () => {
   sandbox = await startSandbox({ conversations: 5, autoConsent: 'allow' })
   await writeExamples(folder, examples)
   const redirectUri = 'http://localhost:3000/callback'
-  const secret = 'thirty-two characters, or some more'
-  const { clientId, clientSecret } = sandbox.app
+  const { app, token, accessToken } = await giveGlobals(sandbox, redirectUri)
   const baseUrl = sandbox.url
-  const accessToken = sandbox.issueToken({ actor: 'self' })
-  const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
-  const token = await logIn(app)
+  const secret = 'thirty-two characters, or some more'
   const store = new ConnectionStore({ baseUrl })
   const id = sandbox.state.conversations[0]?.id
-  const given = {
-    baseUrl,
-    accessToken,
-    redirectUri,
-    clientId,
-    clientSecret,
-    openInBrowser: visit,
-    secret,
-    storage: memoryStorage(),
+  stubGlobals({
     workspace: new SupportWorkspace({ baseUrl, accessToken, actor: 'self' }),
     app,
-    token,
     login: createLoginHandlers(app, { secret, scope: ['conversations:read'], onConnected: () => {} }),
     store,
     key: (await store.save(token)).key,
@@ -46,8 +35,7 @@ beforeAll(async () => {
     request: new Request('http://localhost:3000/login'),
     site: express(),
     test: (...registration: (typeof registered)[number]) => void registered.push(registration),
-  }
-  for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
+  })
   // The endpoint of `defineOperation` and `request`, which the service does not have.
   sandbox.faults.add({ path: '/api/oauth/v1/tags', status: 200, body: { data: ['urgent'] }, times: 2 })
 })
@@ -57,16 +45,6 @@ afterAll(async () => {
   vi.unstubAllGlobals()
   await rm(folder, { recursive: true, force: true })
 })
-
-async function logIn(app: OAuthApp) {
-  const { url, transaction } = await app.startLogin({ scope: ['conversations:read', 'messages:write'], actor: 'self' })
-  return app.finishLogin(await visit(url), transaction)
-}
-
-async function visit(url: string): Promise<string> {
-  const consent = await fetch(url, { redirect: 'manual' })
-  return consent.headers.get('location') ?? ''
-}
 
 describe('the example in the docs comment of', () => {
   test.each(examples.map((example) => [example.title, example] as const))('%s runs', async (_, { path }) => {

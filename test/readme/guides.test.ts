@@ -1,11 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { DatabaseSync } from 'node:sqlite'
 import { context, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Express } from 'express'
@@ -21,24 +20,20 @@ import {
   SupportWorkspace,
   textToHtml,
 } from 'support-workspace-sdk'
-import {
-  type ConnectionStorage,
-  ConnectionStore,
-  type LoginHandlers,
-  memoryStorage,
-  OAuthApp,
-} from 'support-workspace-sdk/oauth'
+import { WriteJournal } from 'support-workspace-sdk/journal'
+import { type ConnectionStorage, ConnectionStore, type LoginHandlers, memoryStorage } from 'support-workspace-sdk/oauth'
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readClientSettings } from '../../src/http/settings.ts'
-import { commandLineOptions } from '../../src/sandbox/command-line.ts'
+import { commandLineOptions, readArguments } from '../../src/sandbox/command-line.ts'
 import { optionShape, readSandboxOptions } from '../../src/sandbox/settings.ts'
-import { describeOnRedis, startRedis } from '../connections/helpers/redis-server.ts'
+import { describeOnRedis } from '../connections/helpers/servers.ts'
 import { startProxy } from '../helpers/proxy.ts'
 import { certificatePath, startTlsServer } from '../helpers/tls-server.ts'
 import { Browser } from '../oauth/helpers/browser.ts'
 import { examplesFolder, examplesOf, guides, root, writeExamples } from './examples.ts'
+import { giveGlobals, stubGlobals, visit } from './given.ts'
 
 /** The site of the reader's app. It is not the service, so its requests are answered by the code of a guide. */
 const siteUrl = 'https://app.example'
@@ -59,30 +54,17 @@ beforeEach(async () => {
   cleanUps.push(() => rm(folder, { recursive: true, force: true }))
   sandbox = await startSandbox({ conversations: 120, autoConsent: 'allow', app: { redirectUris: [redirectUri] } })
   cleanUps.push(() => sandbox.close())
-  const { clientId, clientSecret } = sandbox.app
-  const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
+  await giveGlobals(sandbox, redirectUri)
   saved = { key: '', userId: 'ada', tokens: [], notices: new Set() }
   printed = []
-  const given = {
-    baseUrl: sandbox.url,
-    accessToken: sandbox.issueToken({ actor: 'self' }),
-    appToken: sandbox.issueToken({ actor: 'app' }),
-    clientId,
-    clientSecret,
-    redirectUri,
-    secret: 'thirty-two characters, or some more',
-    newSecret: 'another secret of thirty-two characters',
-    storage: memoryStorage(),
+  stubGlobals({
     folder: await temporaryFolder(),
-    token: await logIn(app),
-    openInBrowser: visit,
     saveToken: async (accessToken: string) => void saved.tokens.push(accessToken),
     saveKey: async (key: string) => void Object.assign(saved, { key }),
     saveNotice: async (key: string, connectedAt: number) => void saved.notices.add(`${key} ${connectedAt}`),
     savedKey: async () => saved.key,
     currentUser: async () => saved.userId,
-  }
-  for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
+  })
   sandbox.clearRequests()
   for (const name of ['log', 'warn'] as const) {
     vi.spyOn(console, name).mockImplementation((...values) => void printed.push(values.join(' ')))
@@ -101,34 +83,11 @@ async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-async function visit(url: string): Promise<string> {
-  const consent = await fetch(url, { redirect: 'manual' })
-  return consent.headers.get('location') ?? ''
-}
-
-async function logIn(app: OAuthApp) {
-  const { url, transaction } = await app.startLogin({ scope: ['conversations:read'], actor: 'self' })
-  return app.finishLogin(await visit(url), transaction)
-}
-
 /** Runs a file of a guide, and returns its exports. */
 async function run<Exports = unknown>(guide: string, name = 'main.ts'): Promise<Exports> {
   tested.add(guide)
   await writeExamples(folder, examplesOf(guide))
   return import(/* @vite-ignore */ `${folder}/${guide.replace('.md', '')}/${name}`)
-}
-
-/** Runs the files of a guide that are tests themselves, and returns what vitest prints. */
-async function runTests(guide: string): Promise<string> {
-  tested.add(guide)
-  await writeExamples(folder, examplesOf(guide))
-  const config = `import base from '${root}vitest.config.ts'
-    export default { ...base, root: '${folder}', test: { include: ['**/*.test.ts'] } }`
-  await writeFile(`${folder}/vitest.config.ts`, config)
-  const vitest = `${root}node_modules/vitest/vitest.mjs`
-  const env = { ...process.env, NO_COLOR: '1' }
-  const { stdout } = await promisify(execFile)(process.execPath, [vitest, 'run', '--root', folder], { env })
-  return stdout
 }
 
 /** A browser whose requests to the reader's site are answered by a function. */
@@ -286,6 +245,102 @@ describe('many-writes.md', () => {
   })
 })
 
+describe('killed-jobs.md', () => {
+  const folderOfJob = () => Reflect.get(globalThis, 'folder') as string
+  const errors: string[] = []
+
+  beforeEach(() => {
+    errors.length = 0
+    vi.spyOn(console, 'error').mockImplementation((error) => void errors.push(String(error)))
+    cleanUps.push(() => {
+      process.exitCode = undefined
+    })
+  })
+
+  test('replies to every customer who had the last word, once', async () => {
+    const waiting = sandbox.state.conversations.filter(({ id, user }) => {
+      return sandbox.state.messages(id)[0]?.user.id === user.id
+    })
+    const { replyToAll } = await run<{ replyToAll(workspace: SupportWorkspace, journal: object): Promise<void> }>(
+      'killed-jobs.md',
+      'reply.ts',
+    )
+    expect(sandbox.state.writes).toHaveLength(waiting.length)
+    const workspace = workspaceOf(sandbox)
+    await replyToAll(workspace, new WriteJournal({ workspace, storage: memoryStorage() }))
+    expect(sandbox.state.writes).toHaveLength(waiting.length)
+    expect(process.exitCode).toBeUndefined()
+  })
+
+  test.each([
+    ['the token is revoked', 77, () => sandbox.revokeAll()],
+    ['the service is down', 75, () => void sandbox.faults.add({ drop: 'before-effect', times: Infinity })],
+    ['the call is wrong', 70, () => void sandbox.faults.add({ status: 400, times: Infinity })],
+  ])('the export ends with its code if %s', async (_, code, prepare) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    prepare()
+    await run('killed-jobs.md', 'export.ts')
+    expect(process.exitCode).toBe(code)
+    expect(errors).toHaveLength(1)
+  })
+
+  test('replies that an earlier run could not decide about do not stop the next one', async () => {
+    const { replyToAll } = await run<{ replyToAll(workspace: SupportWorkspace, journal: object): Promise<void> }>(
+      'killed-jobs.md',
+      'reply.ts',
+    )
+    const waiting = createSandbox({ conversations: 8 })
+    waiting.faults.add({ method: 'POST', drop: 'before-effect', times: 5 })
+    const workspace = workspaceOf(waiting, { fetch: waiting.fetch })
+    const journal = new WriteJournal({ workspace, storage: memoryStorage(), settleFor: 1 })
+    for (const applied of [0, 3]) {
+      await expect(replyToAll(workspace, journal)).rejects.toMatchObject({ remedy: 'verify' })
+      expect(waiting.state.writes).toHaveLength(applied)
+    }
+  })
+
+  test.each([
+    ['those that are there', (there: string) => ['new-1@example.com', there], 1, 0, undefined],
+    ['those that are no addresses', () => ['new-1@example.com', 'nonsense'], 0, 1, 65],
+  ])('imports contacts with its progress, and tells %s', async (_, emailsWith, there, invalid, code) => {
+    const emails = emailsWith(sandbox.state.contacts[0]?.user.email ?? '')
+    await writeFile(join(folderOfJob(), 'emails.txt'), `${[...emails, 'new-2@example.com'].join('\r\n')}\r\n`)
+    await run('killed-jobs.md', 'import.ts')
+    expect(printed.at(-1)).toBe(`${JSON.stringify({ created: 2, there, invalid, undecided: 0 })} of 3`)
+    expect(sandbox.state.writes).toHaveLength(2)
+    expect(process.exitCode).toBe(code)
+  })
+
+  test('exports every conversation, and again what has changed since', async () => {
+    await run('killed-jobs.md', 'export.ts')
+    const database = new DatabaseSync(join(folderOfJob(), 'export.db'))
+    expect(database.prepare('SELECT count(*) AS count FROM items').get()).toEqual({ count: 121 })
+    const [{ id } = { id: '' }] = sandbox.state.conversations
+    sandbox.receiveMessage(id, '<p>And now?</p>')
+    folder = `${examplesFolder}/guide-${++tests}`
+    await run('killed-jobs.md', 'export.ts')
+    await rm(folder, { recursive: true, force: true })
+    const { json } = database.prepare('SELECT json FROM items WHERE id = ?').get(id) as { json: string }
+    database.close()
+    expect(JSON.parse(json).messages[0]).toMatchObject({ body_html: '<p>And now?</p>' })
+  })
+
+  test('lists what is undecided, and keeps a table of its own', async () => {
+    const guide = await run<{
+      wasSent(key: string): Promise<void>
+      replyOnce(id: string, rows: Map<string, string>): Promise<void>
+    }>('killed-jobs.md')
+    await expect(guide.wasSent('reply:1')).rejects.toThrow('The write "reply:1" is not open')
+    const rows = new Map<string, string>()
+    const [{ id } = { id: '' }] = sandbox.state.conversations
+    await guide.replyOnce(id, rows)
+    expect(rows.get(id)).toBe('applied')
+    sandbox.failNext({ status: 422 })
+    await expect(guide.replyOnce(id, rows)).rejects.toMatchObject({ outcome: 'refused' })
+    expect(rows.has(id)).toBe(false)
+  })
+})
+
 describe('rate-limits.md', () => {
   interface Guide {
     workspaceOf(organization: string, token: string): SupportWorkspace
@@ -333,12 +388,10 @@ describe('rate-limits.md', () => {
     await expect(another.me()).rejects.toMatchObject({ outcome: 'not-sent', retryAfter: 30 })
   })
 
-  describeOnRedis('test/readme/guides.test.ts', (binary) => {
+  describeOnRedis((path) => {
     test('its pauses in Redis keep the longer of two, and accept any duration', async () => {
       const { pausesIn } = await run<Guide>('rate-limits.md')
-      const server = await startRedis(binary)
-      cleanUps.push(() => server.close())
-      const redis = new Redis(server.path)
+      const redis = new Redis(path())
       cleanUps.push(() => redis.disconnect())
       const pauses = pausesIn(redis)
       expect(await pauses.left('one')).toBeLessThan(0)
@@ -360,7 +413,12 @@ describe('errors.md', () => {
     addContact(email: string): Promise<string>
     readContact(id: string): Promise<string>
     runJob(job: () => Promise<unknown>): Promise<string>
-    reply(conversationId: string, body_html: string): Promise<Message>
+    reply(
+      journal: WriteJournal<'self'>,
+      conversationId: string,
+      messageId: string,
+      body_html: string,
+    ): Promise<string | undefined>
   }
 
   test('gives each error its next step', async () => {
@@ -415,19 +473,19 @@ describe('errors.md', () => {
     expect(await runJob(list)).toBe('again in 60 s')
   })
 
-  test('returns a message whose response was lost, and rejects if it was not sent', async () => {
+  test('returns the id of a message whose response was lost', async () => {
     const { reply } = await run<Guide>('errors.md')
     const [{ id } = { id: '' }] = sandbox.state.conversations
+    const journal = new WriteJournal({ workspace: workspaceOf(sandbox), storage: memoryStorage() })
     sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
-    expect(await reply(id, '<p>On it.</p>')).toMatchObject({ body_html: '<p>On it.</p>' })
-    expect(sandbox.state.messages(id).filter(({ body_html }) => body_html === '<p>On it.</p>')).toHaveLength(1)
-    sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
-    await expect(reply(id, '<p>Second</p>')).rejects.toMatchObject({ outcome: 'unknown' })
+    const sent = await reply(journal, id, 'msg_1', '<p>On it.</p>')
+    expect(sandbox.state.messages(id)[0]).toMatchObject({ id: sent, body_html: '<p>On it.</p>' })
   })
 
   test('its table has every error class', async () => {
     const [main, oauth] = [await import('support-workspace-sdk'), await import('support-workspace-sdk/oauth')]
-    const names = Object.keys({ ...main, ...oauth }).filter((name) => /^[A-Z].*Error$/.test(name))
+    const journal = await import('support-workspace-sdk/journal')
+    const names = Object.keys({ ...main, ...oauth, ...journal }).filter((name) => /^[A-Z].*Error$/.test(name))
     const guide = await readFile(`${root}docs/errors.md`, 'utf8')
     expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
   })
@@ -491,27 +549,39 @@ async function listen(server: Server) {
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, redirect: 'manual' })
 }
 
+/** Sends the requests of a browser to a server that `listen` started. */
+const forward = (request: Awaited<ReturnType<typeof listen>>) => (received: Request) =>
+  request(received.url.slice(siteUrl.length), { headers: received.headers })
+
 describe('login-frameworks.md', () => {
   const guide = 'login-frameworks.md'
 
   test('logs in with Express, shows the inbox, and replies', async () => {
     const { site } = await run<{ site: Express }>(guide, 'express.ts')
     const request = await listen(createServer(site))
-    await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+    await logInAndSeeInbox(forward(request))
     await replyInForm((path, body) => request(path, { method: 'POST', body }))
   })
 
-  test('logs in with Fastify, and shows the inbox', async () => {
+  test('logs in with Fastify, shows the inbox, and leaves errors to Fastify', async () => {
     const { site } = await run<{ site: FastifyInstance }>(guide, 'fastify.ts')
+    const handled: unknown[] = []
+    site.setErrorHandler(async (error, _, reply) => {
+      handled.push(error)
+      return reply.status(503).send('later')
+    })
     await site.ready()
     const request = await listen(site.server)
-    await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+    await logInAndSeeInbox(forward(request))
+    vi.stubGlobal('saveKey', () => Promise.reject(new Error('the database is down')))
+    const failed = await browserAt(forward(request)).go(`${siteUrl}/login`)
+    expect([failed.response.status, handled]).toMatchObject([503, [{ message: 'the database is down' }]])
   })
 
   test('has a node:http server that logs in, shows the inbox, and survives an error', async () => {
     const { server } = await run<{ server: Server }>(guide, 'node-http.ts')
     const request = await listen(server)
-    await logInAndSeeInbox(({ url, headers }) => request(url.slice(siteUrl.length), { headers }))
+    await logInAndSeeInbox(forward(request))
     expect((await request('/nowhere')).status).toBe(404)
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     const denied = await request('/callback?error=access_denied&state=unknown')
@@ -631,11 +701,12 @@ test('service-token.md logs in once, and the script uses the saved token', async
   const done = run('service-token.md', 'log-in.ts')
   await vi.waitFor(() => expect(printed[0]).toMatch(/^Open this address/))
   const url = printed[0]?.split('\n')[1] ?? ''
+  expect((await fetch(new URL('/favicon.ico', registered))).status).toBe(404)
   expect(await (await fetch(url)).text()).toBe('You can close this page.')
   await done
   const { folder } = globalThis as unknown as { folder: string }
-  const [name = '', value] = (await readFile(`${folder}/.env`, 'utf8')).trim().split('=')
-  expect((await stat(`${folder}/.env`)).mode & 0o777).toBe(0o600)
+  const [name = '', value] = (await readFile(`${folder}/.env.workspace`, 'utf8')).trim().split('=')
+  expect((await stat(`${folder}/.env.workspace`)).mode & 0o777).toBe(0o600)
   vi.stubEnv(name, value)
   printed.length = 0
   await run('service-token.md', 'report.ts')
@@ -771,12 +842,6 @@ describe('connections.md', () => {
     await runJob()
     expect(saved.notices).toEqual(new Set([`${key} ${first}`, `${key} ${second}`]))
   })
-
-  test('its test of a storage passes', async () => {
-    vi.stubEnv('STORAGE_PATH', `${await temporaryFolder()}/connections.db`)
-    cleanUps.push(() => vi.unstubAllEnvs())
-    expect(await runTests('connections.md')).toMatch(/Tests +15 passed/)
-  })
 })
 
 test('more-scopes.md asks for the scope that a page needs, and comes back to the page', async () => {
@@ -791,10 +856,6 @@ test('more-scopes.md asks for the scope that a page needs, and comes back to the
   expect(await response.json()).toHaveLength(20)
   const logins = sandbox.requests.filter(({ path }) => path === '/api/oauth/authorize')
   expect(logins.map(({ query }) => query.scope)).toEqual(['conversations:read', 'conversations:read contacts:read'])
-})
-
-test('testing.md has tests that pass', async () => {
-  expect(await runTests('testing.md')).toMatch(/Tests +6 passed/)
 })
 
 test('testing.md names the ids of the organizations, which no seed changes', async () => {
@@ -812,34 +873,11 @@ describe('sandbox.md', () => {
     expect(printed).toContainEqual(expect.stringMatching(/^The third call: RateLimitError/))
   })
 
-  test('starts a service with a console in a shell', async () => {
+  test('starts a service in a shell with the tokens that it names', async () => {
     const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
     const [, args = ''] = /^npx support-workspace-sdk (.+)$/m.exec(guide) ?? []
-    const child = spawn(process.execPath, [`${root}src/sandbox/cli.ts`, ...args.split(' '), '--port', '0'])
-    cleanUps.push(() => child.kill('SIGKILL'))
-    let output = ''
-    await new Promise<void>((resolve) => {
-      child.stdout.on('data', (text) => {
-        output += text
-        if (output.includes('Ctrl+C')) resolve()
-      })
-    })
-    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
-    for (const token of ['swot_self', 'swot_app']) {
-      const me = await fetch(`${url}/api/oauth/v1/me`, { headers: { authorization: `Bearer ${token}` } })
-      expect(me.status).toBe(200)
-    }
-    const console = await (await fetch(`${url}/`, { headers: { accept: 'text/html' } })).text()
-    for (const title of [
-      'App credentials',
-      'Access tokens',
-      'Connections',
-      'Requests',
-      'Inject a fault',
-      'Try a login',
-    ]) {
-      expect(console).toContain(`>${title}`)
-    }
+    const tokens = { self: 'swot_self', app: 'swot_app' }
+    expect(readArguments(args.split(' '))).toMatchObject({ kind: 'sandbox', options: { tokens } })
   })
 
   test('lists every option of the command line', async () => {
@@ -970,6 +1008,7 @@ test('missing-endpoints.md calls an operation that it defines, and a path withou
   expect(sandbox.requests.at(-1)?.path).toBe('/api/oauth/v1/organization')
 })
 
-test('every guide with examples is tested here, except the one that needs Redis', () => {
-  expect([...tested, 'background-jobs.md'].sort()).toEqual([...guides].sort())
+test('every guide with examples is tested here, or in a file of its own', () => {
+  const elsewhere = ['background-jobs.md', 'prove-your-job.md', 'testing.md']
+  expect([...tested, ...elsewhere].sort()).toEqual([...guides].sort())
 })

@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { examplesFolder, readmeExamples, root, writeExamples } from './examples.ts'
+import { giveGlobals } from './given.ts'
 
 const folder = `${examplesFolder}/readme`
 const readme = await readFile(`${root}README.md`, 'utf8')
@@ -14,6 +15,7 @@ const printedBy: Readonly<Record<string, RegExp>> = {
   Login: /^303$/,
   Writing: / 200 /,
   Errors: /^The token is invalid or revoked: log in again\.$/,
+  'Writes that happen once': /^true$/,
   'Testing your app': /^NetworkError: messages\.create .+ <p>Hi<\/p>\nPOST,\S+\/messages,$/,
 }
 
@@ -23,17 +25,7 @@ beforeAll(async () => {
   await writeExamples(folder, examples)
   const redirectUri = 'http://127.0.0.1:3000/callback'
   sandbox = await startSandbox({ conversations: 120, app: { redirectUris: [redirectUri] } })
-  const { clientId, clientSecret } = sandbox.app
-  const given = {
-    baseUrl: sandbox.url,
-    clientId,
-    clientSecret,
-    redirectUri,
-    secret: 'thirty-two characters, or some more',
-    saveKey: vi.fn(),
-    savedKey: vi.fn(),
-  }
-  for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
+  await giveGlobals(sandbox, redirectUri)
 })
 
 afterAll(async () => {

@@ -35,6 +35,14 @@ const checks = {
     return [fetch, wrapper, wrapper.bind(null), new Proxy(fetch, {})].map(isPlatformFetch)
   },
 
+  /** Prints a connected client, a list and an error, as a developer does who looks at them. */
+  async print({ baseUrl, accessToken }: Facts) {
+    const workspace = await SupportWorkspace.connect({ baseUrl, accessToken })
+    for (const value of [workspace, workspace.contacts.list(), await reasonOf(workspace.contacts.get('none'))]) {
+      console.log(value)
+    }
+  },
+
   /** Whether the stack of an error begins in the function that made the call. Its name is minified. */
   async caller(facts: Facts) {
     async function inMyApp() {

@@ -1,11 +1,21 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Consumer, compile, compilers } from './consumers.ts'
 import { installPacked, type Project } from './packed.ts'
-import { comparesCopies, countsFiles, runsMe, runsStorageTests, tracesMe, watchesLoading } from './programs.ts'
+import {
+  comparesCopies,
+  countsFiles,
+  interceptsMe,
+  type Load,
+  lacksMsw,
+  readsConsole,
+  runsStorageTests,
+  sweepsMe,
+  watchesLoading,
+} from './programs.ts'
 import { violationsIn } from './public-types.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -42,11 +52,13 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       ...filesIn('docs'),
       'dist/cli.js',
       ...filesOf('index', code, maps),
+      ...filesOf('journal', code, maps),
       ...filesOf('oauth', code, maps),
       ...filesOf('otel', code, maps),
       ...filesOf('storage', code, maps),
       ...filesOf('storage-tests', code, maps),
       ...filesOf('sandbox', code),
+      ...filesOf('sweep', code, maps),
       'dist/third-party-licenses.txt',
     ].sort(),
   )
@@ -102,41 +114,38 @@ function filesOf(entry: string, ...extensions: string[][]): string[] {
   return extensions.flat().map((extension) => `dist/${entry}.${extension}`)
 }
 
-describe('me() works against the sandbox', () => {
-  const names: Readonly<Record<string, string>> = {
-    'support-workspace-sdk': 'SupportWorkspace',
-    'support-workspace-sdk/oauth': 'scopesFor',
-    'support-workspace-sdk/sandbox': 'startSandbox',
-  }
+describe.each([
+  ['import', 'program.mjs', (names: string, from: string) => `import { ${names} } from '${from}'`],
+  ['require', 'program.cjs', (names: string, from: string) => `const { ${names} } = require('${from}')`],
+] as const)('through %s', (_, file, load) => {
+  test.each<[string, (load: Load) => string, unknown]>([
+    ['the storage tests run', runsStorageTests, { passed: 11, failed: [] }],
+    ['a job is swept', sweepsMe, { failures: [], refused: 'ok' }],
+    ['the sandbox carries its console', readsConsole, ['/_sandbox/style.css', '/_sandbox/console.js']],
+    [
+      'handlers() names the command that installs msw',
+      lacksMsw,
+      expect.stringContaining('`npm install --save-dev msw`'),
+    ],
+  ])('%s', async (_, program, expected) => {
+    expect(await runProgram(file, program(load))).toEqual(expected)
+  })
 
   test.each([
-    ['import', 'me.mjs', (entry: string) => `import { ${names[entry]} } from '${entry}'`],
-    ['require', 'me.cjs', (entry: string) => `const { ${names[entry]} } = require('${entry}')`],
-  ])('through %s', async (_, file, load) => {
-    expect(await runProgram(file, runsMe(load))).toEqual({ actor: 'self', scopes: ['messages:write'] })
+    ['msw', '3'],
+    ['msw-2', '2'],
+  ])('setupServer of %s intercepts requests with the handlers', async (name, major) => {
+    const path = join(project.folder, 'node_modules', 'msw')
+    await symlink(join(root, 'node_modules', name), path, 'junction')
+    onTestFinished(() => rm(path))
+    expect(JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version.split('.')[0]).toBe(major)
+    expect(await runProgram(file, interceptsMe(load))).toEqual(['app', 1])
   })
 })
 
-test.each([
-  [
-    'import',
-    'storage.mjs',
-    "import { memoryStorage } from 'support-workspace-sdk/storage'; import { storageTests } from 'support-workspace-sdk/storage-tests'",
-  ],
-  [
-    'require',
-    'storage.cjs',
-    "const { memoryStorage } = require('support-workspace-sdk/storage'); const { storageTests } = require('support-workspace-sdk/storage-tests')",
-  ],
-])('the storage tests run through %s', async (_, file, load) => {
-  expect(await runProgram(file, runsStorageTests(load))).toEqual({ passed: 11, failed: [] })
-})
-
-test.each([
-  ['import', 'traces.mjs', (name: string, entry: string) => `import { ${name} } from '${entry}'`],
-  ['require', 'traces.cjs', (name: string, entry: string) => `const { ${name} } = require('${entry}')`],
-])('calls are traced through %s', async (_, file, load) => {
-  expect(await runProgram(file, tracesMe(load))).toEqual(['me', 'GET /api/oauth/v1/me'])
+test('the command runs from the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'))
+  expect(await project.run(process.execPath, join(project.installed, 'dist/cli.js'), '--version')).toBe(`${version}\n`)
 })
 
 test('only the entry point otel loads OpenTelemetry', async () => {
@@ -161,11 +170,13 @@ test('instanceof and isSupportWorkspaceError work across the ESM and CommonJS bu
 describe('loading an entry point has no side effects', () => {
   const entries = [
     'support-workspace-sdk',
+    'support-workspace-sdk/journal',
     'support-workspace-sdk/oauth',
     'support-workspace-sdk/otel',
     'support-workspace-sdk/storage',
     'support-workspace-sdk/storage-tests',
     'support-workspace-sdk/sandbox',
+    'support-workspace-sdk/sweep',
   ]
   const loads = entries.flatMap((entry) => [
     [`import('${entry}')`, `await import('${entry}')`],
@@ -186,20 +197,20 @@ describe('the number of files that are loaded', () => {
   const loadsClient = "const { SupportWorkspace, schemas } = await import('support-workspace-sdk')"
 
   test.each([
-    // The entry point, three chunks that it shares with others, and the 20 files of ky.
-    ['to create a client', `${loadsClient}; ${create}`, 24],
-    ['to validate with a schema', `${loadsClient}; await schemas.user['~standard'].validate({})`, 25],
-    // Six chunks that it shares with others, ky and oauth4webapi. No schema, and nothing of sealing.
+    // The entry point, four chunks that it shares with others, and the 20 files of ky.
+    ['to create a client', `${loadsClient}; ${create}`, 25],
+    ['to validate with a schema', `${loadsClient}; await schemas.user['~standard'].validate({})`, 26],
+    // Nine chunks that it shares with others, ky and oauth4webapi. No schema, and nothing of sealing.
     [
       'to learn scopes',
       "const { scopesFor } = await import('support-workspace-sdk/oauth'); scopesFor('tasks.get')",
-      28,
+      31,
     ],
-    // The entry point, the errors and two chunks of storages. Neither ky nor anything of logins.
+    // The entry point, the errors, redaction and two chunks of storages. Neither ky nor anything of logins.
     [
       'to open a storage',
       "const { memoryStorage } = await import('support-workspace-sdk/storage'); memoryStorage()",
-      4,
+      5,
     ],
   ])('%s is counted', async (_, program, count) => {
     const { loaded } = (await runProgram('count.mjs', countsFiles(program))) as { loaded: string[] }
