@@ -8,10 +8,10 @@
 // table with the client, so that each checks the other. It is one Hono app, whose types of variables are in app-env.ts.
 // Its imports point one way, from the top of this list down:
 //
-// 1. cli.ts, command-line.ts, start-sandbox.ts and state.ts
+// 1. cli.ts, command-line.ts and start-sandbox.ts
 // 2. server/ and console/, neither of which imports the other
 // 3. oauth/ and operations/, neither of which imports the other; the console imports neither
-// 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts, service.ts and settings.ts
+// 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts and service.ts
 // 5. faults/, which also has the types of the app
 // 6. data/, random.ts and schema.ts
 
@@ -33,5 +33,10 @@ export type { Fault, FaultRule, Faults } from './sandbox/faults/fault.ts'
 export type { RecordedRequest } from './sandbox/request-log.ts'
 export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox/sandbox-options.ts'
 export type { EffectiveWrite, TokenOptions } from './sandbox/service.ts'
-export { createSandbox, type Sandbox, startSandbox } from './sandbox/start-sandbox.ts'
-export type { OrganizationState, SandboxState } from './sandbox/state.ts'
+export {
+  createSandbox,
+  type OrganizationState,
+  type Sandbox,
+  type SandboxState,
+  startSandbox,
+} from './sandbox/start-sandbox.ts'

@@ -1,4 +1,4 @@
-import type { SandboxSettings } from './settings.ts'
+import type { SandboxSettings } from './sandbox-options.ts'
 
 /** The addresses that a sandbox is reached at. They come from its socket and its options, never from a request. */
 export type Addresses = ReturnType<typeof createAddresses>

@@ -2,16 +2,16 @@ import { parseArgs } from 'node:util'
 import type * as z from 'zod/mini'
 import type { FaultRule } from './faults/fault.ts'
 import { parseFault } from './faults/fault-text.ts'
-import type { SandboxOptions } from './sandbox-options.ts'
-import { problemOf } from './schema.ts'
 import {
   appShape,
   defaultRedirectUris,
   hostNameSchema,
   optionShape,
   redirectUriSchema,
+  type SandboxOptions,
   tokenSchema,
-} from './settings.ts'
+} from './sandbox-options.ts'
+import { problemOf } from './schema.ts'
 
 export const help = `Usage: support-workspace-sdk sandbox [options]
 

@@ -4,8 +4,8 @@ import type { Scope, ScopeName } from './data/scope-catalog.ts'
 import { seedWorkspaces } from './data/seed.ts'
 import type { Member } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
+import { type SandboxSettings, scopesSchema } from './sandbox-options.ts'
 import { oneOf, readOptions, text } from './schema.ts'
-import { type SandboxSettings, scopesSchema } from './settings.ts'
 
 /** A write that took effect. */
 export interface EffectiveWrite {

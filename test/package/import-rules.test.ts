@@ -28,7 +28,7 @@ function sandboxParts(...parts: readonly string[]): RegExp {
   return new RegExp(`^(sandbox/(${parts.join('|')})|node:|hono|@hono/|zod/mini$|msw$)`)
 }
 
-const sharedFiles = '(addresses|app-env|html-page|http|request-log|sandbox-options|service|settings)[.]ts'
+const sharedFiles = '(addresses|app-env|html-page|http|request-log|sandbox-options|service)[.]ts'
 const belowShared = ['data/', 'schema[.]ts']
 const belowServer = [sharedFiles, ...belowShared]
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { commandLineOptions, help, readArguments, UsageError } from '../../src/sandbox/command-line.ts'
 import { parseFault } from '../../src/sandbox/faults/fault-text.ts'
-import { defaultRedirectUris } from '../../src/sandbox/settings.ts'
+import { defaultRedirectUris } from '../../src/sandbox/sandbox-options.ts'
 import type { FaultRule } from '../../src/sandbox.ts'
 import { version } from '../../src/version.ts'
 

@@ -1,6 +1,6 @@
 import { isScope, type Scope, splitScope } from '../data/scope-catalog.ts'
 import { badRequest, HttpError } from '../http.ts'
-import type { SandboxSettings } from '../settings.ts'
+import type { SandboxSettings } from '../sandbox-options.ts'
 
 /** The parameters of a query, a form or a JSON object. A parameter that was sent more than once is an array. */
 export type Parameters = Readonly<Record<string, string | readonly string[]>>

@@ -3,7 +3,7 @@ import { describeScope, type Scope } from '../data/scope-catalog.ts'
 import type { Role } from '../data/shapes.ts'
 import { factList, htmlPage, type Markup } from '../html-page.ts'
 import type { HttpError } from '../http.ts'
-import type { SandboxSettings } from '../settings.ts'
+import type { SandboxSettings } from '../sandbox-options.ts'
 import type { AuthorizationRequest, Parameters } from './authorization-request.ts'
 
 export interface ConsentPageContent {

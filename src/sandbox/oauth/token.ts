@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '../app-env.ts'
 import { badRequest, formType, HttpError, type RequestBody } from '../http.ts'
+import type { SandboxSettings } from '../sandbox-options.ts'
 import type { Service } from '../service.ts'
-import type { SandboxSettings } from '../settings.ts'
 import { type Parameters, parameter, repeatedParameter } from './authorization-request.ts'
 
 /** The exchange of a code for a token (docs/service.md#login; RFC 6749, 4.1.3; RFC 7636, 4.5). */

@@ -21,9 +21,9 @@ import {
   validationFailed,
 } from '../http.ts'
 import type { RecordedRequest } from '../request-log.ts'
+import type { SandboxSettings } from '../sandbox-options.ts'
 import { expectationOf, mustBe } from '../schema.ts'
 import type { Service } from '../service.ts'
-import type { SandboxSettings } from '../settings.ts'
 
 /** An authorized request: whom the token acts as, and the parameters of the path. */
 export interface Caller {

@@ -7,7 +7,7 @@ import { type Addresses, createAddresses } from '../addresses.ts'
 import type { AppEnv, Drop } from '../app-env.ts'
 import { firstHalf } from '../faults/inject-faults.ts'
 import { badRequest, forbidden, HttpError } from '../http.ts'
-import type { SandboxSettings } from '../settings.ts'
+import type { SandboxSettings } from '../sandbox-options.ts'
 
 export interface RunningServer {
   url: string
