@@ -40,7 +40,8 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   const read = text.slice(0, longestRead)
   // Only text with a secret is joined, so that other lines stay apart.
   const joined = read.replace(splits, '')
-  const found = withoutSecrets(joined, [...secrets, ...secrets.map((secret) => secret.replace(/\s/g, ''))])
+  // What may split a secret may also be part of it.
+  const found = withoutSecrets(joined, [...secrets, ...secrets.map((secret) => secret.replace(splits, ''))])
   const whole = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
   // A secret that was cut in two is not recognized. Percent-encoded, its start is three times as long.
   const safe = read === text ? whole : whole.slice(0, -3 * longestStart) || placeholder
@@ -55,7 +56,8 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
   let safe = text
   // A secret may be the start of another one.
   for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
-    if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestStart)) continue
+    const { length } = secret.replace(/\s/g, '')
+    if (length < shortestSecret || text.length < Math.min(length, longestStart)) continue
     // Most texts have nothing encoded, and the longer pattern is slow to compile.
     const forms = /[%+\\]/.test(safe) ? [literally, percentEncoded, inJson] : [literally]
     safe = safe.replaceAll(secret, placeholder).replace(patternOf(secret, forms), placeholder)
@@ -65,13 +67,14 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
 
 /** Matches a secret in any of the forms, in upper or lower case. For a very long one, matches words that start like it. */
 function patternOf(secret: string, forms: readonly ((character: string) => string)[]): RegExp {
-  const characters = [...secret].slice(0, longestStart)
+  const characters = [...secret.replace(/\s+/g, ' ')].slice(0, longestStart)
   const starts = forms.map((form) => characters.map(form).join(''))
   return new RegExp(`(?:${starts.join('|')})${secret.length > longestStart ? '\\S*' : ''}`, 'gi')
 }
 
+/** A space may have become a line break. */
 function literally(character: string): string {
-  return character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return character === ' ' ? '\\s*' : character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
 /**

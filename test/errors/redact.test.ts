@@ -166,3 +166,22 @@ test.each([
     }
   }
 })
+
+test.each(['\n', '\r\n  ', ' \n', '<br>', '', '  '])(
+  'redact() removes a secret that has %j instead of a space',
+  (gap) => {
+    const secret = 'correct horse battery staple 42'
+    for (const [space] of secret.matchAll(/(?<= )\w+/g)) {
+      const written = secret.replace(` ${space}`, `${gap}${space}`)
+      expect(redact(`It was ${written}, sent by you.`, [secret])).toBe('It was [redacted], sent by you.')
+    }
+  },
+)
+
+test.each(['Xy7Kq\\nWv93Zt', 'Tk\\rAbc<br>Def%0aGhi123', 'a<wbr>bcdefgh', 'Kq7%0aZw83Qx<br> 91'])(
+  'redact() removes the secret %s beside another one',
+  (secret) => {
+    const safe = redact(`code=f81d4fae-7dec secret=${secret}, sent by you.`, [secret, 'f81d4fae-7dec'])
+    expect(safe).toBe('code=[redacted] secret=[redacted], sent by you.')
+  },
+)
