@@ -10,7 +10,7 @@ import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { streamSSE } from 'hono/streaming'
 import { pageStyle } from '../html-page.ts'
-import { badRequest, notFound } from '../http.ts'
+import { badRequest, forbidden, notFound } from '../http.ts'
 import { readFaultForm } from './faults.ts'
 import { TryLogin, unknownLoginPage } from './login.ts'
 import { consolePage } from './page.ts'
@@ -20,8 +20,12 @@ import type { ConsoleContext } from './view.ts'
 export function createConsole(context: ConsoleContext): Hono {
   const { service, faults, log, addresses } = context
   const login = new TryLogin(context)
-  const changed = new Signal()
-  log.onFinish(() => changed.send())
+  /** Wakes each page that follows the events. */
+  const followers = new Set<() => void>()
+  const showChange = (): void => {
+    for (const wake of followers) wake()
+  }
+  log.onFinish(showChange)
 
   const app = new Hono()
   const paths = ['/', '/_sandbox', '/_sandbox/*']
@@ -39,17 +43,29 @@ export function createConsole(context: ConsoleContext): Hono {
   app.get('/_sandbox/style.css', (c) => c.body(pageStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
   app.get('/_sandbox/console.js', (c) => script(c, clientScript()))
   app.get('/_sandbox/idiomorph.js', (c) => script(c, idiomorph()))
-  app.get('/_sandbox/events', (c) =>
-    streamSSE(c, async (stream) => {
-      const aborted = new Promise<void>((resolve) => stream.onAbort(resolve))
+  app.get('/_sandbox/events', (c) => {
+    // Another website could hold any number of them open.
+    if ((c.req.header('sec-fetch-site') ?? 'same-origin') !== 'same-origin') {
+      return forbidden('Only the console can follow its events.').toResponse()
+    }
+    return streamSSE(c, async (stream) => {
+      let wake = (): void => {}
+      const follower = (): void => wake()
+      followers.add(follower)
+      stream.onAbort(() => {
+        followers.delete(follower)
+        wake()
+      })
       while (!stream.aborted) {
         // Before the write: what changes meanwhile is another event.
-        const next = changed.next()
+        const next = new Promise<void>((resolve) => {
+          wake = resolve
+        })
         await stream.writeSSE({ data: 'changed', retry: 2_000 })
-        await Promise.race([next, aborted])
+        await next
       }
-    }),
-  )
+    })
+  })
   app.get('/_sandbox/callback', async (c) => {
     const page = await login.finish(new URL(c.req.url).searchParams)
     return page === undefined ? c.html(unknownLoginPage(), 404) : c.html(page)
@@ -57,12 +73,13 @@ export function createConsole(context: ConsoleContext): Hono {
 
   /** Adds a form. Its handler returns the parameters of the page that show what is wrong, or an address to go to. */
   const form = (path: string, handle: (form: URLSearchParams, c: Context) => Record<string, string> | string): void => {
-    app.post(`/_sandbox/${path}`, bodyLimit({ maxSize: 64 * 1024 }), async (c) => {
+    // One with a mistake comes back in an address, which has to fit into the headers of a response.
+    app.post(`/_sandbox/${path}`, bodyLimit({ maxSize: 4 * 1024 }), async (c) => {
       if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '')) {
         return badRequest('The body must be a form.').toResponse()
       }
       const result = handle(new URLSearchParams(await c.req.text()), c)
-      changed.send()
+      showChange()
       return c.redirect(typeof result === 'string' ? result : viewAfter(c, result), 303)
     })
   }
@@ -87,20 +104,6 @@ export function createConsole(context: ConsoleContext): Hono {
 
   for (const path of paths) app.all(path, () => notFound('page of the console').toResponse())
   return app
-}
-
-/** Tells everyone who waits that something changed. */
-class Signal {
-  #next = Promise.withResolvers<void>()
-
-  send(): void {
-    this.#next.resolve()
-    this.#next = Promise.withResolvers()
-  }
-
-  next(): Promise<void> {
-    return this.#next.promise
-  }
 }
 
 /** Returns the address of the view whose form was sent. Parameters of an earlier mistake are removed. */
