@@ -9,7 +9,7 @@ import {
   NetworkError,
   TimeoutError,
 } from '../errors/index.ts'
-import { innermost, safeCause } from '../errors/redact.ts'
+import { innermost, safeCause, withoutSecrets } from '../errors/redact.ts'
 import { readErrorBody } from '../http/envelope.ts'
 import { classifyFetchError, type FetchFault, isPlatformFetch, unproven } from '../http/fetch-error.ts'
 import { BadFetch, isRedirect, OpenResponse, UnusableResponse } from '../http/response.ts'
@@ -241,7 +241,8 @@ function readToken(
   }
   const scope = readScope(body.scope ?? defaultScope)
   if (scope === undefined) throw unusableResponse(status, 'it has no valid `scope`')
-  return new AccessToken({ accessToken, baseUrl, clientId, tokenType, scope, requestedScope })
+  const safeScope = withoutSecrets(scope, [accessToken, ...secrets])
+  return new AccessToken({ accessToken, baseUrl, clientId, tokenType, scope: safeScope, requestedScope })
 }
 
 /** Returns the granted scopes. Some services send a list instead of the string of RFC 6749, section 5.1. */

@@ -106,6 +106,11 @@ describe('accepts a token response with', () => {
     ['status 201', good, partly, 201],
     ['the token type bearer', { ...good, token_type: 'bearer' }, { tokenType: 'bearer' }],
     ['the token type BEARER', { ...good, token_type: 'BEARER' }, { tokenType: 'BEARER' }],
+    [
+      'the token among its scopes',
+      { ...good, scope: `conversations:read ${accessToken}` },
+      { scope: 'conversations:read [redacted]' },
+    ],
     ['no scope, which means all of them', { ...good, scope: undefined }, fully],
     ['null as scope, which means all of them', { ...good, scope: null }, fully],
     [
