@@ -158,6 +158,6 @@ export class SimulatedTimer {
 }
 
 /** Lets promises settle and real events arrive. */
-function turn(): Promise<void> {
+export function turn(): Promise<void> {
   return new Promise((resolve) => realImmediate(() => resolve()))
 }

@@ -314,6 +314,17 @@ describe('a verdict', () => {
       ['killed-after-effect@1 stuck'],
     ],
     [
+      'never-ends: a job that repeats its request without a pause',
+      async ({ workspace }) => {
+        for (;;) {
+          const me = await workspace.me({ maxRetries: 0 }).catch(() => undefined)
+          if (me !== undefined) return
+        }
+      },
+      { faults: ['unavailable-from-here', 'revoked'] },
+      ['unavailable-from-here@1 never-ends', 'revoked@1 never-ends'],
+    ],
+    [
       'leaked',
       async ({ workspace, sandbox }) => {
         const token = sandbox.issueToken()
@@ -456,6 +467,14 @@ describe('a signal', () => {
     ['in `setup`', { setup: abortAndHang }],
     ['in a run', {}, ({ workspace }) => workspace.me().then(abortAndHang)],
     ['between two runs', {}, ({ workspace }) => workspace.me().catch(() => controller.abort(reason))],
+    [
+      'in a job that repeats without a pause',
+      {},
+      async ({ workspace }) => {
+        setImmediate(() => controller.abort(reason))
+        for (;;) await workspace.me()
+      },
+    ],
     ['in `check`', { check: abortAndHang }],
   ])('ends a sweep %s', async (_, options, job = readMe) => {
     const { signal } = controller
