@@ -68,8 +68,11 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
       if (singles.length === 0) checkStruck('faults', [{ fault, at: 1 }], baseline.run)
       for (const strike of singles) await add([strike], singles.length)
       const firsts = runs.filter(({ verdicts }) => verdicts.length === 0).map(({ run }) => run)
-      const pairs = options.depth === 2 ? pairsOf(firsts, options, budget, seed) : []
-      for (const pair of pairs) await add(pair, singles.length + pairs.length)
+      const total = singles.length + (options.depth === 2 ? budget : 0)
+      for (const pair of pairsOf(firsts, options, seed)) {
+        if (runs.length >= total) break
+        await add(pair, total)
+      }
     }
     return createReport({ clean: baseline.run, runs, seed })
   } finally {
@@ -88,24 +91,22 @@ function singlesOf({ requests, assignments }: Run, options: Pick<SweepOptions, '
   })
 }
 
-/** Returns random pairs: a fault that does no harm by itself, and a later one. */
-function pairsOf(
-  firsts: readonly Run[],
-  options: Pick<SweepOptions, 'faults'>,
-  budget: number,
-  seed: number,
-): Strike[][] {
+/** Yields every pair once, in random order: a fault that does no harm by itself, and a later one. */
+function* pairsOf(firsts: readonly Run[], options: Pick<SweepOptions, 'faults'>, seed: number): Generator<Strike[]> {
   const random = randomFrom(seed)
-  const choose = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(random() * items.length)]
-  const pairs = new Map<string, Strike[]>()
-  for (let tries = 0; pairs.size < budget && tries < budget * 10; tries += 1) {
-    const first = choose(firsts)
-    const [strike] = first?.strikes ?? []
-    if (first === undefined || strike === undefined || faults[strike.fault].lasts) continue
-    const second = choose(singlesOf(first, options).filter((each) => canFollow(strike, each)))
-    if (second !== undefined) pairs.set(idOf([strike, second]), [strike, second])
+  function* pairsAfter(first: Run): Generator<Strike[], undefined> {
+    const [strike] = first.strikes
+    if (strike === undefined || faults[strike.fault].lasts) return
+    const seconds = singlesOf(first, options).filter((each) => canFollow(strike, each))
+    while (seconds.length > 0) yield [strike, ...seconds.splice(Math.floor(random() * seconds.length), 1)]
   }
-  return [...pairs.values()]
+  const sources = firsts.map(pairsAfter)
+  while (sources.length > 0) {
+    const index = Math.floor(random() * sources.length)
+    const pair = sources[index]?.next().value
+    if (pair === undefined) sources.splice(index, 1)
+    else yield pair
+  }
 }
 
 /** Whether a strike can follow another: each request and each assignment is struck once, in order. */

@@ -452,6 +452,22 @@ test('pairs of faults are repeated by their seed', async () => {
   expect(runs.map((run) => `${run.id} ${run.end}`)).toEqual([first[0]])
 })
 
+test('a budget beyond all pairs sweeps each pair once', async () => {
+  const { runs } = await sweepFaults(readMe, { faults: ['unavailable', 'revoked'], depth: 2, budget: 1_000_000_000 })
+  expect(runs.slice(0, 2).map(({ id }) => id)).toEqual(['unavailable@1', 'revoked@1'])
+  expect(
+    runs
+      .slice(2)
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual([
+    'revoked@1+revoked@2',
+    'revoked@1+unavailable@2',
+    'unavailable@1+revoked@2',
+    'unavailable@1+unavailable@2',
+  ])
+})
+
 describe('a signal', () => {
   const reason = new Error('Enough')
   let controller: AbortController
