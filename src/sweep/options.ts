@@ -97,7 +97,7 @@ export interface SweepOptions<Context = undefined, Value = unknown> {
    */
   readonly depth?: 1 | 2 | undefined
   /**
-   * Number of pairs, chosen at random.
+   * Maximum number of pairs, which are chosen at random.
    *
    * @default 100
    */

@@ -1,5 +1,13 @@
 import { throwIfAborted } from '../abort.ts'
-import { type Check, checkFunction, checkInteger, checkObject, mustBe, readOptions } from '../check-options.ts'
+import {
+  type Check,
+  checkFunction,
+  checkInteger,
+  checkObject,
+  checkText,
+  mustBe,
+  readOptions,
+} from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { checkSignal } from '../http/input.ts'
 import { schemas } from '../lazy-schemas.ts'
@@ -31,10 +39,10 @@ const checks = {
   only: listOf(checkId),
   depth(name, value) {
     if (value === 1 || value === 2) return value
-    throw mustBe('1 or 2', name, value, 'Pass 2 for pairs.')
+    throw mustBe('the number 1 or 2', name, value, 'Pass 2 for pairs.')
   },
-  budget: (name, value) => checkInteger(name, value, 0),
-  seed: (name, value) => checkInteger(name, value, 0),
+  budget: (name, value) => checkInteger(name, value, 0, 'Leave it out for 100.'),
+  seed: (name, value) => checkInteger(name, value, 0, 'Leave it out for 1.'),
   signal: checkSignal,
 } satisfies Record<keyof SweepOptions, Check<unknown>>
 
@@ -62,10 +70,10 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
       for (const strikes of options.only) await add(strikes, options.only.length)
       for (const { run, verdicts } of runs) if (verdicts.length === 0) checkStruck('only', run.strikes, run)
     } else {
-      const fault = options.faults?.[0] ?? 'unavailable'
+      const fault = options.faults?.find((name) => !isAtAssignment({ fault: name })) ?? 'unavailable'
       for (const at of options.requests ?? []) checkStruck('requests', [{ fault, at }], baseline.run)
+      for (const chosen of options.faults ?? []) checkStruck('faults', [{ fault: chosen, at: 1 }], baseline.run)
       const singles = singlesOf(baseline.run, options)
-      if (singles.length === 0) checkStruck('faults', [{ fault, at: 1 }], baseline.run)
       for (const strike of singles) await add([strike], singles.length)
       const firsts = runs.filter(({ verdicts }) => verdicts.length === 0).map(({ run }) => run)
       const total = singles.length + (options.depth === 2 ? budget : 0)
@@ -133,14 +141,14 @@ function listOf<Item>(checkItem: Check<Item>): Check<readonly Item[]> {
     if (!Array.isArray(list)) throw mustBe('an array', name, list, everything)
     if (list.length === 0)
       throw new InvalidArgumentError(name, `\`${name}\` is empty, so nothing is swept.`, everything)
-    return list.map((item) => checkItem(name, item))
+    return Array.from(list, (item, index) => checkItem(`${name}[${index}]`, item))
   }
 }
 
 /** Reads the id of a run. */
 function checkId(name: string, id: unknown): readonly Strike[] {
   const hint = 'Pass the ids of runs, as a report names them: their faults strike one after another.'
-  const parts = String(id).split('+')
+  const parts = checkText(name, id).split('+')
   const strikes = parts.map((part) => {
     const [fault, at] = part.split('@')
     return { fault: checkFault(name, fault), at: checkInteger(name, Number(at), 1, hint) }
@@ -152,7 +160,8 @@ function checkId(name: string, id: unknown): readonly Strike[] {
 
 function checkFault(name: string, fault: unknown): FaultName {
   if (faultNames.includes(fault as FaultName)) return fault as FaultName
-  throw new InvalidArgumentError(name, `There is no fault "${String(fault)}".`, `Use one of: ${faultNames.join(', ')}.`)
+  const text = checkText(name, fault)
+  throw new InvalidArgumentError(name, `There is no fault "${text}".`, `Use one of: ${faultNames.join(', ')}.`)
 }
 
 /** Checks options of which each run gets some from the sweep. */

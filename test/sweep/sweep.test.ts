@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.ts'
-import { type SweepOptions, type SweepReport, type SweptJob, sweepFaults } from '../../src/sweep.ts'
+import { type FaultName, type SweepOptions, type SweepReport, type SweptJob, sweepFaults } from '../../src/sweep.ts'
 
 const body_html = '<p>On it.</p>'
 
@@ -111,7 +111,7 @@ describe('a job is refused', () => {
 test.each<[what: string, options: object, message: string]>([
   ['an unknown option', { fault: [] }, '`fault` is not an option of `sweepFaults`. Did you mean `faults`?'],
   ['an unknown fault', { faults: ['503'] }, 'There is no fault "503". Use one of: unavailable, '],
-  ['the id of no run', { only: ['unavailable@x'] }, '`only` must be an integer of at least 1'],
+  ['the id of no run', { only: ['unavailable@x'] }, '`only[0]` must be an integer of at least 1'],
   ['an id with two requests', { only: ['unavailable@1@2'] }, '"unavailable@1@2" is not the id of a run.'],
   [
     'faults out of order',
@@ -126,17 +126,39 @@ test.each<[what: string, options: object, message: string]>([
     'killed-before-assignment@1 never struck: the job made 0 assignments.',
   ],
   ['a request that the job does not send', { requests: [1, 7] }, 'unavailable@7 never struck: the job made 1 request.'],
-  ['a request before the first', { requests: [0] }, '`requests` must be an integer of at least 1'],
+  ['a request beyond the last', { faults: ['killed-before-request'], requests: [7] }, 'killed-before-request@7 never'],
+  ['a request before the first', { requests: [0] }, '`requests[0]` must be an integer of at least 1'],
   [
     'faults that cannot strike',
     { faults: ['killed-before-assignment'] },
     'killed-before-assignment@1 never struck: the job made 0 assignments.',
   ],
+  [
+    'one fault of several that cannot strike',
+    { faults: ['unavailable', 'killed-before-assignment'] },
+    'killed-before-assignment@1 never struck: the job made 0 assignments.',
+  ],
+  ['a hole in `faults`', { faults: new Array(1) }, '`faults[0]` must be a non-empty string, not undefined.'],
+  [
+    'a hole in `requests`',
+    { requests: new Array(1) },
+    '`requests[0]` must be an integer of at least 1, not undefined.',
+  ],
+  ['a hole in `only`', { only: new Array(1) }, '`only[0]` must be a non-empty string, not undefined.'],
+  [
+    'a fault without words',
+    { faults: [Object.create(null)] },
+    '`faults[0]` must be a non-empty string, not an object.',
+  ],
+  ['a run without words', { only: [Object.create(null)] }, '`only[0]` must be a non-empty string, not an object.'],
   ['no faults', { faults: [] }, '`faults` is empty, so nothing is swept.'],
   ['no requests', { requests: [] }, '`requests` is empty, so nothing is swept.'],
   ['no runs', { only: [] }, '`only` is empty, so nothing is swept.'],
   ['a list that is none', { faults: 'revoked' }, '`faults` must be an array, not a string.'],
-  ['an unknown depth', { depth: 3 }, '`depth` must be 1 or 2'],
+  ['an unknown depth', { depth: 3 }, '`depth` must be the number 1 or 2, not 3.'],
+  ['a negative budget', { budget: -1 }, '`budget` must be an integer of at least 0, not -1. Leave it out for 100.'],
+  ['a negative seed', { seed: -1 }, '`seed` must be an integer of at least 0, not -1. Leave it out for 1.'],
+  ['data that cannot be', { sandbox: { conversations: -1 } }, '`conversations`'],
   ['a check that is no function', { check: true }, '`check` must be a function'],
   ['a limiter that outlives a run', { client: { rateLimiter: {} } }, '`client` has `rateLimiter`, which each run gets'],
   ['a clock of its own', { sandbox: { now: Date.now } }, '`sandbox` has `now`, which each run gets from the sweep.'],
@@ -144,6 +166,28 @@ test.each<[what: string, options: object, message: string]>([
   ['a signal that is none', { signal: new AbortController() }, '`signal` must be an AbortSignal'],
 ])('rejects %s', async (_, options, message) => {
   await expect(sweepFaults(readMe, options)).rejects.toThrow(message)
+})
+
+describe.each<[FaultName[]]>([
+  [['unavailable', 'killed-before-assignment']],
+  [['killed-before-assignment', 'unavailable']],
+])('with the faults %j', (faults) => {
+  const jobWith =
+    (requests: number, assignments: number): SweptJob =>
+    async ({ workspace, state }) => {
+      for (let count = 0; count < requests; count += 1) await workspace.me()
+      for (let count = 0; count < assignments; count += 1) state[count] = true
+    }
+
+  test('`requests` may name a request beyond the assignments', async () => {
+    const { runs } = await sweepFaults(jobWith(2, 1), { faults, requests: [2] })
+    expect(runs.map(({ id }) => id)).toEqual(['unavailable@2', 'killed-before-assignment@1'])
+  })
+
+  test('`requests` may not name an assignment beyond the requests', async () => {
+    const sweeping = sweepFaults(jobWith(1, 2), { faults, requests: [2] })
+    await expect(sweeping).rejects.toThrow('unavailable@2 never struck: the job made 1 request.')
+  })
 })
 
 test('rejects a job that is no function', async () => {
