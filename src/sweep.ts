@@ -28,6 +28,7 @@ export type { Verdict, VerdictName } from './sweep/verdicts.ts'
  *
  * @throws SupportWorkspaceError if the job sends nothing, fails without a fault, or differs between two runs without one.
  * @throws InvalidArgumentError if an option is invalid.
+ * @throws TypeError if an option of `sandbox` is invalid.
  */
 export async function sweepFaults<Context = undefined, Value = unknown, State extends object = Record<string, unknown>>(
   job: SweptJob<Context, Value, State>,

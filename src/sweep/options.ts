@@ -67,7 +67,7 @@ export interface SweepOptions<Context = undefined, Value = unknown> {
    *
    * @default a job that resolves is done
    */
-  readonly done?: ((value: Value) => boolean) | undefined
+  readonly done?: ((value: Value) => boolean | Promise<boolean>) | undefined
   /**
    * The data of each sandbox.
    *

@@ -1,7 +1,9 @@
 import { inspect } from 'node:util'
 import { untilAborted } from '../abort.ts'
+import { InvalidArgumentError, SupportWorkspaceError } from '../errors/index.ts'
+import { kindOf } from '../json.ts'
 import type { RecordedRequest } from '../sandbox/request-log.ts'
-import type { Strike } from './faults.ts'
+import { idOf, type Strike } from './faults.ts'
 import type { SweepEnd, SweepOptions, SweepOutcome, SweptJob } from './options.ts'
 import { Stage, type StageOptions } from './stage.ts'
 import { type NamedWrite, namedWrites } from './writes.ts'
@@ -41,7 +43,16 @@ const pauseAfter = (failures: number): number => Math.min(10_000 * 2 ** failures
 export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Run> {
   const stage = new Stage(plan, strikes)
   const { sandbox } = stage
-  const context = await untilAborted(Promise.resolve(sandbox).then(plan.setup), plan.signal)
+  const ask = async <Answer>(name: 'setup' | 'done', given: () => Answer | PromiseLike<Answer>): Promise<Answer> => {
+    const asking = Promise.resolve().then(given)
+    const failing = asking.catch((cause: unknown) => {
+      const where = strikes.length === 0 ? 'a run without a fault' : `the run ${idOf(strikes)}`
+      const hint = `Fix \`${name}\`, which must not throw in any run.`
+      throw new SupportWorkspaceError(`\`${name}\` failed in ${where}: ${describeError(cause).text}.`, { hint, cause })
+    })
+    return untilAborted(failing, plan.signal)
+  }
+  const context = await ask('setup', () => plan.setup?.(sandbox))
   const before = { requests: sandbox.requests.length, writes: sandbox.state.writes.length }
   stage.begin()
   const attempts: string[] = []
@@ -62,7 +73,12 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
       end = 'never-ends'
     } else if (ending.kind === 'resolved') {
       value = ending.value
-      end = (plan.done?.(value) ?? true) ? 'done' : 'not-done'
+      const isDone: unknown = plan.done === undefined || (await ask('done', () => plan.done?.(value)))
+      if (typeof isDone !== 'boolean') {
+        const hint = 'Return true if the job did everything, and false if it did not.'
+        throw new InvalidArgumentError('done', `\`done\` must return a boolean, not ${kindOf(isDone)}.`, hint)
+      }
+      end = isDone ? 'done' : 'not-done'
       attempts.push(end === 'done' ? 'resolved' : 'resolved, but was not done')
     } else {
       errors.push(ending.error)
@@ -106,11 +122,25 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   }
 }
 
-/** Returns the class of what a job rejected with, its words, and its remedy if it has one. */
+/** Returns the class of what was thrown, its words without a full stop at the end, and its remedy if it has one. */
 export function describeError(thrown: unknown): { name: string; text: string; remedy: string | undefined } {
-  if (!(thrown instanceof Error)) {
-    return { name: `a value of type ${typeof thrown}`, text: inspect(thrown), remedy: undefined }
+  try {
+    if (thrown instanceof Error) {
+      const remedy: unknown = Reflect.get(thrown, 'remedy')
+      const text = String(thrown).replace(/\.$/, '')
+      return { name: String(thrown.name), text, remedy: typeof remedy === 'string' ? remedy : undefined }
+    }
+  } catch {
+    // An error whose own words throw is a value like any other.
   }
-  const remedy: unknown = Reflect.get(thrown, 'remedy')
-  return { name: thrown.name, text: String(thrown), remedy: typeof remedy === 'string' ? remedy : undefined }
+  return { name: `a value of type ${typeof thrown}`, text: print(thrown), remedy: undefined }
+}
+
+/** Returns all that a value shows when it is printed, also if its own way to do that throws. */
+export function print(value: unknown): string {
+  try {
+    return inspect(value, { depth: 8 })
+  } catch {
+    return inspect(value, { depth: 8, customInspect: false })
+  }
 }

@@ -1,6 +1,5 @@
-import { inspect } from 'node:util'
 import type { Baseline } from './clean-runs.ts'
-import { describeError, type Run } from './run.ts'
+import { describeError, print, type Run } from './run.ts'
 import type { NamedWrite } from './writes.ts'
 
 /** What is wrong after a run. */
@@ -101,7 +100,7 @@ function judgeEnd({ outcome, hasMetFault, checkError, uncaught }: Run): Verdict[
     verdicts.push({ name: 'never-ends', subject: '', text: `The job never ended: it ${attempts.at(-1)}.` })
   }
   if ((end === 'fix' || end === 'gave-up') && !hasMetFault) {
-    const text = `The last run met no fault, and yet the job gave up with ${errorName}: ${shorten(words)}`
+    const text = `The last run met no fault, and yet the job gave up with ${shorten(words)}`
     verdicts.push({ name: 'stuck', subject: errorName, text })
   }
   if (checkError !== undefined) {
@@ -114,19 +113,19 @@ function judgeEnd({ outcome, hasMetFault, checkError, uncaught }: Run): Verdict[
 function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
   const verdicts: Verdict[] = uncaught.slice(0, 1).map((error) => {
     const { name, text } = describeError(error)
-    return {
-      name: 'unhandled',
-      subject: name,
-      text: `Nobody handled a ${name}, which ends the process: ${shorten(text)}`,
-    }
+    return { name: 'unhandled', subject: name, text: `An error that nobody handled ends the process: ${shorten(text)}` }
   })
   const leaking = errors.find((error) => {
-    const words = inspect(error, { depth: 8 })
+    const words = print(error)
     return secrets.some((secret) => words.includes(secret) || words.includes(encodeURIComponent(secret)))
   })
   if (leaking !== undefined) {
     const { name } = describeError(leaking)
-    verdicts.push({ name: 'leaked', subject: name, text: `The words of a ${name} hold a token or a cursor.` })
+    verdicts.push({
+      name: 'leaked',
+      subject: name,
+      text: `An error holds a token or a cursor: ${name}.`,
+    })
   }
   return verdicts
 }

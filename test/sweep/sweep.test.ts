@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs'
 import { Readable } from 'node:stream'
+import { inspect } from 'node:util'
 import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.ts'
@@ -187,6 +188,20 @@ describe.each<[FaultName[]]>([
   test('`requests` may not name an assignment beyond the requests', async () => {
     const sweeping = sweepFaults(jobWith(1, 2), { faults, requests: [2] })
     await expect(sweeping).rejects.toThrow('unavailable@2 never struck: the job made 1 request.')
+  })
+})
+
+test.each(['setup', 'done'] as const)('an error of `%s` names the run that it ends', async (name) => {
+  let calls = 0
+  const error = new Error('Closed')
+  const failLate = (): never => {
+    calls += 1
+    if (calls > 2) throw error
+    return true as never
+  }
+  await expect(sweepFaults(readMe, { only: ['rate-limited@1'], [name]: failLate })).rejects.toMatchObject({
+    message: `\`${name}\` failed in the run rate-limited@1: Error: Closed. Fix \`${name}\`, which must not throw in any run.`,
+    cause: error,
   })
 })
 
@@ -410,9 +425,11 @@ describe('a verdict', () => {
     ['an exception in `nextTick`', ({ workspace }) => workspace.me().catch(throwIn(process.nextTick))],
     ['an exception in an immediate', ({ workspace }) => workspace.me().catch(throwIn(setImmediate))],
     ['an exception after a file was read', ({ workspace }) => workspace.me().catch(throwIn(readThisFile))],
+    ['a rejection without a reason', ({ workspace }) => workspace.me().catch(() => void Promise.reject())],
   ])('unhandled: %s', async (_, job) => {
     const report = await sweepFaults(job, { faults: ['unavailable'], client: { maxRetries: 0 } })
     expect(failuresOf(report)).toEqual(['unavailable@1 unhandled'])
+    expect(String(report)).toContain('\n  An error that nobody handled ends the process: ')
   })
 
   test('check: an error whose message is no text', async () => {
@@ -466,15 +483,18 @@ describe('a verdict', () => {
   })
 
   test('none, if `done` says that a job which resolved is not done', async () => {
-    const job: SweptJob<undefined, { readonly failed: number }> = async ({ workspace }) =>
+    type Result = { readonly failed: number }
+    const job: SweptJob<undefined, Result> = async ({ workspace }) =>
       workspace.contacts.create({ email: 'ada@example.com' }).then(
         () => ({ failed: 0 }),
         () => ({ failed: 1 }),
       )
-    const options: SweepOptions<undefined, { readonly failed: number }> = { faults: ['revoked'] }
+    const options: SweepOptions<undefined, Result> = { faults: ['revoked'] }
     expect(failuresOf(await sweepFaults(job, options))).toEqual(['revoked@1 lost'])
-    const report = await sweepFaults(job, { ...options, done: ({ failed }) => failed === 0 })
-    expect([failuresOf(report), endsOf(report)]).toEqual([[], { 'revoked@1': 'not-done' }])
+    for (const done of [({ failed }: Result) => failed === 0, async ({ failed }: Result) => failed === 0]) {
+      const report = await sweepFaults(job, { ...options, done })
+      expect([failuresOf(report), endsOf(report)]).toEqual([[], { 'revoked@1': 'not-done' }])
+    }
   })
 })
 
@@ -542,16 +562,32 @@ describe('a signal', () => {
   })
 })
 
-test('a job may throw what has no words, and keep a state that holds itself', async () => {
+const throwing = () => {
+  throw new Error('No words')
+}
+
+test.each<[what: string, thrown: unknown, words: string]>([
+  ['that is no object', undefined, 'undefined'],
+  ['without words', Object.create(null), '[Object: null prototype] {}'],
+  ['whose name is a symbol', Object.assign(new Error('Words'), { name: Symbol('name') }), ''],
+  ['whose message is an object', Object.assign(new Error(), { message: Object.create(null) }), ''],
+  ['whose text is an object', Object.assign(new Error('Words'), { toString: () => ({}) }), ''],
+  ['that cannot be printed', { [inspect.custom]: throwing, number: 5 }, '{ number: 5, '],
+  [
+    'that is an error and cannot be printed',
+    Object.assign(new Error('Words'), { [inspect.custom]: throwing }),
+    'Error: Words',
+  ],
+])('a job may throw a value %s, and keep a state that holds itself', async (_, thrown, words) => {
   const job: SweptJob = async ({ workspace, state }) => {
-    if (state.self !== undefined) throw Object.create(null)
+    if (state.self !== undefined) throw thrown
     const self: Record<string, unknown> = {}
     state.self = Object.assign(self, { self })
     await workspace.me()
   }
   const { failures } = await sweepFaults(job, { faults: ['revoked'] })
   expect(failures.map(({ verdicts }) => verdicts.map(({ text }) => text))).toEqual([
-    [expect.stringMatching(/gave up with a value of type object: \[Object: null prototype\] \{\}$/)],
+    [expect.stringContaining(`the job gave up with ${words}`)],
   ])
 })
 
