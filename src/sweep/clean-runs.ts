@@ -19,55 +19,80 @@ const hints: Readonly<Record<string, string>> = {
   NetworkError: 'Pass `fetch: sandbox.fetch` to a client of your own.',
 }
 
+/** How much later the second run is, in milliseconds: the day, the hour, the minute and the second differ. */
+const later = 93_784_005
+
 /** Runs the job twice without a fault, at another time and with other random numbers. Refuses a job that differs. */
-export async function runCleanly(plan: Plan): Promise<Baseline> {
-  const run = await runJob(plan, [])
-  const { end, attempts } = run.outcome
-  const [error] = run.errors
-  const [uncaught] = run.uncaught
-  if (uncaught !== undefined) {
-    throw refused('The job leaves an error unhandled without a fault.', 'Await promises, and handle events.', uncaught)
-  }
-  if (end !== 'done' || attempts.length > 1) {
-    const how = run.errors.length > 0 ? describeError(error).text : attempts.join(', ')
-    const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? 'Mend the job, `setup` or `done`.'
-    throw refused(`The job is not done without a fault: ${how.replace(/\.$/, '')}.`, hint, error)
-  }
-  if (run.checkError !== undefined) {
-    const { thrown } = run.checkError
+export async function runCleanly(plan: Plan, { ids }: Data): Promise<Baseline> {
+  const run = await runWithoutFault(plan)
+  const other = await runWithoutFault({ ...plan, start: plan.start + later, seed: plan.seed + 1 })
+  const targets = [...run.writes, ...other.writes].map(({ target }) => target)
+  const different = ['Requests', ...targets].find((what) => countOf(what, run) !== countOf(what, other))
+  if (different !== undefined) {
+    const counts = `${countOf(different, run)} in the first, ${countOf(different, other)} in the second`
     throw refused(
-      `\`check\` throws a ${describeError(thrown).name} without a fault.`,
-      'Mend the job or it first.',
-      thrown,
-    )
-  }
-  if (run.requests.length === 0) {
-    throw refused('The job sends no request to the sandbox.', 'Use `workspace`, or a client with `sandbox.fetch`.')
-  }
-  const other = await runJob({ ...plan, start: plan.start + 5_000_000_123, seed: plan.seed + 1 }, [])
-  const outline = (each: Run) => JSON.stringify([each.requests.length, each.writes.map(({ target }) => target).sort()])
-  if (outline(run) !== outline(other)) {
-    throw refused(
-      'Two runs of the job without a fault do not send the same requests and writes.',
-      'Create in `setup` what the job keeps elsewhere: module variables, files and databases are not rolled back.',
+      `Two runs of the job without a fault differ. ${different}: ${counts}.`,
+      'The second run is a day later. Create in `setup` what the job keeps elsewhere: module variables, files and databases are not rolled back.',
     )
   }
   const contents = (each: Run, target: string) =>
     JSON.stringify(each.writes.flatMap((write) => (write.target === target ? write.content : [])).sort())
-  const targets = run.writes.map(({ target }) => target)
   const variable = new Set(targets.filter((target) => contents(run, target) !== contents(other, target)))
-  return { run, variable, ids: idsOf(plan) }
+  return { run, variable, ids }
 }
 
-/** Returns the ids of the data that each sandbox starts with. */
-function idsOf(options: Pick<SweepOptions, 'sandbox'>): Set<string> {
+/** Returns the number of a run's requests, or of its writes with a target. */
+function countOf(what: string, { requests, writes }: Run): number {
+  return what === 'Requests' ? requests.length : writes.filter(({ target }) => target === what).length
+}
+
+async function runWithoutFault(plan: Plan): Promise<Run> {
+  const run = await runJob(plan, [])
+  const { end, attempts } = run.outcome
+  const { errors, uncaught, checkError } = run
+  if (uncaught.length > 0) {
+    throw refused(
+      'The job leaves an error unhandled without a fault.',
+      'Await promises, and handle events.',
+      uncaught[0],
+    )
+  }
+  if (end !== 'done' || attempts.length > 1) {
+    const how = errors.length > 0 ? describeError(errors[0]).text : attempts.join(', ')
+    const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? 'Mend the job, `setup` or `done`.'
+    throw refused(`The job is not done without a fault: ${how}.`, hint, errors[0])
+  }
+  if (checkError !== undefined) {
+    const { text } = describeError(checkError.thrown)
+    throw refused(`\`check\` failed without a fault: ${text}.`, 'Fix the job or `check` first.', checkError.thrown)
+  }
+  if (run.requests.length === 0) {
+    throw refused('The job sends no request to the sandbox.', 'Use `workspace`, or a client with `sandbox.fetch`.')
+  }
+  return run
+}
+
+/** The data that each sandbox starts with. */
+interface Data {
+  readonly ids: ReadonlySet<string>
+  /** The full hour after its newest time, in milliseconds since the epoch. Nothing in it lies in the future of a run. */
+  readonly end: number
+}
+
+/** When the data begins, in milliseconds since the epoch. */
+const beginning = Date.UTC(2026, 0, 5, 9)
+const hour = 3_600_000
+
+export function readData(options: Pick<SweepOptions, 'sandbox'>): Data {
   const { state } = createData(options)
   const items = state.organizations.flatMap(({ id }) => {
     const { conversations, contacts, members, tasks, segments, messages } = state.of(id)
     const threads = conversations.flatMap((conversation) => messages(conversation.id))
     return [...conversations, ...contacts, ...members, ...tasks, ...segments, ...threads]
   })
-  return new Set(items.map(({ id }) => id))
+  const times = Array.from(JSON.stringify(items).matchAll(/_at":(\d+)/g), ([, seconds]) => Number(seconds) * 1_000)
+  const newest = times.reduce((one, other) => Math.max(one, other), beginning)
+  return { ids: new Set(items.map(({ id }) => id)), end: (Math.floor(newest / hour) + 1) * hour }
 }
 
 function refused(message: string, hint: string, cause?: unknown): SupportWorkspaceError {

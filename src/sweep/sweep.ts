@@ -12,7 +12,7 @@ import { InvalidArgumentError } from '../errors/index.ts'
 import { checkSignal } from '../http/input.ts'
 import { schemas } from '../lazy-schemas.ts'
 import { randomFrom } from '../sandbox/random.ts'
-import { runCleanly } from './clean-runs.ts'
+import { readData, runCleanly } from './clean-runs.ts'
 import { type FaultName, faultNames, faults, idOf, isAtAssignment, type Strike } from './faults.ts'
 import type { SweepOptions, SweptJob } from './options.ts'
 import { createReport, type SweepReport } from './report.ts'
@@ -55,8 +55,9 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
   await schemas.user['~standard'].validate({})
   const restoreGlobals = simulateGlobals()
   try {
-    const plan = { ...options, job, seed, start: Date.UTC(2026, 0, 5, 9), maxRequests: 10_000 }
-    const baseline = await runCleanly(plan)
+    const data = readData(options)
+    const plan = { ...options, job, seed, start: data.end, maxRequests: 10_000 }
+    const baseline = await runCleanly(plan, data)
     const { requests } = baseline.run
     const swept = { ...plan, maxRequests: requests.length * 20 + 50 }
     const runs: { readonly run: Run; readonly verdicts: readonly Verdict[] }[] = []

@@ -83,13 +83,38 @@ describe('a job is refused', () => {
           throw new RangeError('No')
         },
       },
-      '`check` throws a RangeError without a fault',
+      '`check` failed without a fault: RangeError: No. Fix the job or `check` first.',
+    ],
+    [
+      'whose `setup` fails',
+      readMe,
+      {
+        setup() {
+          throw new Error('Closed.')
+        },
+      },
+      '`setup` failed in a run without a fault: Error: Closed. Fix `setup`',
+    ],
+    [
+      'for which `done` returns nothing',
+      readMe,
+      { done: () => undefined as never },
+      '`done` must return a boolean, not u',
     ],
     [
       'that leaves an error unhandled',
       async ({ workspace }) => {
         await workspace.me()
         void Promise.reject(new Error('Nobody cares'))
+      },
+      {},
+      'leaves an error unhandled without a fault',
+    ],
+    [
+      'that leaves a rejection without a reason unhandled',
+      async ({ workspace }) => {
+        await workspace.me()
+        void Promise.reject()
       },
       {},
       'leaves an error unhandled without a fault',
@@ -102,7 +127,16 @@ describe('a job is refused', () => {
         await workspace.me()
       },
       {},
-      'do not send the same requests and writes',
+      'differ. Requests: 1 in the first, 2 in the second. The second run is a day later.',
+    ],
+    [
+      'that writes on another day',
+      async ({ workspace }) => {
+        if (new Date().getDate() % 2 === 0) await workspace.me()
+        else await workspace.contacts.create({ email: 'ada@example.com' })
+      },
+      {},
+      'differ. contacts.create /api/oauth/v1/contacts: 1 in the first, 0 in the second.',
     ],
   ])('%s', async (_, job, options, message) => {
     await expect(sweepFaults(job, options)).rejects.toThrow(message)
@@ -203,6 +237,20 @@ test.each(['setup', 'done'] as const)('an error of `%s` names the run that it en
     message: `\`${name}\` failed in the run rate-limited@1: Error: Closed. Fix \`${name}\`, which must not throw in any run.`,
     cause: error,
   })
+})
+
+test('the data is less than two days old in every run, and none of it lies in the future', async () => {
+  const times = new Set<string>()
+  await sweepFaults(
+    async ({ workspace }) => {
+      const conversations = await workspace.conversations.list({ limit: 50 }).toArray()
+      const ages = conversations.map((each) => Date.now() / 1_000 - (each.last_message_inserted_at ?? 0))
+      if (ages.some((age) => age < 0 || age > 2 * 86_400)) throw new Error(`Ages: ${ages}`)
+      times.add(new Date().toISOString().slice(0, 16))
+    },
+    { only: ['killed-after-effect@1'] },
+  )
+  expect([...times]).toEqual(['2026-01-05T15:00', '2026-01-06T17:03'])
 })
 
 test('rejects a job that is no function', async () => {
