@@ -142,7 +142,7 @@ const basicTests: Tests = {
   'lists the keys that start with a prefix, in which nothing is a wildcard': async (one) => {
     const texts = await writeAll(
       one,
-      ['a_b:c', 'a_b:d', 'axb:c', 'a_bc', 'a_b', 'a%b:c', 'a*b:c'].map((name) => base + name),
+      ['a_b:c', 'a_b:d', 'a_b:\u{10ffff}e', 'axb:c', 'a_bc', 'a_b', 'a%b:c', 'a*b:c'].map((name) => base + name),
     )
     const start = `${base}a_b:`
     const expected = Object.entries(texts).filter(([name]) => name.startsWith(start))

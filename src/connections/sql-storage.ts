@@ -28,12 +28,11 @@ export function sqlStorage(query: Query, table = 'connections'): ConnectionStora
       return (await write(key, expected, value)).length === 1
     },
     async *list(prefix) {
-      const page = `SELECT key, value FROM ${table} WHERE key > $1 AND key < $2 ORDER BY key LIMIT ${pageSize}`
-      // Sorts after every key that starts with the prefix.
-      const end = `${prefix}\u{10ffff}`
-      for (let last: string | undefined = prefix; last !== undefined; ) {
-        const found = await rows(page, last, end)
-        yield found.map(({ key, value }) => [key, value] as const)
+      const page = `SELECT key, value FROM ${table} WHERE key > $1 ORDER BY key LIMIT ${pageSize}`
+      // The keys that start with the prefix are next to each other.
+      for (let last: string | undefined = prefix; last?.startsWith(prefix); ) {
+        const found = await rows(page, last)
+        yield found.flatMap(({ key, value }) => (key.startsWith(prefix) ? [[key, value] as const] : []))
         last = found.at(-1)?.key
       }
     },
