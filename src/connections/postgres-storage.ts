@@ -1,3 +1,4 @@
+import { checkText, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { sqlStorage } from './sql-storage.ts'
 import { type ConnectionStorage, checkMethods } from './storage.ts'
@@ -25,8 +26,9 @@ export interface PostgresStorageOptions {
  *
  * @throws InvalidArgumentError when `table` is not the name of a table
  */
-export function postgresStorage(client: PostgresClient, { table }: PostgresStorageOptions = {}): ConnectionStorage {
+export function postgresStorage(client: PostgresClient, options: PostgresStorageOptions = {}): ConnectionStorage {
   checkMethods('client', client, ['query'], 'Pass a pool or a client of `pg`.')
+  const { table } = readOptions(options, { table: checkText }, '`postgresStorage`')
   const createTable = postgresTable(table)
   async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {
     for (let isCreated = false; ; isCreated = true) {

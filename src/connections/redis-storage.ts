@@ -27,11 +27,10 @@ return 1`
  * set a `keyPrefix` on the client: use the `prefix` of the store.
  */
 export function redisStorage(client: RedisClient): ConnectionStorage {
-  const isIoredis = typeof (client as Partial<IoredisClient> | undefined)?.call === 'function'
-  if (!isIoredis)
-    checkMethods('client', client as NodeRedisClient, ['sendCommand'], 'Pass a client of `ioredis` or `redis`.')
+  if (!isIoredis(client))
+    checkMethods('client', client, ['sendCommand'], 'Pass a client of `ioredis` or `redis`, not what creates it.')
   const send = (command: string, ...args: string[]): Promise<unknown> =>
-    'call' in client ? client.call(command, ...args) : client.sendCommand([command, ...args])
+    isIoredis(client) ? client.call(command, ...args) : client.sendCommand([command, ...args])
   return {
     get: async (key) => (await send('GET', key)) as string | null,
     compareAndSet: async (key, expected, value) =>
@@ -47,4 +46,9 @@ export function redisStorage(client: RedisClient): ConnectionStorage {
       } while (cursor !== '0')
     },
   }
+}
+
+/** Every function has a `call`, also one that creates a client. */
+function isIoredis(client: RedisClient): client is IoredisClient {
+  return typeof client === 'object' && typeof (client as Partial<IoredisClient> | null)?.call === 'function'
 }

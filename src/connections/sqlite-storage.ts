@@ -1,3 +1,4 @@
+import { checkText } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { sqlStorage } from './sql-storage.ts'
@@ -39,10 +40,8 @@ const longestWait = 10_000
  */
 export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage {
   const hint = 'Pass the path of a file, or a `DatabaseSync`.'
-  if (database === '') {
-    throw new InvalidArgumentError('database', 'An empty path is a file that SQLite deletes when it is closed.', hint)
-  }
-  if (typeof database !== 'string') checkMethods('database', database, ['exec', 'prepare', 'close'], hint)
+  if (typeof database === 'string') checkText('database', database)
+  else checkMethods('database', database, ['exec', 'prepare', 'close'], hint)
   let opened: SqliteDatabase | undefined
   let isClosed = false
   async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {

@@ -62,7 +62,7 @@ export function checkStorage(storage: ConnectionStorage): ConnectionStorage {
     'storage',
     storage,
     ['get', 'compareAndSet', 'list'],
-    'Pass `sqliteStorage`, `redisStorage` or `postgresStorage`. If only one process uses a storage of `unstorage`, wrap it in `singleProcessStorage`.',
+    'Pass what `sqliteStorage`, `redisStorage` or `postgresStorage` returns. If only one process uses a storage of `unstorage`, wrap it in `singleProcessStorage`.',
   )
   return storage
 }

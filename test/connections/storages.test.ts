@@ -2,7 +2,9 @@ import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Redis } from 'ioredis'
 import type pg from 'pg'
+import { createClient } from 'redis'
 import {
   type ConnectionStorage,
   memoryStorage,
@@ -66,15 +68,24 @@ test('clients of pg are accepted without a cast', () => {
   expectTypeOf<DatabaseSync>().toExtend<Parameters<typeof sqliteStorage>[0]>()
 })
 
+const withOptions = (options: unknown) => postgresStorage({ query: async () => ({ rows: [] }) }, options as object)
+const lacksSendCommand = '`client` lacks `sendCommand`. Pass a client of `ioredis` or `redis`, not what creates it.'
+
 test.each<[name: string, create: () => unknown, message: string]>([
   [
     'sqliteStorage',
     () => sqliteStorage(undefined as never),
     '`database` lacks `exec`, `prepare`, `close`. Pass the path',
   ],
-  ['sqliteStorage', () => sqliteStorage(''), 'An empty path is a file that SQLite deletes when it is closed.'],
+  ['sqliteStorage', () => sqliteStorage(''), '`database` must be a non-empty string'],
+  ['sqliteStorage', () => sqliteStorage(' '), '`database` contains a control character'],
   ['postgresStorage', () => postgresStorage({} as never), '`client` lacks `query`. Pass a pool or a client of `pg`.'],
-  ['redisStorage', () => redisStorage(undefined as never), '`client` lacks `sendCommand`. Pass a client of `ioredis`'],
+  ['postgresStorage', () => withOptions({ tabel: 'x' }), '`tabel` is not an option of `postgresStorage`. Did you mean'],
+  ['postgresStorage', () => withOptions(null), '`options` must be an object, not null.'],
+  ['postgresStorage', () => withOptions('x'), '`options` must be an object, not a string.'],
+  ['redisStorage', () => redisStorage(undefined as never), lacksSendCommand],
+  ['redisStorage', () => redisStorage(createClient as never), lacksSendCommand],
+  ['redisStorage', () => redisStorage(Redis as never), lacksSendCommand],
   ['singleProcessStorage', () => singleProcessStorage(new Map() as never), '`storage` lacks `getItem`, `setItem`'],
 ])('%s says what it was given', (_, create, message) => {
   expect(create).toThrow(message)
@@ -236,6 +247,11 @@ describe('postgresStorage', () => {
     expect(() => postgresStorage(failing(''), options)).toThrow(refused)
     expect(() => postgresTable(options.table)).toThrow(refused)
   })
+})
+
+test('redisStorage sends through `sendCommand` where `call` is no method', async () => {
+  const sendCommand = async ([command]: string[]) => command
+  expect(await redisStorage({ call: undefined, sendCommand } as never).get('key')).toBe('GET')
 })
 
 test('redisStorage matches no other keys, and lists no key that expires while it lists', async () => {
