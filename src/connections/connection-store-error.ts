@@ -8,7 +8,8 @@ import type { Connection } from './connection.ts'
  * - `me_failed`: the call of `/me`, which identifies a new token, failed; see `cause`.
  * - `identity_incomplete`: `/me` does not name application, organization, actor or, for `self`, the user.
  * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
- * - `storage_failed`: the storage threw or returned an error, or an invalid value; `cause` is a copy of its error.
+ * - `storage_failed`: the storage threw or returned an error; `cause` is a copy of it. Or it returned an invalid value or
+ *   refused every write, which no retry mends: the remedy is `fix`.
  * - `secret_unknown`: the entry is sealed with a secret that was not passed to the store.
  * - `entry_damaged`: the entry is not one that this package wrote under the key, or is not sealed although the store has a
  *   secret.
@@ -43,7 +44,8 @@ export class ConnectionStoreError extends SupportWorkspaceError {
 
   constructor(message: string, details: ConnectionStoreErrorDetails) {
     const { cause, reason } = details
-    super(message, { ...details, remedy: isSupportWorkspaceError(cause) ? cause.remedy : remedies[reason] })
+    const remedy = isSupportWorkspaceError(cause) ? cause.remedy : remedies[reason]
+    super(message, { remedy, ...details })
     this.reason = reason
     this.key = details.key
   }

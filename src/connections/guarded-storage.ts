@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
-import type { ConnectionStorage, StoragePage } from './storage.ts'
+import { type ConnectionStorage, type StoragePage, unfit } from './storage.ts'
 import { eachInTime, inTime } from './turns.ts'
 
 /**
@@ -33,7 +33,7 @@ export class GuardedStorage {
         const texts: [key: string, text: string][] = []
         for (const [name, text] of page) {
           if (!name.startsWith(this.#prefix)) continue
-          if (typeof text !== 'string') throw new TypeError(`It listed a value of type ${typeof text}.`)
+          if (typeof text !== 'string') throw unfit(`It listed a value of type ${typeof text}.`)
           texts.push([name.slice(this.#prefix.length), text])
         }
         yield texts
@@ -48,7 +48,7 @@ export class GuardedStorage {
     try {
       const value: unknown = await inTime(method())
       if (isValid(value)) return value
-      throw isError(value) ? value : new TypeError(`It returned a value of type ${typeof value}.`)
+      throw isError(value) ? value : unfit(`It returned a value of type ${typeof value}.`)
     } catch (thrown) {
       throw this.#errorOf(key, thrown)
     }

@@ -1,9 +1,8 @@
-import { safeCause } from '../errors/redact.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 import { GuardedStorage } from './guarded-storage.ts'
 import type { ConnectionRecord, Found, RecordFormat } from './record.ts'
-import { type ConnectionStorage, type StoragePage, withoutTexts } from './storage.ts'
+import { type ConnectionStorage, failureOf, type StoragePage } from './storage.ts'
 import { Turns } from './turns.ts'
 
 /** What to do with the record of a connection. */
@@ -75,6 +74,7 @@ export class Records {
     }
     throw new ConnectionStoreError(`The storage refused ${maxAttempts} changes of the connection "${key}" in a row.`, {
       reason: 'storage_failed',
+      remedy: 'fix',
       key,
       hint: 'Check the `compareAndSet` of your storage with `storageTests`.',
     })
@@ -87,12 +87,7 @@ export class Records {
 }
 
 function storageFailed(key: string | undefined, thrown: unknown): ConnectionStoreError {
-  const cause = withoutTexts(safeCause(thrown))
-  const whose = key === undefined ? 'of the connections' : `of the connection "${key}"`
-  return new ConnectionStoreError(`The storage ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
-    reason: 'storage_failed',
-    key,
-    cause,
-    hint: 'Check that the storage is reachable, then try again.',
-  })
+  const whose = key === undefined ? 'the connections' : `the connection "${key}"`
+  const [message, details] = failureOf(whose, thrown)
+  return new ConnectionStoreError(message, { ...details, reason: 'storage_failed', key })
 }

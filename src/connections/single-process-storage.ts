@@ -1,4 +1,4 @@
-import { type ConnectionStorage, checkMethods, pageOf } from './storage.ts'
+import { type ConnectionStorage, checkMethods, pageOf, unfit } from './storage.ts'
 import { inTime, Turns } from './turns.ts'
 
 /** A storage of `unstorage`. */
@@ -30,7 +30,7 @@ export function singleProcessStorage(storage: UnstorageLike): ConnectionStorage 
   const get = async (key: string): Promise<string | null> => {
     const value: unknown = (await inTime(storage.getItem(key))) ?? null
     if (value === null || typeof value === 'string') return value
-    throw value instanceof Error ? value : new TypeError(`getItem returned a value of type ${typeof value}.`)
+    throw value instanceof Error ? value : unfit(`getItem returned a value of type ${typeof value}.`)
   }
   return {
     get: (key) => turns.run(key, () => get(key)),

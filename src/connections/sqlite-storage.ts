@@ -46,11 +46,12 @@ export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage 
   let isClosed = false
   async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {
     for (const end = performance.now() + longestWait; ; ) {
-      if (isClosed) throw new Error('The storage is closed.')
+      if (isClosed) throw new InvalidArgumentError('database', 'The storage is closed.', 'Close it after its last use.')
       try {
         opened ??= open(database)
         return opened.prepare(sql.replaceAll('$', '?')).all(...values)
       } catch (thrown) {
+        if (isError(thrown) && /not (a database|open)/.test(thrown.message)) throw cannotUse(database, thrown)
         if (!isLocked(thrown) || performance.now() > end) throw thrown
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
@@ -85,17 +86,24 @@ function openFile(path: string): SqliteDatabase {
   try {
     if (sqlite !== undefined) return new sqlite.DatabaseSync(path)
   } catch (thrown) {
-    const why = isError(thrown) ? thrown.message : 'it cannot be opened'
-    throw new InvalidArgumentError(
-      'database',
-      `\`sqliteStorage\` cannot use ${path}: ${why}.`,
-      'Pass a file in a folder that exists and that this process may write to.',
-    )
+    throw cannotUse(path, thrown)
   }
   throw new InvalidArgumentError(
     'database',
     '`sqliteStorage` needs `node:sqlite`, which this runtime does not have.',
     'Use Node 22.13 or later, or pass an open database.',
+  )
+}
+
+function cannotUse(database: string | SqliteDatabase, thrown: unknown): InvalidArgumentError {
+  const isPath = typeof database === 'string'
+  const why = isError(thrown) ? thrown.message : 'it cannot be opened'
+  return new InvalidArgumentError(
+    'database',
+    `\`sqliteStorage\` cannot use ${isPath ? database : 'the `DatabaseSync`'}: ${why}.`,
+    isPath
+      ? 'Pass a file of SQLite, or a new one, in a folder that exists and that this process may write to.'
+      : 'Pass a database that is open.',
   )
 }
 

@@ -1,5 +1,10 @@
-import { InvalidArgumentError } from '../errors/index.ts'
-import { isError, placeholder } from '../errors/redact.ts'
+import {
+  type ErrorDetails,
+  InvalidArgumentError,
+  isSupportWorkspaceError,
+  SupportWorkspaceError,
+} from '../errors/index.ts'
+import { isError, placeholder, safeCause } from '../errors/redact.ts'
 
 /**
  * A storage for connections: text under keys, with an atomic conditional write. `support-workspace-sdk/storage` has storages
@@ -79,11 +84,26 @@ export function checkMethods<Value>(
   throw new InvalidArgumentError(name, `\`${name}\` lacks ${missing.map((each) => `\`${each}\``).join(', ')}.`, hint)
 }
 
+/** Creates the error of a storage that does not do what its interface says, which no retry mends. */
+export function unfit(problem: string): SupportWorkspaceError {
+  return new SupportWorkspaceError(problem, { hint: 'Check the storage with `storageTests`.' })
+}
+
+const tryAgain = { remedy: 'retry', hint: 'Check that the storage is reachable, then try again.' } as const
+
+/** Returns message and details for the error of a storage that threw. An error of this package knows what to do about it. */
+export function failureOf(whose: string, thrown: unknown): [message: string, details: ErrorDetails] {
+  const cause = withoutTexts(safeCause(thrown))
+  const { message, remedy, hint } = isSupportWorkspaceError(thrown) ? thrown : { message: cause.message, ...tryAgain }
+  const problem = message.replace(hint, '').replace(/\.? *$/, '')
+  return [`The storage of ${whose} failed: ${problem}.`, { remedy, hint, cause }]
+}
+
 /** Matches the text of a record, its start, or a long part of it. Drivers quote commands, results and pipelines. */
 const quotedText = /plain(?::|%3A)[\w-]*|[\w-]{60,}/gi
 
 /** Removes the texts of records from a copy of an error and its causes. A text that is not sealed contains a token. */
-export function withoutTexts(error: Error): Error {
+function withoutTexts(error: Error): Error {
   for (let part: unknown = error; isError(part); part = part.cause) {
     const hidden = (text: string) => text.replace(quotedText, placeholder)
     part.message = hidden(part.message)

@@ -1,5 +1,5 @@
-import { withoutTexts } from '../connections/storage.ts'
-import { type ErrorDetails, isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
+import { failureOf } from '../connections/storage.ts'
+import { isSupportWorkspaceError, RequestError, SupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import type { SentWrite } from './effects.ts'
 
@@ -44,20 +44,14 @@ export class UndecidedWriteError extends RequestError {
   }
 }
 
-/** The storage of a `WriteJournal` failed. It is safe to call `once` again, which looks before it sends anything. */
+/**
+ * The storage of a `WriteJournal` failed. It is safe to call `once` again, which looks before it sends anything. The remedy
+ * is `retry`, or `fix` if an entry is damaged or the storage does not do what its interface says.
+ */
 export class WriteJournalError extends SupportWorkspaceError {
   static override readonly kind: string = 'WriteJournalError'
 
-  /** @param advice unless the storage may work again by itself */
-  constructor(key: string | undefined, thrown: unknown, advice: Pick<ErrorDetails, 'remedy' | 'hint'> = tryAgain) {
-    // The storage may also have connections, whose texts contain tokens.
-    const cause = withoutTexts(safeCause(thrown))
-    const whose = key === undefined ? 'the journal' : `the write "${key}"`
-    super(`The storage of ${whose} failed: ${cause.message.replace(/\.$/, '')}.`, {
-      ...advice,
-      cause,
-    })
+  constructor(key: string | undefined, thrown: unknown) {
+    super(...failureOf(key === undefined ? 'the journal' : `the write "${key}"`, thrown))
   }
 }
-
-const tryAgain = { remedy: 'retry', hint: 'Check that the storage is reachable, then try again.' } as const

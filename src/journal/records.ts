@@ -1,6 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { GuardedStorage } from '../connections/guarded-storage.ts'
-import type { ConnectionStorage } from '../connections/storage.ts'
+import { type ConnectionStorage, unfit } from '../connections/storage.ts'
+import { SupportWorkspaceError } from '../errors/index.ts'
 import { parseObject } from '../json.ts'
 import { WriteJournalError } from './journal-errors.ts'
 
@@ -96,7 +97,7 @@ export class Records {
       if (now?.text !== expected?.text) return false
       if (written.status === 'rejected') throw written.reason
     }
-    throw new WriteJournalError(key, new Error('`compareAndSet` returns false, but nothing has changed.'))
+    throw new WriteJournalError(key, unfit('`compareAndSet` returns false, but nothing has changed.'))
   }
 
   /** Yields every key and its record, in no particular order. A key that exists during the whole listing is among them. */
@@ -107,16 +108,12 @@ export class Records {
   }
 }
 
-const damaged = {
-  remedy: 'fix',
-  hint: 'Find out what has changed it. To be able to send the write again, remove the entry from the storage.',
-} as const
-
 function parse(key: string, text: string): Stored {
   const json = text.startsWith(start) ? text.slice(start.length) : ''
   const { version, ...record } = parseObject(json) ?? {}
   if (typeof version === 'string' && isRecord(record)) return { record, text }
-  throw new WriteJournalError(key, new Error('Its entry is damaged.'), damaged)
+  const hint = `Find out what has changed "${prefix}${key}" in the storage. To be able to send the write again, remove it.`
+  throw new WriteJournalError(key, new SupportWorkspaceError('Its entry is damaged.', { hint }))
 }
 
 const states: readonly unknown[] = ['sending', 'applied', 'undecided'] satisfies WriteState[]

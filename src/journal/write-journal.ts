@@ -115,10 +115,11 @@ export class WriteJournal<A extends Actor = Actor> {
    *
    * @param key your name for the write, the same in each run: `reply:` and the id of the message that it answers. Not a
    *   secret. Email addresses in it are stored.
-   * @throws UndecidedWriteError (`verify`) if nobody can say whether the write was applied.
+   * @throws UndecidedWriteError (`verify`) if nobody can say whether the write was applied, for example because an earlier run
+   *   sent another body.
    * @throws InvalidArgumentError if the key belongs to another write or organization, or the function sends none or two. Of two,
    *   the first is sent, and in the runs after that the function ends there.
-   * @throws WriteJournalError (`retry`) if the storage fails.
+   * @throws WriteJournalError (`retry`) if the storage fails; `fix` if it does not do what its interface says.
    * @throws the error of the function or its call, which was refused or not sent. The key is free again.
    */
   async once<Data>(

@@ -434,25 +434,30 @@ describe('a write whose response is lost', () => {
 })
 
 describe('a storage that returns something else than it should', () => {
-  test.each([new Error('EMFILE: too many open files'), 7, true, {}])(
-    'reports storage_failed, and not a damaged entry, for %j from get',
-    async (value) => {
-      const { storage, key } = await connected()
-      const store = makeStore(sandbox, { storage: { ...storage, get: () => value as string }, secret })
-      expect(await storeError(store.get(key))).toMatchObject({ reason: 'storage_failed', key })
-    },
-  )
+  test.each([
+    [new Error('EMFILE: too many open files'), 'retry'],
+    [7, 'fix'],
+    [true, 'fix'],
+    [{}, 'fix'],
+  ])('reports storage_failed, and not a damaged entry, for %j from get, with the remedy %s', async (value, remedy) => {
+    const { storage, key } = await connected()
+    const store = makeStore(sandbox, { storage: { ...storage, get: () => value as string }, secret })
+    expect(await storeError(store.get(key))).toMatchObject({ reason: 'storage_failed', key, remedy })
+  })
 
-  test.each([new Error('EMFILE'), 1, undefined, null])(
-    'reports storage_failed for %j from compareAndSet',
-    async (value) => {
-      const { storage, key } = await connected()
-      const failing = { ...storage, compareAndSet: () => value as never }
-      const store = makeStore(sandbox, { storage: failing, secret })
-      expect(await storeError(store.save(sandbox.issueToken({ actor: 'self' })))).toMatchObject({
-        reason: 'storage_failed',
-      })
-      expect(await storeError(store.remove(key))).toMatchObject({ reason: 'storage_failed' })
-    },
-  )
+  test.each([
+    [new Error('EMFILE'), 'retry'],
+    [1, 'fix'],
+    [undefined, 'fix'],
+    [null, 'fix'],
+  ])('reports storage_failed for %j from compareAndSet, with the remedy %s', async (value, remedy) => {
+    const { storage, key } = await connected()
+    const failing = { ...storage, compareAndSet: () => value as never }
+    const store = makeStore(sandbox, { storage: failing, secret })
+    expect(await storeError(store.save(sandbox.issueToken({ actor: 'self' })))).toMatchObject({
+      reason: 'storage_failed',
+      remedy,
+    })
+    expect(await storeError(store.remove(key))).toMatchObject({ reason: 'storage_failed', remedy })
+  })
 })

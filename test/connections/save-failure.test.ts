@@ -87,7 +87,7 @@ describe('a storage that fails during a save', () => {
     const watch = watched()
     const storage = { ...watch.storage, compareAndSet: () => false }
     const error = await notSaved(makeStore(sandbox, { storage }).save(sandbox.issueToken()))
-    expect(error.reason).toBe('storage_failed')
+    expect(error).toMatchObject({ reason: 'storage_failed', remedy: 'fix' })
     expect(error.message).toContain('refused 100 changes of the connection')
     expect(watch.count('get')).toBe(100)
   })

@@ -100,7 +100,10 @@ describe('sqliteStorage', () => {
     await storage.compareAndSet('key', null, 'text')
     storage.close()
     expect(database.prepare('SELECT * FROM connections').all()).toEqual([{ key: 'key', value: 'text' }])
-    expect(await rejection(Promise.resolve(storage.get('key')))).toMatchObject({ message: 'The storage is closed.' })
+    expect(await rejection(Promise.resolve(storage.get('key')))).toMatchObject({
+      name: 'InvalidArgumentError',
+      message: 'The storage is closed. Close it after its last use.',
+    })
   })
 
   test('opens its file when it is first used, and can be closed before and twice', async () => {
@@ -121,9 +124,22 @@ describe('sqliteStorage', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     for (const database of [path, open]) {
       const error = await rejection(Promise.resolve(sqliteStorage(database).get('key')))
-      expect(error).toMatchObject({ message: 'file is not a database' })
+      expect(error).toMatchObject({
+        name: 'InvalidArgumentError',
+        message: expect.stringContaining('file is not a database. Pass a'),
+      })
       expect(close).toHaveBeenCalledOnce()
     }
+  })
+
+  test('refuses a database that its caller has closed', async () => {
+    const database = new DatabaseSync(':memory:')
+    const storage = sqliteStorage(database)
+    database.close()
+    expect(await rejection(Promise.resolve(storage.get('key')))).toMatchObject({
+      name: 'InvalidArgumentError',
+      message: '`sqliteStorage` cannot use the `DatabaseSync`: database is not open. Pass a database that is open.',
+    })
   })
 
   test('reads while another process writes, and waits for its lock without blocking the event loop', async () => {
@@ -295,7 +311,7 @@ describe('singleProcessStorage', () => {
 
   test.each([
     ['an error', new Error('EMFILE'), 'EMFILE'],
-    ['parsed JSON', { a: 1 }, 'getItem returned a value of type object.'],
+    ['parsed JSON', { a: 1 }, 'getItem returned a value of type object. Check the storage with `storageTests`.'],
   ])('rejects if the driver returns %s', async (_, value, message) => {
     const driver = { getItem: () => value, setItem: () => {}, removeItem: () => {}, getKeys: () => [] }
     expect(await rejection(Promise.resolve(singleProcessStorage(driver).get('key')))).toMatchObject({ message })

@@ -575,21 +575,23 @@ describe('the storage', () => {
     expect(await reply()).toEqual({ id: sent()[0] })
   })
 
-  test('that cannot work here is no reason to try again', async () => {
-    const { start } = open()
-    const { reply } = start({}, { storage: sqliteStorage('/nowhere/replies.db') })
-    expect(await rejection(reply())).toMatchObject({ name: 'InvalidArgumentError', remedy: 'fix' })
-  })
+  const closed = sqliteStorage(':memory:')
+  closed.close()
 
-  test('that never writes is told, and nothing is sent', async () => {
+  test.each<[string, Partial<ConnectionStorage>, string]>([
+    ['cannot be opened', sqliteStorage('/nowhere/replies.db'), 'cannot use /nowhere/replies.db'],
+    ['is closed', closed, 'The storage is closed. Close it after its last use.'],
+    ['returns a number', { get: () => 5 as never }, '"reply" failed: It returned a value of type number. Check the'],
+    [
+      'returns 1 for true',
+      { compareAndSet: () => 1 as never },
+      'It returned a value of type number. Check the storage',
+    ],
+    ['never writes', { compareAndSet: () => false }, '`compareAndSet` returns false, but nothing has changed. Check'],
+  ])('that %s is no reason to try again, and nothing is sent', async (_, storage, message) => {
     const { start, sent } = open()
-    const compareAndSet = vi.fn(() => false)
-    const { reply } = start({}, { storage: { ...memoryStorage(), compareAndSet } })
-    expect(await rejection(reply())).toMatchObject({
-      name: 'WriteJournalError',
-      message: expect.stringContaining('`compareAndSet` returns false, but nothing has changed.'),
-    })
-    expect(compareAndSet).toHaveBeenCalledTimes(10)
+    const { reply } = start({}, { storage: { ...memoryStorage(), ...storage } })
+    expect(await rejection(reply())).toMatchObject({ remedy: 'fix', message: expect.stringContaining(message) })
     expect(sent()).toEqual([])
   })
 
@@ -657,7 +659,7 @@ describe('the storage', () => {
     const text = String(await storage.get('writes:reply'))
     const record = { ...JSON.parse(text.replace(/^write:/, '')), [name]: value }
     await storage.compareAndSet('writes:reply', text, `write:${JSON.stringify(record)}`)
-    const message = expect.stringContaining('Its entry is damaged. Find out what has changed it.')
+    const message = expect.stringContaining('Its entry is damaged. Find out what has changed "writes:reply" in the')
     const damaged = { name: 'WriteJournalError', remedy: 'fix', message }
     for (const read of [reply, () => journal.get('reply'), () => journal.list()]) {
       expect(await rejection(read())).toMatchObject(damaged)
