@@ -20,13 +20,13 @@ export class Turns {
 const timeLimit = 30_000
 
 /** Awaits a result of a storage, up to the time limit. */
-export async function inTime<Value>(result: Value): Promise<Awaited<Value>> {
+export async function inTime<Value>(result: Value, limit = timeLimit): Promise<Awaited<Value>> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`It did not respond within ${timeLimit / 1000} seconds.`)), timeLimit)
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It did not respond within ${limit / 1000} seconds.`)), limit)
   })
   try {
-    return await Promise.race([result, limit])
+    return await Promise.race([result, late])
   } finally {
     clearTimeout(timer)
   }

@@ -23,7 +23,7 @@ export interface SentWrite {
 
 /**
  * Looks for the effect of a write. Returns what it may have created or changed, usually one item or none; or undefined if
- * what the service shows does not tell.
+ * what the service shows does not tell. Given up after the `totalTimeout` of the call.
  */
 export type FindEffect = (
   workspace: SupportWorkspace,

@@ -1,12 +1,15 @@
 import { untilAborted } from '../abort.ts'
 import { sha256 } from '../bytes.ts'
+import { longestTimer } from '../check-options.ts'
 import type { SupportWorkspace } from '../client.ts'
+import { inTime } from '../connections/turns.ts'
 import { isSupportWorkspaceError } from '../errors/index.ts'
 import type { CapturedCall } from '../http/input.ts'
 import { parseObject } from '../json.ts'
 import type { WriteOperationId } from '../resources/operations.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
 import type { Identity } from './identity.ts'
+import { WriteJournalError } from './journal-errors.ts'
 import type { Records, WriteRecord } from './records.ts'
 
 /** What the intents of a journal share. */
@@ -69,35 +72,39 @@ export async function describeWrite(
 /**
  * Returns the effect that is surely that of a write, or why there is none.
  *
- * @throws the error of a call with the remedy `reconnect`
+ * @throws the error of a call with the remedy `reconnect`, or of the storage with the remedy `retry`
  */
 export async function lookFor(
-  { find, sent }: Write,
+  { find, sent, call }: Write,
   key: string,
   { sentAt, offset, mark, author }: WriteRecord,
   shared: Shared,
 ): Promise<Finding> {
-  let effects: Awaited<ReturnType<FindEffect>>
   try {
     const since = (sentAt + (offset ?? shared.offset ?? 0) - tolerance) / 1000
-    effects = await find?.(shared.workspace, { ...sent, since, author })
+    const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })
+    // A `find` of the caller may never settle.
+    const effects = await inTime(looking, Math.min(call.settings.totalTimeout, longestTimer))
+    if (effects === undefined) return { problem: 'the service does not show enough to tell' }
+    // Spread, because `some` skips the holes of an array.
+    if (!Array.isArray(effects) || [...effects].some((effect) => typeof effect !== 'object' || effect === null)) {
+      return { problem: 'the `find` option returned no list of effects' }
+    }
+    const found = new Map(effects.map((effect) => [idOf(effect) ?? effect, { id: idOf(effect) }]))
+    // Read after the look: whatever it shows was sent by a write that is in the storage by now.
+    const others: WriteRecord[] = []
+    for await (const [other, { record }] of found.size > 0 && mark !== undefined ? shared.records.all() : []) {
+      if (record.mark === mark && other !== key) others.push(record)
+    }
+    const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
+    const [effect, ...more] = own
+    if (effect === undefined) return { problem: absent }
+    // Whoever has no id yet may have left the effect.
+    const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
+    return isClear ? { effect, problem: '' } : { problem: 'another write may have left what looks like it' }
   } catch (cause) {
-    if (isSupportWorkspaceError(cause) && cause.remedy === 'reconnect') throw cause
+    const { remedy } = isSupportWorkspaceError(cause) ? cause : {}
+    if (remedy === 'reconnect' || (remedy === 'retry' && cause instanceof WriteJournalError)) throw cause
     return { problem: 'looking for it failed', cause }
   }
-  if (effects === undefined) return { problem: 'the service does not show enough to tell' }
-  if (!Array.isArray(effects) || effects.some((effect) => typeof effect !== 'object' || effect === null)) {
-    return { problem: 'the `find` option returned no list of effects' }
-  }
-  const found = effects.map((effect) => ({ id: idOf(effect) }))
-  // Read after the look: whatever it shows was sent by a write that is in the storage by now.
-  const others: WriteRecord[] = []
-  for await (const [other, { record }] of found.length > 0 && mark !== undefined ? shared.records.all() : []) {
-    if (record.mark === mark && other !== key) others.push(record)
-  }
-  const [effect, ...more] = found.filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
-  if (effect === undefined) return { problem: absent }
-  // Whoever has no id yet may have left the effect.
-  const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
-  return isClear ? { effect, problem: '' } : { problem: 'another write may have left what looks like it' }
 }

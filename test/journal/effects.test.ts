@@ -225,14 +225,30 @@ describe('a look of the caller', () => {
   const name = 'Call back about order 7'
   const find: FindEffect = async ({ tasks }) => (await tasks.list().toArray()).filter((task) => task.name === name)
 
-  test.each<[string, FaultRule, object]>([
-    ['finds a task', { drop: 'after-effect' }, { status: 'fulfilled', value: { id: expect.stringMatching('tsk') } }],
-    ['tells that there is none', { drop: 'before-effect' }, { reason: { name: 'UndecidedWriteError' } }],
-  ])('%s', async (_, fault, expected) => {
+  const twice: FindEffect = async (...args) => [...((await find(...args)) ?? []), ...((await find(...args)) ?? [])]
+  const applied = { status: 'fulfilled', value: { id: expect.stringMatching('tsk') } }
+
+  test.each<[string, FaultRule, FindEffect, object]>([
+    ['finds a task', { drop: 'after-effect' }, find, applied],
+    ['may find it twice', { drop: 'after-effect' }, twice, applied],
+    ['tells that there is none', { drop: 'before-effect' }, find, { reason: { name: 'UndecidedWriteError' } }],
+  ])('%s', async (_, fault, find, expected) => {
     const { sandbox, journal } = open()
     sandbox.faults.add({ method: 'POST', ...fault })
     const [result] = await Promise.allSettled([journal.once('task:7', (own) => own.tasks.create({ name }), { find })])
     expect(result).toMatchObject(expected)
+  })
+
+  test('cannot change what was sent', async () => {
+    const { sandbox, journal, conversation } = open()
+    sandbox.faults.add({ method: 'POST', status: 503 })
+    const find: FindEffect = async (_, { path, body }) => {
+      Object.assign(path, { conversation_id: 'another' })
+      Object.assign(body, { body_html: 'another' })
+      return []
+    }
+    const once = journal.once('reply', (own) => own.messages.create(conversation, { body_html }), { find })
+    expect(await rejection(once)).toMatchObject({ conversation, text: JSON.stringify({ body_html }) })
   })
 
   test('is told what was sent, when and by whom', async () => {

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
+import { type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
 import { type UndecidedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule } from 'support-workspace-sdk/sandbox'
 import {
@@ -416,16 +416,27 @@ describe('an undecided write', () => {
     expect(sent()).toEqual([])
   })
 
-  test.each([undefined, null, false, 5, 'abc', {}, [undefined], [false], [5]])(
-    'is not taken for applied if `find` returns %j',
+  test.each([undefined, null, false, 5, 'abc', {}, [undefined], [false], [5], new Array(1)])(
+    'is neither taken for applied nor sent again if `find` returns %j',
     async (found) => {
       const { sandbox, reply, sent } = open()
       sandbox.faults.add({ drop: 'before-effect', path: messages, method: 'POST' })
       const find = async () => found as never
-      expect(await rejection(reply('reply', { find }))).toMatchObject({ name: 'UndecidedWriteError', remedy: 'verify' })
+      const replied = reply('reply', { find, resendIfAbsent: true })
+      expect(await rejection(replied)).toMatchObject({ name: 'UndecidedWriteError', remedy: 'verify' })
       expect(sent()).toEqual([])
     },
   )
+
+  test.each<[string, Partial<ClientOptions<'self'>>, string]>([
+    ['two minutes', {}, 'It did not respond within 120 seconds.'],
+    ['`totalTimeout`', { totalTimeout: 5_000 }, 'It did not respond within 5 seconds.'],
+  ])('waits for a `find` that never settles no longer than %s', async (_, options, message) => {
+    const { sandbox, start } = open()
+    sandbox.faults.add({ drop: 'after-effect', path: messages, method: 'POST' })
+    const replied = start(options).reply('reply', { find: () => new Promise(() => {}) })
+    expect(await rejection(replied)).toMatchObject({ ...undecided('looking for it failed'), cause: { message } })
+  })
 
   test.each(['undecided', { states: 'undecided' }, { state: 'open' }, 5, null])(
     'is not listed by %j',
@@ -665,6 +676,18 @@ describe('the storage', () => {
       expect(await rejection(read())).toMatchObject(damaged)
     }
     expect(sent()).toEqual([])
+  })
+
+  test('with a damaged entry of another write leaves one undecided that was lost', async () => {
+    const { sandbox, storage, reply, sent } = open()
+    await storage.compareAndSet('writes:other', null, 'damaged')
+    sandbox.faults.add(lost)
+    expect(await rejection(reply())).toMatchObject({
+      ...undecided('looking for it failed'),
+      cause: { name: 'WriteJournalError', message: expect.stringContaining('"writes:other"') },
+    })
+    await storage.compareAndSet('writes:other', 'damaged', null)
+    expect(await reply()).toEqual({ id: sent()[0] })
   })
 
   const tokens = ['plain:eyJ0b2tlbiI6MX0', 'swot_secret123', 'a'.repeat(80)]

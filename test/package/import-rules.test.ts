@@ -70,7 +70,7 @@ const rules: readonly Rule[] = [
   {
     title: 'journal/ does not import logins, the sandbox or the connection store',
     from: /^journal\//,
-    never: /^(oauth|sandbox)\/|^connections\/(?!(storage|guarded-storage)\.ts$)/,
+    never: /^(oauth|sandbox)\/|^connections\/(?!(storage|guarded-storage|turns)\.ts$)/,
   },
   { title: 'connections/ does not import the sandbox', from: /^connections\//, never: /^sandbox\// },
   {
