@@ -88,15 +88,21 @@ export class Intent {
     const write = await describeWrite(call, this.#options.find, this.#shared)
     for (;;) {
       const found = await untilAborted(this.#shared.records.get(this.#key), call.signal)
+      const { operation, path, place, input } = write.record
       if (found === undefined) {
         this.#mine = undefined
         const reply = await this.#send(write, send)
         if (reply !== undefined) return reply
-      } else if (found.record.place !== write.record.place) {
+      } else if (found.record.place !== place) {
         const hint = 'Put the organization into the key, for example its id.'
         throw this.#misused('is used by another organization or service', hint)
-      } else if (found.record.input !== write.record.input) {
-        throw this.#misused(`was another one before (${found.record.operation}), which may have been applied`)
+      } else if (found.record.operation !== operation || found.record.path !== path) {
+        const where = found.record.operation === operation ? ' at another path' : ''
+        const fate = found.record.state === 'applied' ? 'was applied' : 'may have been applied'
+        throw this.#misused(`was another one before (${found.record.operation}${where}), which ${fate}`)
+      } else if (found.record.state === 'applied' && found.record.input !== input) {
+        const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
+        throw this.#misused('was applied, with another body or query', hint)
       } else if (found.record.state === 'applied') {
         this.#applied = { id: found.record.id }
         throw new SupportWorkspaceError(`The write "${this.#key}" is applied.`, { hint: '`once` returns its id.' })

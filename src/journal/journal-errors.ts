@@ -15,7 +15,7 @@ export class UndecidedWriteError extends RequestError {
   readonly key: string
   /** The id of the conversation that the write belongs to, if there is one. */
   readonly conversation: string | undefined
-  /** The JSON of the body, for the person who decides. In no message, and not included in JSON. */
+  /** The JSON of the body of this call, for the person who decides. In no message, and not included in JSON. */
   declare readonly text: string
 
   /** @param failure of the call, if it was this one that sent the write */

@@ -75,11 +75,12 @@ export async function describeWrite(
  * @throws the error of a call with the remedy `reconnect`, or of the storage with the remedy `retry`
  */
 export async function lookFor(
-  { find, sent, call }: Write,
+  { find, sent, call, record: { input } }: Write,
   key: string,
-  { sentAt, offset, mark, author }: WriteRecord,
+  { sentAt, offset, mark, author, input: sentInput }: WriteRecord,
   shared: Shared,
 ): Promise<Finding> {
+  if (input !== sentInput) return { problem: 'it was sent with another body or query' }
   try {
     const since = (sentAt + (offset ?? shared.offset ?? 0) - tolerance) / 1000
     const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })

@@ -190,13 +190,67 @@ describe('a write', () => {
 })
 
 describe('the key', () => {
-  test('cannot be used for another write', async () => {
-    const { reply, sent } = open()
-    await reply()
+  type Another = (own: SupportWorkspace<'self'>, id: string, otherId: string) => PromiseLike<unknown>
+  const anotherBody: Another = (own, id) => own.messages.create(id, { body_html: '<p>Another.</p>' })
+  const anotherPath: Another = (own, _, id) => own.messages.create(id, { body_html })
+  const anotherOperation: Another = (own, id) => own.notes.create(id, { body_html })
+
+  test.each<[string, Another, number, string, string]>([
+    [
+      'body once it was applied',
+      anotherBody,
+      201,
+      'InvalidArgumentError',
+      'was applied, with another body or query. Keep the body',
+    ],
+    [
+      'path once it was applied',
+      anotherPath,
+      201,
+      'InvalidArgumentError',
+      'before (messages.create at another path), which was applied. Give',
+    ],
+    [
+      'operation once it was applied',
+      anotherOperation,
+      201,
+      'InvalidArgumentError',
+      'before (messages.create), which was applied. Give',
+    ],
+    [
+      'operation while it is undecided',
+      anotherOperation,
+      503,
+      'InvalidArgumentError',
+      '(messages.create), which may have been applied. Give',
+    ],
+    [
+      'body while it is undecided',
+      anotherBody,
+      503,
+      'UndecidedWriteError',
+      'may have been applied: it was sent with another body or query',
+    ],
+  ])('cannot be used with another %s', async (_, another, status, name, message) => {
+    const { sandbox, journal, reply, conversation } = open({ conversations: 2 })
+    if (status !== 201) sandbox.faults.add({ method: 'POST', status })
+    await Promise.allSettled([reply()])
+    const writes = [...sandbox.state.writes]
+    const otherId = sandbox.state.conversations.find(({ id }) => id !== conversation)?.id ?? ''
+    const write = journal.once('reply', (own) => another(own, conversation, otherId), { resendIfAbsent: true })
+    expect(await rejection(write)).toMatchObject({ name, message: expect.stringContaining(message) })
+    expect(sandbox.state.writes).toEqual(writes)
+  })
+
+  test('waits with another body for a process that is sending, whose effect it does not take for its own', async () => {
+    const { sandbox, start, journal, reply, sent } = open()
+    sandbox.faults.add({ method: 'POST', path: messages, drop: 'after-effect', latency: 3_000 })
+    const first = start().reply()
+    await vi.waitUntil(async () => (await journal.list()).length === 1)
     expect(await rejection(reply('reply', {}, '<p>Another.</p>'))).toMatchObject({
-      name: 'InvalidArgumentError',
-      message: expect.stringContaining('was another one before (messages.create)'),
+      message: expect.stringContaining('was applied, with another body'),
     })
+    expect(await first).toEqual({ id: sent()[0] })
     expect(sent()).toHaveLength(1)
   })
 

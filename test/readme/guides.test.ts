@@ -251,7 +251,7 @@ describe('killed-jobs.md', () => {
 
   beforeEach(() => {
     errors.length = 0
-    vi.spyOn(console, 'error').mockImplementation((error) => void errors.push(String(error)))
+    vi.spyOn(console, 'error').mockImplementation((...values) => void errors.push(values.join(' ')))
     cleanUps.push(() => {
       process.exitCode = undefined
     })
@@ -297,6 +297,29 @@ describe('killed-jobs.md', () => {
       await expect(replyToAll(workspace, journal)).rejects.toMatchObject({ remedy: 'verify' })
       expect(waiting.state.writes).toHaveLength(applied)
     }
+  })
+
+  test('a reply that was sent in other words, or may have been, is not sent again and does not stop the others', async () => {
+    const { replyToAll } = await run<{ replyToAll(workspace: SupportWorkspace, journal: object): Promise<void> }>(
+      'killed-jobs.md',
+      'reply.ts',
+    )
+    const waiting = createSandbox({ conversations: 3 })
+    const workspace = workspaceOf(waiting, { fetch: waiting.fetch })
+    const journal = new WriteJournal({ workspace, storage: memoryStorage(), settleFor: 1 })
+    const [sent = '', lost = ''] = waiting.state.conversations.map(({ id }) => id)
+    const replyEarlier = (id: string) =>
+      journal.once(`reply:${waiting.state.messages(id)[0]?.id}`, (own) =>
+        own.messages.create(id, { body_html: '<p>Other words.</p>' }),
+      )
+    const reply = await replyEarlier(sent)
+    await workspace.messages.delete(sent, reply.id ?? '')
+    waiting.faults.add({ method: 'POST', drop: 'before-effect' })
+    await expect(replyEarlier(lost)).rejects.toMatchObject({ remedy: 'verify' })
+    const before = waiting.state.writes.length
+    await expect(replyToAll(workspace, journal)).rejects.toMatchObject({ remedy: 'verify', conversation: lost })
+    expect(waiting.state.writes).toHaveLength(before + 1)
+    expect(errors).toEqual([expect.stringMatching(/sent with another body or query.+ {"body_html":"/)])
   })
 
   test.each([
