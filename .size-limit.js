@@ -31,7 +31,7 @@ export default [
   check('scopesFor', 'dist/oauth.js', 'scopesFor', '2.2 kB'),
   check('OAuthApp and createLoginHandlers', 'dist/oauth.js', 'OAuthApp, createLoginHandlers', '27 kB'),
   check('ConnectionStore', 'dist/oauth.js', 'ConnectionStore', '39.5 kB'),
-  check('WriteJournal', 'dist/journal.js', 'WriteJournal', '9.9 kB'),
+  check('WriteJournal', 'dist/journal.js', 'WriteJournal', '10.3 kB'),
   check('redisStorage', 'dist/storage.js', 'redisStorage', '1.1 kB'),
   check('SupportWorkspace with everything it loads', 'dist/index.js', 'SupportWorkspace', '39.5 kB', everything),
   check('ConnectionStore with everything it loads', 'dist/oauth.js', 'ConnectionStore', '55 kB', everything),
