@@ -26,7 +26,8 @@ async function main(): Promise<void> {
 }
 
 async function serve({ options, faults, log }: SandboxCommand): Promise<void> {
-  const tokens = { self: newToken(), app: newToken(), ...options.tokens }
+  const { self = newToken(), app = newToken() } = options.tokens ?? {}
+  const tokens = { self, app }
   const sandbox = await startSandbox({
     ...options,
     tokens,

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type * as z from 'zod/mini'
 import type { FaultRule } from './faults/fault.ts'
-import { parseFault } from './faults/fault-text.ts'
+import { optionName, parseFault, readNumber } from './faults/fault-text.ts'
 import {
   appShape,
   defaultRedirectUris,
@@ -70,21 +70,28 @@ export interface SandboxCommand {
   log: boolean
 }
 
+type Flag = { type: string; schema?: z.ZodMiniType; isNumber?: boolean }
+
+const text = (schema: z.ZodMiniType) => ({ type: 'string', schema }) as const
+const number = (schema: z.ZodMiniType) => ({ ...text(schema), isNumber: true }) as const
+const list = (schema: z.ZodMiniType) => ({ ...text(schema), multiple: true }) as const
+
+/** Every flag. A value that has a schema is that of an option, whose name is the flag's in camel case. */
 export const commandLineOptions = {
-  port: { type: 'string' },
-  host: { type: 'string' },
-  'allowed-host': { type: 'string', multiple: true },
-  'self-token': { type: 'string' },
-  'app-token': { type: 'string' },
-  'client-id': { type: 'string' },
-  'client-secret': { type: 'string' },
-  'redirect-uri': { type: 'string', multiple: true },
-  'auto-consent': { type: 'string' },
-  organizations: { type: 'string' },
-  conversations: { type: 'string' },
-  'messages-per-conversation': { type: 'string' },
-  seed: { type: 'string' },
-  'rate-limit': { type: 'string' },
+  port: number(optionShape.port),
+  host: text(optionShape.host),
+  'allowed-host': list(hostNameSchema),
+  'self-token': text(tokenSchema),
+  'app-token': text(tokenSchema),
+  'client-id': text(appShape.clientId),
+  'client-secret': text(appShape.clientSecret),
+  'redirect-uri': list(redirectUriSchema),
+  'auto-consent': text(optionShape.autoConsent),
+  organizations: number(optionShape.organizations),
+  conversations: number(optionShape.conversations),
+  'messages-per-conversation': number(optionShape.messagesPerConversation),
+  seed: number(optionShape.seed),
+  'rate-limit': text(optionShape.rateLimit),
   fault: { type: 'string', multiple: true },
   cors: { type: 'boolean' },
   'no-cors': { type: 'boolean' },
@@ -109,34 +116,19 @@ export function readArguments(args: readonly string[]): SandboxCommand | { kind:
     throw new UsageError('--cors and --no-cors exclude each other. Remove one of them.')
   }
 
-  const text = (flag: StringFlag, schema: z.ZodMiniType) => checked(flag, values[flag], schema)
-  const number = (flag: StringFlag, schema: z.ZodMiniType) =>
-    checked(flag, toNumber(values[flag]), schema) as number | undefined
-  const list = (flag: 'allowed-host' | 'redirect-uri', schema: z.ZodMiniType) =>
-    values[flag]?.map((each) => checked(flag, each, schema))
-  const tokens = defined({ self: text('self-token', tokenSchema), app: text('app-token', tokenSchema) })
-  if (tokens.self !== undefined && tokens.self === tokens.app) {
+  const { selfToken: self, appToken: app, clientId, clientSecret, redirectUri, allowedHost, ...others } = read(values)
+  if (self !== undefined && self === app) {
     throw new UsageError('--self-token and --app-token must be two different tokens. Change one of them.')
   }
-  const options = defined({
-    port: number('port', optionShape.port) ?? 4010,
-    host: text('host', optionShape.host),
-    allowedHosts: list('allowed-host', hostNameSchema),
-    tokens,
-    app: defined({
-      clientId: text('client-id', appShape.clientId),
-      clientSecret: text('client-secret', appShape.clientSecret),
-      redirectUris: [...defaultRedirectUris, ...(list('redirect-uri', redirectUriSchema) ?? [])],
-    }),
-    autoConsent: text('auto-consent', optionShape.autoConsent),
-    organizations: number('organizations', optionShape.organizations),
-    conversations: number('conversations', optionShape.conversations),
-    messagesPerConversation: number('messages-per-conversation', optionShape.messagesPerConversation),
-    seed: number('seed', optionShape.seed),
-    rateLimit: text('rate-limit', optionShape.rateLimit),
-    cors: values.cors ?? (values['no-cors'] ? false : undefined),
-  })
-  // Each value was checked above.
+  const options = {
+    port: 4010,
+    ...others,
+    allowedHosts: allowedHost,
+    tokens: { self, app },
+    app: { clientId, clientSecret, redirectUris: [...defaultRedirectUris, ...((redirectUri ?? []) as string[])] },
+    cors: values['no-cors'] ? false : values.cors,
+  }
+  // Each value was checked.
   return {
     kind: 'sandbox',
     options: options as SandboxOptions,
@@ -145,8 +137,19 @@ export function readArguments(args: readonly string[]): SandboxCommand | { kind:
   }
 }
 
-type Values = ReturnType<typeof parseStrictly>['values']
-type StringFlag = { [Flag in keyof Values]-?: string extends Values[Flag] ? Flag : never }[keyof Values]
+/** Returns the value of each flag that has a schema, by the flag's name in camel case. */
+function read(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const checked: Record<string, unknown> = {}
+  for (const [flag, { schema, isNumber }] of Object.entries<Flag>(commandLineOptions)) {
+    const given = values[flag]
+    if (schema === undefined || given === undefined) continue
+    const value = isNumber ? readNumber(String(given)) : given
+    const problem = [value].flat().flatMap((each) => problemOf(schema, each) ?? [])[0]
+    if (problem !== undefined) throw new UsageError(`--${flag} ${problem}`)
+    checked[optionName(flag)] = value
+  }
+  return checked
+}
 
 function parseStrictly(args: readonly string[]) {
   return parseArgs({ args: [...args], options: commandLineOptions, allowPositionals: true })
@@ -175,22 +178,6 @@ function isSimilar(name: string, other: string, differences = 2): boolean {
     [name.slice(1), other.slice(1)],
   ] as const
   return differences > 0 && next.some(([one, two]) => isSimilar(one, two, differences - 1))
-}
-
-function checked<Value>(flag: string, value: Value, schema: z.ZodMiniType): Value {
-  const problem = value === undefined ? undefined : problemOf(schema, value)
-  if (problem !== undefined) throw new UsageError(`--${flag} ${problem}`)
-  return value
-}
-
-// Other text stays text, so that the check reports it.
-function toNumber(text: string | undefined): unknown {
-  return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
-}
-
-/** Returns the object without the properties that are `undefined`. */
-function defined<Values extends object>(values: Values): Partial<Values> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Values>
 }
 
 function readFault(text: string): FaultRule {

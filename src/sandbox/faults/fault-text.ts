@@ -28,25 +28,29 @@ export function readFault(fields: FaultFields): FaultRule {
     if (!fieldNames.includes(name)) {
       throw new TypeError(`Unknown fault option \`${name}\`. Use one of: ${quoted(fieldNames).join(', ')}.`)
     }
-    const special = Object.hasOwn(specialFields, name) ? specialFields[name] : undefined
+    const special = specialFields[name]
     if (special !== undefined) checkValue(`The fault option \`${name}\``, text, special.schema)
-    rule[longNames[name] ?? name] = (special?.read ?? readValue)(text)
+    rule[optionName(name)] = (special?.read ?? readValue)(text)
   }
   checkRule(rule)
   return rule
 }
 
-const fieldNames =
-  'status retry-after effect late-effect latency drop truncate garbage drip stall method path times after probability seed'.split(
-    ' ',
-  )
+const faultFields = 'status retry-after effect late-effect drop truncate garbage drip stall latency'.split(' ')
+const fieldNames = [...faultFields, 'method', 'path', 'times', 'after', 'probability', 'seed']
 
-const longNames: Readonly<Record<string, keyof Fault>> = { 'retry-after': 'retryAfter', 'late-effect': 'lateEffect' }
+/** Returns the name of an option in camel case. */
+export function optionName(field: string): string {
+  return field.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
 
-// Text that cannot be read stays text, so that the check of the rule reports it.
+/** Reads a number. Other text stays text, so that the check of the option reports it. */
+export function readNumber(text: string): number | string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}
+
 function readValue(text: string): unknown {
-  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text)
-  return text === 'true' ? true : text === 'false' ? false : text
+  return text === 'true' ? true : text === 'false' ? false : readNumber(text)
 }
 
 const specialFields: Readonly<Record<string, { schema: z.ZodMiniType; read: (text: string) => unknown }>> = {
@@ -72,22 +76,14 @@ const specialFields: Readonly<Record<string, { schema: z.ZodMiniType; read: (tex
 
 /** Describes a fault in the same syntax, without the requests that it applies to. Bodies and headers are left out. */
 export function describeFault(fault: Fault): string {
-  const { status, retryAfter, effect, lateEffect, drop, truncate, garbage, drip, stall, latency } = fault
-  const retryTime = retryAfter instanceof Date ? retryAfter.toISOString() : retryAfter
-  return [
-    status !== undefined && `status=${status}`,
-    retryTime !== undefined && `retry-after=${retryTime}`,
-    effect && 'effect',
-    lateEffect !== undefined && `late-effect=${lateEffect}`,
-    drop !== undefined && `drop=${drop}`,
-    truncate && 'truncate',
-    garbage && 'garbage',
-    drip !== undefined && `drip=${drip.bytes}/${drip.interval}`,
-    stall && 'stall',
-    latency !== undefined && `latency=${latency}`,
-  ]
-    .filter(Boolean)
-    .join(',')
+  const { drip } = fault
+  const options: Record<string, unknown> = { ...fault, drip: drip && `${drip.bytes}/${drip.interval}` }
+  const described = faultFields.flatMap((name) => {
+    const value = options[optionName(name)]
+    if (value === undefined || value === false) return []
+    return value === true ? name : `${name}=${value instanceof Date ? value.toISOString() : value}`
+  })
+  return described.join(',')
 }
 
 /** Describes the requests that a rule applies to. A regular expression is shown without its escapes. */
