@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -23,21 +24,7 @@ export async function listen(
   createConsole: (addresses: Addresses) => Hono,
   { host, port, allowedHosts }: SandboxSettings,
 ): Promise<RunningServer> {
-  let receive: (request: Request, outgoing: ServerResponse) => Promise<Response>
-  const listener = getRequestListener(
-    (request, { outgoing }) => {
-      // A `Request` cannot have this method.
-      if (request.method === 'TRACE')
-        throw new HttpError(405, 'method_not_allowed', 'TRACE is not supported.', { allow })
-      return receive(platformRequest(request), outgoing as ServerResponse)
-    },
-    // By default the adapter replaces the global Request and Response of the whole program.
-    { overrideGlobalObjects: false, errorHandler: errorResponse },
-  )
-  const server = createServer((incoming, outgoing) => {
-    // An unhandled rejection would end the process.
-    listener(incoming, outgoing).catch(() => outgoing.destroy())
-  })
+  const server = createServer()
   // Without this listener Node closes the connection of a CONNECT request without a response. Node no longer knows the
   // connection, so `closeAllConnections` would leave it open.
   server.on('connect', (_, socket) => {
@@ -45,27 +32,26 @@ export async function listen(
     const response = 'HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
     socket.end(response, () => socket.destroy())
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
-    server.listen(port, host, () => {
-      const addresses = createAddresses(baseUrlOf(server.address() as AddressInfo), host, allowedHosts)
-      receive = createReceiver(service, createConsole(addresses), addresses)
-      resolve()
-    })
+  server.listen(port, host)
+  await once(server, 'listening').catch((error) => {
+    throw listenError(error, host, port)
   })
-
-  const stopped = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  let closing: Promise<void> | undefined
+  const url = baseUrlOf(server.address() as AddressInfo)
+  const addresses = createAddresses(url, host, allowedHosts)
+  const respond = createResponder(service, createConsole(addresses), addresses)
+  // By default the adapter replaces the global Request and Response of the whole program.
+  const listener = getRequestListener(respond, { overrideGlobalObjects: false, errorHandler: errorResponse })
+  server.on('request', (incoming, outgoing) => {
+    // An unhandled rejection would end the process.
+    listener(incoming, outgoing).catch(() => outgoing.destroy())
+  })
   return {
-    url: baseUrlOf(server.address() as AddressInfo),
-    close() {
-      closing ??= stopped()
-      return closing
-    },
+    url,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }
 
@@ -74,30 +60,31 @@ function platformRequest({ url, method, headers, body }: Request): Request {
   return new Request(url, { method, headers, body, duplex: 'half' } as RequestInit)
 }
 
-const allow = 'GET, POST, PATCH, DELETE'
-
 // The service handles its own errors, so an error around it means that the `Host`, the target or the body is malformed.
 function errorResponse(error: unknown): Response {
   return (error instanceof HttpError ? error : badRequest('The request is malformed.')).toResponse()
 }
 
+type Responder = Parameters<typeof getRequestListener>[0]
+
 /** Returns a function that handles the requests to own hosts. The service has every path that the console does not have. */
-function createReceiver(
-  service: Hono<AppEnv>,
-  console: Hono,
-  { isOwnHost, isOwnOrigin }: Addresses,
-): (request: Request, outgoing: ServerResponse) => Promise<Response> {
+function createResponder(service: Hono<AppEnv>, console: Hono, { isOwnHost, isOwnOrigin }: Addresses): Responder {
   console.all('*', (c) => service.fetch(c.req.raw, c.env as AppEnv['Bindings']))
-  return async (request, outgoing) => {
+  return async (received, { outgoing }) => {
+    // A `Request` cannot have this method.
+    if (received.method === 'TRACE') {
+      throw new HttpError(405, 'method_not_allowed', 'TRACE is not supported.', { allow: 'GET, POST, PATCH, DELETE' })
+    }
+    const request = platformRequest(received)
     const { hostname } = new URL(request.url)
     if (!isOwnHost(hostname)) {
       const way = 'Allow it with --allowed-host, or `allowedHosts` in code.'
-      return forbidden(`The sandbox does not respond to the host ${hostname}. ${way}`).toResponse()
+      throw forbidden(`The sandbox does not respond to the host ${hostname}. ${way}`)
     }
     const env: AppEnv['Bindings'] = { isOwnOrigin }
     const response = await console.fetch(request, env)
     if (env.drop === undefined) return response
-    await dropConnection(env.drop, response, outgoing)
+    await dropConnection(env.drop, response, outgoing as ServerResponse)
     return RESPONSE_ALREADY_SENT
   }
 }
