@@ -13,11 +13,11 @@ export function createSandboxFetch(app: Hono<AppEnv>, baseUrl: string): SandboxF
   return async (input, init) => {
     const request = new Request(input, init)
     const { signal } = request
-    const response = await unlessAborted(signal, async () => {
-      const env: AppEnv['Bindings'] = { isOwnOrigin: (origin) => origin === ownOrigin }
-      const whole = await app.fetch(request, env)
-      return env.drop === undefined ? abortableResponse(whole, signal) : cutResponse(whole, env.drop)
-    })
+    signal.throwIfAborted()
+    const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    const env: AppEnv['Bindings'] = { isOwnOrigin: (origin) => origin === ownOrigin }
+    const whole = await Promise.race([aborted, app.fetch(request, env)])
+    const response = env.drop === undefined ? abortableResponse(whole, signal) : await cutResponse(whole, env.drop)
     if (request.redirect === 'error' && isRedirect(response)) throw fetchError('unexpected redirect')
     return response
   }
@@ -76,20 +76,6 @@ async function cutResponse(response: Response, drop: Drop): Promise<Response> {
 function abortableResponse(response: Response, signal: AbortSignal): Response {
   if (response.body === null) return response
   return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
-}
-
-async function unlessAborted(signal: AbortSignal, respond: () => Promise<Response>): Promise<Response> {
-  signal.throwIfAborted()
-  let onAbort = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort)
-  })
-  try {
-    return await Promise.race([aborted, respond()])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }
 
 function isRedirect({ status }: Response): boolean {
