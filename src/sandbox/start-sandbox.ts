@@ -17,9 +17,10 @@ import { Delays, FaultList } from './faults/inject-faults.ts'
 import { type RecordedRequest, RequestLog } from './request-log.ts'
 import { readSandboxOptions, redirectUriSchema, type SandboxApp, type SandboxOptions } from './sandbox-options.ts'
 import { checkValue, nonEmptyText, text } from './schema.ts'
-import { type AppParts, createApp } from './server/app.ts'
+import { createApp } from './server/app.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
+import type { AppParts } from './server/record.ts'
 import { type EffectiveWrite, Service, type TokenOptions } from './service.ts'
 
 /** The stored data of one organization. Every value is a copy; lists are in the order of the service's lists. */

@@ -6,7 +6,7 @@ import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { allowsOrigin } from '../addresses.ts'
 import type { AppEnv, Operation } from '../app-env.ts'
-import { type Delays, type FaultList, injectFaults } from '../faults/inject-faults.ts'
+import { injectFaults } from '../faults/inject-faults.ts'
 import { HttpError, notFound } from '../http.ts'
 import { authorize, authorizeConsent } from '../oauth/authorize.ts'
 import { token } from '../oauth/token.ts'
@@ -15,13 +15,7 @@ import { organizationOperations } from '../operations/organization.ts'
 import { type RequestRate, rateSchema, type SandboxSettings } from '../sandbox-options.ts'
 import { checkValue } from '../schema.ts'
 import type { Service } from '../service.ts'
-import { type Recorder, readBodies, recordRequests } from './record.ts'
-
-/** What a sandbox is made of. */
-export interface AppParts extends Recorder {
-  readonly faults: FaultList
-  readonly delays: Delays
-}
+import { type AppParts, readBodies, recordRequests } from './record.ts'
 
 /** Every operation, by the service's name for it. */
 const operations: Readonly<Record<string, Operation>> = {
@@ -94,11 +88,11 @@ function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv
 function limitRate({ settings, workspaces }: Service): MiddlewareHandler<AppEnv> {
   const { rateLimit, now } = settings
   const limitOf = typeof rateLimit === 'function' ? rateLimit : undefined
-  const shared = typeof rateLimit === 'string' ? new TokenBucket(rateLimit, now()) : undefined
-  const buckets = new Map(limitOf && [...workspaces.keys()].map((id) => [id, bucketFor(id, limitOf(id), now())]))
+  const shared = typeof rateLimit === 'string' ? tokenBucket(rateLimit) : undefined
+  const buckets = new Map(limitOf && [...workspaces.keys()].map((id) => [id, bucketFor(id, limitOf(id))]))
   return (c, next) => {
-    const bucket = shared ?? buckets.get(c.get('grant')?.organizationId ?? '')
-    const wait = c.req.method === 'OPTIONS' ? 0 : (bucket?.take(now()) ?? 0)
+    const take = shared ?? buckets.get(c.get('grant')?.organizationId ?? '')
+    const wait = c.req.method === 'OPTIONS' ? 0 : (take?.(now()) ?? 0)
     if (wait === 0) return next()
     c.get('entry').request.fault = 'rate limit'
     const seconds = String(Math.ceil(wait / 1_000))
@@ -108,38 +102,33 @@ function limitRate({ settings, workspaces }: Service): MiddlewareHandler<AppEnv>
   }
 }
 
-function bucketFor(organizationId: string, rate: RequestRate | undefined, now: number): TokenBucket | undefined {
+function bucketFor(organizationId: string, rate: RequestRate | undefined): TakeToken | undefined {
   if (rate === undefined) return undefined
   checkValue(`The \`rateLimit\` of ${organizationId}`, rate, rateSchema)
-  return new TokenBucket(rate, now)
+  return tokenBucket(rate)
 }
+
+/** `now` is in milliseconds since the epoch. */
+type TakeToken = (now: number) => number
 
 const intervals: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 }
 
-/** A token bucket. It starts full and refills continuously. */
-class TokenBucket {
-  readonly #requests: number
-  readonly #interval: number
-  #available: number
-  #updatedAt: number
-
-  /** `now` is in milliseconds since the epoch. */
-  constructor(rate: RequestRate, now: number) {
-    const [requests, unit = ''] = rate.split('/')
-    this.#requests = Number(requests)
-    this.#interval = intervals[unit] ?? 0
-    this.#available = this.#requests
-    this.#updatedAt = now
-  }
-
-  /** Takes one token. Returns 0, or the milliseconds until a token is available if there is none. */
-  take(now: number): number {
-    const refill = (Math.max(0, now - this.#updatedAt) * this.#requests) / this.#interval
-    this.#available = Math.min(this.#requests, this.#available + refill)
-    this.#updatedAt = now
+/**
+ * Returns a function that takes a token from a bucket, which starts full and refills evenly. It returns 0, or the
+ * milliseconds until a token is available if there is none.
+ */
+function tokenBucket(rate: RequestRate): TakeToken {
+  const [requests, unit = ''] = rate.split('/')
+  const capacity = Number(requests)
+  const perToken = (intervals[unit] ?? 0) / capacity
+  let available = capacity
+  let updatedAt = 0
+  return (now) => {
+    available = Math.min(capacity, available + Math.max(0, now - updatedAt) / perToken)
+    updatedAt = now
     // Rounding must not refuse a request that comes exactly when a token is available.
-    if (this.#available < 1 - 1e-6) return ((1 - this.#available) * this.#interval) / this.#requests
-    this.#available = Math.max(0, this.#available - 1)
+    if (available < 1 - 1e-6) return (1 - available) * perToken
+    available = Math.max(0, available - 1)
     return 0
   }
 }

@@ -2,13 +2,16 @@ import { randomUUID } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { AppEnv } from '../app-env.ts'
+import type { Delays, FaultList } from '../faults/inject-faults.ts'
 import { bearerToken, formType, HttpError, parseBody, parseParameters } from '../http.ts'
 import { type LogEntry, type OpenRecord, type RequestLog, shortenTokens } from '../request-log.ts'
 import type { Service } from '../service.ts'
 
-/** What records the requests to a service. */
-export interface Recorder {
+/** What a sandbox is made of. */
+export interface AppParts {
   readonly service: Service
+  readonly faults: FaultList
+  readonly delays: Delays
   readonly log: RequestLog
   /** Whether the log also has the bodies, for a console. */
   readonly captureBodies: boolean
@@ -18,7 +21,7 @@ type OperationOf = (c: Context<AppEnv>) => { name: string; scope: string | undef
 
 /** Records each request from its arrival to its response, with its operation, and gives the response an id. */
 export function recordRequests(
-  { service, log, captureBodies }: Recorder,
+  { service, log, captureBodies }: AppParts,
   operationOf: OperationOf,
 ): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
