@@ -16,7 +16,7 @@ import {
   readAuthorizationRequest,
   redirectLocation,
 } from './authorization-request.ts'
-import { consentPage, errorPage } from './consent-page.ts'
+import { type ConsentPageContent, consentPage, errorPage } from './consent-page.ts'
 
 /** The consent page, or its metadata as JSON (docs/service.md#login). */
 export const authorize: Operation = {
@@ -73,7 +73,7 @@ export const authorizeConsent: Operation = {
     for (const [name, value] of Object.entries(parameters)) {
       if (typeof value !== 'string') throw badRequest(`\`${name}\` must be a string.`)
     }
-    return Response.json({ redirect_to: decidedLocation(() => locationFor(parameters as Parameters)) }, noStore)
+    return Response.json({ redirect_to: locationFor(parameters as Parameters) }, noStore)
   },
 }
 
@@ -95,11 +95,13 @@ interface Decision {
   role: string | undefined
 }
 
-/** Returns the redirect location with a new code. Throws an `AuthorizationError` if no code can be granted. */
+/** Returns the redirect location, with a new code or a denial. Throws an `AuthorizationError` for a wrong request. */
 function decide(service: Service, request: AuthorizationRequest, decision: Decision): string {
   const fail = (code: string, description: string): AuthorizationError =>
     new AuthorizationError(request, code, description)
-  if (!decision.allow) throw fail('access_denied', 'The person denied access.')
+  const deny = (description: string): string =>
+    redirectLocation(request, { error: 'access_denied', error_description: description })
+  if (!decision.allow) return deny('The person denied access.')
 
   const workspace = service.workspaces.get(decision.organizationId ?? '')
   if (workspace === undefined) throw fail('invalid_request', 'target_organization_id is not an eligible organization.')
@@ -107,7 +109,7 @@ function decide(service: Service, request: AuthorizationRequest, decision: Decis
   if (person === undefined) throw fail('invalid_request', 'The organization has no member with this role.')
   // An organization admin authorizes an app (docs/service.md#login); others can only let it act as themselves.
   if (request.actor === 'app' && person.role !== 'admin') {
-    throw fail('access_denied', 'Only an organization admin can connect an app.')
+    return deny('Only an organization admin can connect an app.')
   }
   const scopes = request.actor === 'self' ? limitScopesToRole(request.scopes, person.role) : request.scopes
   if (scopes.length === 0) throw fail('invalid_scope', 'The role of this person allows none of the requested scopes.')
@@ -153,21 +155,11 @@ function redirect(status: 302 | 303, location: string): Response {
   return new Response(null, { status, headers })
 }
 
-// If the person denies access, the program receives a location too. Any other error is a mistake in its request.
-function decidedLocation(locate: () => string): string {
-  try {
-    return locate()
-  } catch (error) {
-    if (error instanceof AuthorizationError && error.code === 'access_denied') return error.location
-    throw error
-  }
-}
-
 function wantsJson(accept: string): boolean {
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
-type EligibleOrganization = { id: string; name: string; domain: string }
+type EligibleOrganization = ConsentPageContent['organizations'][number]
 
 // The reference has the shape (docs/service.md#login).
 function consentMetadata(

@@ -19,13 +19,7 @@ export const token: Operation = {
   },
 }
 
-interface TokenResponse {
-  access_token: string
-  token_type: 'Bearer'
-  scope: string
-}
-
-function exchangeCode(service: Service, authorization: string | undefined, body: RequestBody): TokenResponse {
+function exchangeCode(service: Service, authorization: string | undefined, body: RequestBody) {
   if (body.type !== formType) {
     throw badRequest('The body must be sent as `content-type: application/x-www-form-urlencoded`.')
   }
