@@ -1,7 +1,17 @@
 import * as z from 'zod/mini'
 import { allScopes, type Scope, type ScopeName } from './data/scope-catalog.ts'
 import type { RecordedRequest } from './request-log.ts'
-import { integer, mustBe, mustBeSecret, nonEmptyText, oneOf, plainObject, readOptions, text } from './schema.ts'
+import {
+  callback,
+  integer,
+  mustBe,
+  mustBeSecret,
+  nonEmptyText,
+  oneOf,
+  plainObject,
+  readOptions,
+  text,
+} from './schema.ts'
 
 /** Options of {@link startSandbox} and {@link createSandbox}. */
 export interface SandboxOptions {
@@ -207,7 +217,7 @@ export const optionShape = {
   app: z.optional(plainObject),
   codeLifetime: z._default(integer(1), 60_000),
   now: z._default(
-    mustBe('a function that returns milliseconds', z.custom<() => number>(isFunction)),
+    callback<() => number>('a function that returns milliseconds'),
     // Reads `Date.now` at each call, so that a test can fake the clock after the sandbox was started.
     () => () => Date.now(),
   ),
@@ -222,9 +232,9 @@ export const optionShape = {
   defaultLimit: z._default(integer(1), 20),
   maxLimit: z._default(integer(1), 100),
   rateLimit: z.optional(
-    mustBe(rateText, z.union([rateSchema, z.custom<(organizationId: string) => RequestRate | undefined>(isFunction)])),
+    mustBe(rateText, z.union([rateSchema, callback<(organizationId: string) => RequestRate | undefined>()])),
   ),
-  onRequest: z.optional(mustBe('a function', z.custom<(request: RecordedRequest) => void>(isFunction))),
+  onRequest: z.optional(callback<(request: RecordedRequest) => void>()),
 } satisfies Record<keyof SandboxOptions, z.ZodMiniType>
 
 const tokensShape = {
@@ -266,10 +276,6 @@ export function readSandboxOptions(options: SandboxOptions) {
     app: readOptions('`app` field', appShape, settings.app ?? {}),
     tokens: readTokens(settings.tokens ?? {}),
   }
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === 'function'
 }
 
 // More would not fit into the memory that Node uses by default.

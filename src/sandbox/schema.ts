@@ -35,15 +35,14 @@ type Shape = Readonly<Record<string, z.ZodMiniType>>
  */
 export function readOptions<S extends Shape>(what: string, shape: S, options: unknown): z.output<z.ZodMiniObject<S>> {
   checkValue(`The ${what}s`, options, plainObject)
-  const result = z.strictObject(shape).safeParse(options)
-  if (result.success) return result.data as z.output<z.ZodMiniObject<S>>
-  const [issue] = result.error.issues
-  if (issue?.code === 'unrecognized_keys' && issue.path.length === 0) {
-    throw new TypeError(`Unknown ${what} \`${issue.keys[0]}\`. Use one of: ${quoted(Object.keys(shape)).join(', ')}.`)
+  for (const [name, value] of Object.entries(options as object)) {
+    const schema = Object.hasOwn(shape, name) ? shape[name] : undefined
+    if (schema === undefined) {
+      throw new TypeError(`Unknown ${what} \`${name}\`. Use one of: ${quoted(Object.keys(shape)).join(', ')}.`)
+    }
+    checkValue(`The ${what} \`${name}\``, value, schema)
   }
-  const name = String(issue?.path[0])
-  checkValue(`The ${what} \`${name}\``, (options as Record<string, unknown>)[name], shape[name] ?? z.never())
-  throw new TypeError(`The ${what} \`${name}\` is invalid.`)
+  return z.parse(z.object(shape), options) as z.output<z.ZodMiniObject<S>>
 }
 
 export function quoted(names: readonly string[]): string[] {
@@ -61,6 +60,13 @@ export const plainObject = mustBe('an object', z.custom<object>(isPlainObject))
 export const flag = mustBe('true or false', z.boolean())
 export const text = mustBe('a string', z.string())
 export const nonEmptyText = mustBe('a non-empty string', z.string().check(z.minLength(1)))
+
+export function callback<Callback>(expected = 'a function') {
+  return mustBe(
+    expected,
+    z.custom<Callback>((value) => typeof value === 'function'),
+  )
+}
 
 export function oneOf<const Choices extends readonly string[]>(...choices: Choices) {
   const names = choices.map((choice) => JSON.stringify(choice))

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { flag, integer, isPlainObject, milliseconds, mustBe, oneOf, readOptions } from '../schema.ts'
+import { callback, flag, integer, isPlainObject, milliseconds, mustBe, oneOf, readOptions } from '../schema.ts'
 
 /**
  * A fault to inject into a response. Set at most one of `status`, `drop`, `truncate`, `garbage`, `drip` and `stall`;
@@ -107,12 +107,7 @@ const faultShape = {
   lateEffect: z.optional(milliseconds),
   latency: z.optional(milliseconds),
   drop: z.optional(oneOf('before-effect', 'after-effect', 'mid-headers', 'mid-body', 'refused')),
-  onDrop: z.optional(
-    mustBe(
-      'a function',
-      z.custom<() => void>((value) => typeof value === 'function'),
-    ),
-  ),
+  onDrop: z.optional(callback<() => void>()),
   truncate: z.optional(flag),
   garbage: z.optional(flag),
   drip: z.optional(
