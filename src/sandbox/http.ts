@@ -95,8 +95,8 @@ export function validationFailed(description: string): HttpError {
 }
 
 /** Inferred: no document says how the service refuses what is already there (docs/service.md#errors). */
-export function alreadyExists(description: string): HttpError {
-  return new HttpError(422, 'already_exists', description)
+export function alreadyExists(what: string): HttpError {
+  return new HttpError(422, 'already_exists', `A ${what} with this \`email\` already exists.`)
 }
 
 /** Returns the error for an app token where a person's token is required (docs/service.md#errors). */

@@ -68,8 +68,7 @@ export const organizationOperations = {
     actor: 'self',
     body: z.object({ email: requiredEmail, name: z.optional(requiredText) }),
     handle({ workspace, service, body: { email, name = null } }) {
-      if (workspace.contactByEmail(email) !== undefined)
-        throw alreadyExists('A contact with this `email` already exists.')
+      if (workspace.contactByEmail(email) !== undefined) throw alreadyExists('contact')
       return workspace.addContact(email, name, 'api', service.seconds())
     },
   }),
@@ -89,8 +88,7 @@ export const organizationOperations = {
     role: 'admin',
     body: z.object({ email: requiredEmail, name: z.optional(requiredText), role: z.optional(role) }),
     handle({ workspace, body: { email, name = null, role = 'agent' } }) {
-      if (workspace.memberByEmail(email) !== undefined)
-        throw alreadyExists('A team member with this `email` already exists.')
+      if (workspace.memberByEmail(email) !== undefined) throw alreadyExists('team member')
       const user = workspace.newUser(email, name)
       return workspace.members.add({ id: workspace.random.id('mem'), role, archived: false, user })
     },
