@@ -10,7 +10,6 @@ export type Addresses = ReturnType<typeof createAddresses>
 export function createAddresses(url: string, host: string, allowedHosts: readonly string[]) {
   const { port } = new URL(url)
   const named = new Set(allowedHosts.map(withoutBrackets))
-  const withPort = (name: string): string => new URL(`http://${name.includes(':') ? `[${name}]` : name}:${port}`).origin
   /** Returns whether the name or address of a host is the sandbox's own. */
   const isOwnHost = (hostname: string): boolean => {
     const name = withoutBrackets(hostname)
@@ -23,9 +22,7 @@ export function createAddresses(url: string, host: string, allowedHosts: readonl
     // A proxy in front of an allowed host can listen on any port.
     return named.has(withoutBrackets(hostname)) || (isOwnHost(hostname) && originPort === port)
   }
-  /** Base URLs of every own host, with the port that the sandbox listens on. */
-  const origins: readonly string[] = [url, withPort('localhost'), ...[...named].map(withPort)]
-  return { url, origins, isOwnHost, isOwnOrigin }
+  return { url, isOwnHost, isOwnOrigin }
 }
 
 /** Returns whether pages of this origin may read responses. */

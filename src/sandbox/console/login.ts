@@ -65,7 +65,7 @@ export class TryLogin {
     const { service, addresses } = this.#context
     const { app } = service.settings
     // Never an origin that a request made up: a proxy or a wrong host would get a code.
-    const origin = addresses.origins.includes(requestedOrigin) ? requestedOrigin : addresses.url
+    const origin = addresses.isOwnOrigin(requestedOrigin) ? requestedOrigin : addresses.url
     const redirectUri = `${origin}/_sandbox/callback`
     if (!app.redirectUris.includes(redirectUri)) app.redirectUris.push(redirectUri)
     const state = randomBytes(16).toString('base64url')
