@@ -16,28 +16,26 @@ import { TryLogin, unknownLoginPage } from './login.ts'
 import { consolePage } from './page.ts'
 import type { ConsoleContext } from './view.ts'
 
-/** Returns the console: `/`, `/_sandbox` and every path below it. */
+/** Returns the console, which has `/`, `/_sandbox` and every path below it. */
 export function createConsole(context: ConsoleContext): Hono {
   const { service, faults, log, addresses } = context
   const login = new TryLogin(context)
-  /** Wakes each page that follows the events. */
-  const followers = new Set<() => void>()
+  /** Resolves with the next change of what the console shows. */
+  let change = Promise.withResolvers<void>()
   const showChange = (): void => {
-    for (const wake of followers) wake()
+    change.resolve()
+    change = Promise.withResolvers()
   }
   log.onFinish(showChange)
 
   const app = new Hono()
-  const paths = ['/', '/_sandbox', '/_sandbox/*']
   const guard = csrf({ origin: (origin) => addresses.isOwnOrigin(origin) })
-  for (const path of paths) {
-    app.use(path, secureHeaders(headers), async (c, next) => {
-      c.header('cache-control', 'no-store')
-      // Programs that are not browsers send neither header.
-      const isBrowser = c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
-      return isBrowser ? guard(c, next) : next()
-    })
-  }
+  app.use(secureHeaders(headers), async (c, next) => {
+    c.header('cache-control', 'no-store')
+    // Programs that are not browsers send neither header.
+    const isBrowser = c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
+    return isBrowser ? guard(c, next) : next()
+  })
   app.get('/', (c) => c.html(consolePage({ ...context, url: new URL(c.req.url) })))
   app.get('/_sandbox/icon.svg', (c) => c.body(icon, 200, { 'content-type': 'image/svg+xml' }))
   app.get('/_sandbox/style.css', (c) => c.body(pageStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
@@ -49,18 +47,11 @@ export function createConsole(context: ConsoleContext): Hono {
       return forbidden('Only the console can follow its events.').toResponse()
     }
     return streamSSE(c, async (stream) => {
-      let wake = (): void => {}
-      const follower = (): void => wake()
-      followers.add(follower)
-      stream.onAbort(() => {
-        followers.delete(follower)
-        wake()
-      })
+      // The wait of a page that is gone ends with the next change, so its leaving counts as one.
+      stream.onAbort(showChange)
       while (!stream.aborted) {
         // Before the write: what changes meanwhile is another event.
-        const next = new Promise<void>((resolve) => {
-          wake = resolve
-        })
+        const next = change.promise
         await stream.writeSSE({ data: 'changed', retry: 2_000 })
         await next
       }
@@ -71,8 +62,9 @@ export function createConsole(context: ConsoleContext): Hono {
     return page === undefined ? c.html(unknownLoginPage(), 404) : c.html(page)
   })
 
+  type Result = Record<string, string> | string | undefined
   /** Adds a form. Its handler returns the parameters of the page that show what is wrong, or an address to go to. */
-  const form = (path: string, handle: (form: URLSearchParams, c: Context) => Record<string, string> | string): void => {
+  const form = (path: string, handle: (form: URLSearchParams, c: Context) => Result): void => {
     // One with a mistake comes back in an address, which has to fit into the headers of a response.
     app.post(`/_sandbox/${path}`, bodyLimit({ maxSize: 4 * 1024 }), async (c) => {
       if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '')) {
@@ -80,29 +72,20 @@ export function createConsole(context: ConsoleContext): Hono {
       }
       const result = handle(new URLSearchParams(await c.req.text()), c)
       showChange()
-      return c.redirect(typeof result === 'string' ? result : viewAfter(c, result), 303)
+      return c.redirect(typeof result === 'string' ? result : viewAfter(c, result ?? {}), 303)
     })
   }
-  form('connections/revoke', (fields) => {
-    service.grants.revokeById(fields.get('id') ?? '')
-    return {}
-  })
-  form('tokens', (fields) => {
-    service.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self')
-    return {}
-  })
+  form('connections/revoke', (fields) => void service.grants.revokeById(fields.get('id') ?? ''))
+  form('tokens', (fields) => void service.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self'))
   form('faults', (fields) => {
     const { rule } = readFaultForm(fields)
-    if (rule !== undefined) faults.add(rule)
-    return rule === undefined ? { fault: fields.toString() } : {}
+    if (rule === undefined) return { fault: fields.toString() }
+    faults.add(rule)
   })
-  form('faults/remove', (fields) => {
-    faults.removeById(Number(fields.get('id')))
-    return {}
-  })
+  form('faults/remove', (fields) => void faults.remove(Number(fields.get('id'))))
   form('login/start', (fields, c) => login.start(fields, new URL(c.req.url).origin) ?? { login: fields.toString() })
 
-  for (const path of paths) app.all(path, () => notFound('page of the console').toResponse())
+  app.notFound(() => notFound('page of the console').toResponse())
   return app
 }
 

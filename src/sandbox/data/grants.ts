@@ -73,10 +73,9 @@ export class Grants {
     return [...this.#tokens.values()].reverse()
   }
 
-  /** Revokes the token with this id and returns whether it was valid. */
-  revokeById(id: string): boolean {
-    const entry = [...this.#tokens].find(([, token]) => token.id === id)
-    return entry !== undefined && this.revoke(entry[0])
+  /** Revokes the token with this id, if it is valid. */
+  revokeById(id: string): void {
+    for (const [value, token] of this.#tokens) if (token.id === id) this.#tokens.delete(value)
   }
 
   /** Revokes a token and returns whether it was valid. */

@@ -31,41 +31,38 @@ export function injectFaults(faults: FaultList, delays: Delays): MiddlewareHandl
 
 /** The active rules, each with the number of requests that it still skips and applies to. */
 export class FaultList implements Faults {
-  #rules: ActiveRule[] = []
+  /** By id, in the order in which they apply. */
+  readonly #rules = new Map<number, ActiveRule>()
   #lastId = 0
 
   get pending(): number {
-    return this.#rules.length
+    return this.#rules.size
   }
 
   add(rule: FaultRule): () => void {
     checkRule(rule)
     this.#lastId += 1
+    const id = this.#lastId
     const { after: skips = 0, times = 1, seed = 1 } = rule
-    const active: ActiveRule = { id: this.#lastId, rule, skips, times, random: randomFrom(seed) }
-    this.#rules.push(active)
-    return () => this.#remove(active)
+    this.#rules.set(id, { id, rule, skips, times, random: randomFrom(seed) })
+    return () => this.remove(id)
   }
 
   clear(): void {
-    this.#rules = []
+    this.#rules.clear()
   }
 
-  /** Returns the active rules, in the order in which they apply. */
   list(): readonly Readonly<ActiveRule>[] {
-    return this.#rules
+    return [...this.#rules.values()]
   }
 
-  /** Removes the rule with this id and returns whether it was active. */
-  removeById(id: number): boolean {
-    const active = this.#rules.find((each) => each.id === id)
-    if (active !== undefined) this.#remove(active)
-    return active !== undefined
+  remove(id: number): void {
+    this.#rules.delete(id)
   }
 
   /** Returns the fault that applies to a request and counts the request. */
   take(method: string, pathname: string): Fault | undefined {
-    for (const active of this.#rules) {
+    for (const active of this.#rules.values()) {
       if (!matches(active.rule, method, pathname)) continue
       if (active.skips > 0) {
         active.skips -= 1
@@ -73,14 +70,10 @@ export class FaultList implements Faults {
       }
       if (active.random() >= (active.rule.probability ?? 1)) continue
       active.times -= 1
-      if (active.times <= 0) this.#remove(active)
+      if (active.times <= 0) this.remove(active.id)
       return active.rule
     }
     return undefined
-  }
-
-  #remove(active: ActiveRule): void {
-    this.#rules = this.#rules.filter((other) => other !== active)
   }
 }
 

@@ -67,22 +67,24 @@ function errorResponse(error: unknown): Response {
 
 type Responder = Parameters<typeof getRequestListener>[0]
 
-/** Returns a function that handles the requests to own hosts. The service has every path that the console does not have. */
+// The service has every path that the console does not have.
+const isConsolePath = /^\/(_sandbox(\/.*)?)?$/
+
+/** Returns a function that handles the requests to own hosts. */
 function createResponder(service: Hono<AppEnv>, console: Hono, { isOwnHost, isOwnOrigin }: Addresses): Responder {
-  console.all('*', (c) => service.fetch(c.req.raw, c.env as AppEnv['Bindings']))
   return async (received, { outgoing }) => {
     // A `Request` cannot have this method.
     if (received.method === 'TRACE') {
       throw new HttpError(405, 'method_not_allowed', 'TRACE is not supported.', { allow: 'GET, POST, PATCH, DELETE' })
     }
     const request = platformRequest(received)
-    const { hostname } = new URL(request.url)
+    const { hostname, pathname } = new URL(request.url)
     if (!isOwnHost(hostname)) {
       const way = 'Allow it with --allowed-host, or `allowedHosts` in code.'
       throw forbidden(`The sandbox does not respond to the host ${hostname}. ${way}`)
     }
     const env: AppEnv['Bindings'] = { isOwnOrigin }
-    const response = await console.fetch(request, env)
+    const response = await (isConsolePath.test(pathname) ? console : service).fetch(request, env)
     if (env.drop === undefined) return response
     await dropConnection(env.drop, response, outgoing as ServerResponse)
     return RESPONSE_ALREADY_SENT
