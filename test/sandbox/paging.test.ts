@@ -92,6 +92,7 @@ test.each([
   ['after', 'made-up'],
   ['after', ''],
   ['before', '+/+/AAAAAAAAAAAAAAAAAAAAAAAAAA=='],
+  ['after', '+/+/ICAgICAgICAgICAgIDMgMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMA=='],
 ])('rejects %s=%s with a 400', async (name, value) => {
   const sandbox = await start()
   expect(await list(sandbox, { [name]: value })).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
