@@ -1,15 +1,8 @@
-import type { Conversation, Group, Member, Message, Role, User } from './shapes.ts'
+import type { Conversation, Group, Message, Role, User } from './shapes.ts'
 import { Workspace } from './workspace.ts'
 
-export interface SeedCounts {
-  organizations: number
-  conversations: number
-  messagesPerConversation: number
-  contacts: number
-  members: number
-  tasks: number
-  segments: number
-}
+type Counted = 'conversations' | 'messagesPerConversation' | 'contacts' | 'members' | 'tasks' | 'segments'
+type SeedCounts = Readonly<Record<'organizations' | Counted, number>>
 
 /** Returns organizations with sample data. The same counts and seed produce the same ids and texts in every run. */
 export function seedWorkspaces(counts: SeedCounts, seed: number): Workspace[] {
@@ -18,7 +11,7 @@ export function seedWorkspaces(counts: SeedCounts, seed: number): Workspace[] {
 
 function seedWorkspace(index: number, counts: SeedCounts, seed: number): Workspace {
   const workspace = emptyWorkspace(index, seed)
-  for (let count = 0; count < counts.members; count += 1) addMember(workspace, roleAt(count))
+  for (let count = 0; count < counts.members; count += 1) addMember(workspace, firstRoles[count] ?? 'agent')
   for (let count = 0; count < counts.contacts; count += 1) addContact(workspace, count)
   const members = workspace.members.all().map(({ user }) => user) as [User, ...User[]]
   const contacts = workspace.contacts.all().map(({ user }) => user)
@@ -51,22 +44,15 @@ function emptyWorkspace(index: number, seed: number): Workspace {
   )
 }
 
-function addMember(workspace: Workspace, role: Role): Member {
+// Two admins, because only the first one is the owner.
+const firstRoles: readonly Role[] = ['admin', 'moderator', 'agent', 'admin']
+
+function addMember(workspace: Workspace, role: Role): void {
   const { random, organization } = workspace
   const given = random.pick(givenNames)
   const name = `${given} ${random.pick(familyNames)}`
   const email = `${toEmailName(given)}.${workspace.members.size + 1}@${organization.domain}`
-  return workspace.members.add({
-    id: random.id('mem'),
-    role,
-    archived: false,
-    user: workspace.newUser(email, name),
-  })
-}
-
-// Two admins, because only the first one is the owner; members after the fourth are agents.
-function roleAt(position: number): Role {
-  return (['admin', 'moderator', 'agent', 'admin'] as const)[position] ?? 'agent'
+  workspace.members.add({ id: random.id('mem'), role, archived: false, user: workspace.newUser(email, name) })
 }
 
 function addContact(workspace: Workspace, position: number): void {
