@@ -4,7 +4,7 @@ import { forbidden, notFound, validationFailed } from '../http.ts'
 import { flag } from '../schema.ts'
 import { authorOf, type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
 
-const findConversation = finder('conversation', ({ conversations }) => conversations, 'conversation_id')
+const findConversation = finder('conversation', ({ conversations }) => conversations)
 
 export const conversationOperations = {
   listConversations: operation({
@@ -29,19 +29,19 @@ export const conversationOperations = {
     },
   }),
   getConversation: operation({
-    route: 'GET /conversations/:conversation_id',
+    route: 'GET /conversations/:id',
     scope: 'conversations:read',
     find: findConversation,
   }),
   updateConversation: operation({
-    route: 'PATCH /conversations/:conversation_id',
+    route: 'PATCH /conversations/:id',
     scope: 'conversations:write',
     find: findConversation,
     // Accepts any text as a status, because the documents do not list the statuses.
     body: z.object({ status: z.optional(requiredText), is_spam: z.optional(flag), pinned: z.optional(flag) }),
   }),
   assignConversation: operation({
-    route: 'POST /conversations/:conversation_id/assignee',
+    route: 'POST /conversations/:id/assignee',
     scope: 'conversations:write',
     actor: 'self',
     find: findConversation,
@@ -65,7 +65,7 @@ export const conversationOperations = {
     },
   }),
   unassignConversation: operation({
-    route: 'DELETE /conversations/:conversation_id/assignee',
+    route: 'DELETE /conversations/:id/assignee',
     scope: 'conversations:write',
     find: findConversation,
     handle({ found }) {
@@ -73,13 +73,13 @@ export const conversationOperations = {
     },
   }),
   listMessages: operation({
-    route: 'GET /conversations/:conversation_id/messages',
+    route: 'GET /conversations/:id/messages',
     scope: 'messages:read',
     find: findConversation,
     list: ({ workspace, found }) => workspace.messages(found.id),
   }),
   createMessage: operation({
-    route: 'POST /conversations/:conversation_id/messages',
+    route: 'POST /conversations/:id/messages',
     scope: 'messages:write',
     actor: 'self',
     find: findConversation,
@@ -91,7 +91,7 @@ export const conversationOperations = {
     },
   }),
   updateMessage: operation({
-    route: 'PATCH /conversations/:conversation_id/messages/:id',
+    route: 'PATCH /conversations/:id/messages/:message_id',
     scope: 'messages:write',
     find: findOwnMessage,
     body: z.object({ body_html: z.optional(requiredText) }),
@@ -102,7 +102,7 @@ export const conversationOperations = {
     },
   }),
   deleteMessage: operation({
-    route: 'DELETE /conversations/:conversation_id/messages/:id',
+    route: 'DELETE /conversations/:id/messages/:message_id',
     scope: 'messages:write',
     actor: 'self',
     find: findOwnMessage,
@@ -112,13 +112,13 @@ export const conversationOperations = {
     },
   }),
   listNotes: operation({
-    route: 'GET /conversations/:conversation_id/notes',
+    route: 'GET /conversations/:id/notes',
     scope: 'notes:read',
     find: findConversation,
     list: ({ workspace, found }) => workspace.notes(found.id),
   }),
   createNote: operation({
-    route: 'POST /conversations/:conversation_id/notes',
+    route: 'POST /conversations/:id/notes',
     scope: 'notes:write',
     actor: 'self',
     find: findConversation,
@@ -130,7 +130,7 @@ export const conversationOperations = {
 // An app is not the author of any message, so it cannot change one (docs/service.md#messages).
 function findOwnMessage(caller: Caller): { conversation: Conversation; message: Message } {
   const conversation = findConversation(caller)
-  const message = caller.workspace.messages(conversation.id).get(caller.parameters.id ?? '')
+  const message = caller.workspace.messages(conversation.id).get(caller.parameters.message_id ?? '')
   if (message === undefined) throw notFound('message')
   if (message.user.id !== caller.person?.user.id) throw forbidden('Only the author can change or delete a message.')
   return { conversation, message }

@@ -113,14 +113,13 @@ function single(query: RecordedRequest['query'], name: string): string | undefin
   return value
 }
 
-/** Returns a function that finds the item that a parameter of the path names. Throws a 404 if there is none. */
+/** Returns a function that finds the item that `:id` in the path names. Throws a 404 if there is none. */
 export function finder<Found extends Item>(
   what: string,
   listOf: (workspace: Workspace) => Collection<Found>,
-  parameter = 'id',
 ): (caller: Caller) => Found {
   return ({ workspace, parameters }) => {
-    const found = listOf(workspace).get(parameters[parameter] ?? '')
+    const found = listOf(workspace).get(parameters.id ?? '')
     if (found === undefined) throw notFound(what)
     return found
   }
