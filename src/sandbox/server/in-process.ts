@@ -18,10 +18,12 @@ export function createSandboxFetch(app: Hono<AppEnv>, baseUrl: string): SandboxF
     const env: AppEnv['Bindings'] = { isOwnOrigin: (origin) => origin === ownOrigin }
     const whole = await Promise.race([aborted, app.fetch(request, env)])
     const response = env.drop === undefined ? abortableResponse(whole, signal) : await cutResponse(whole, env.drop)
-    if (request.redirect === 'error' && isRedirect(response)) throw fetchError('unexpected redirect')
+    if (request.redirect === 'error' && redirects.includes(response.status)) throw fetchError('unexpected redirect')
     return response
   }
 }
+
+const redirects = [301, 302, 303, 307, 308]
 
 const baseUrlSchema = mustBe(
   'an absolute URL, such as "https://service.example"',
@@ -57,13 +59,14 @@ function loadMsw(): typeof import('msw') {
 }
 
 async function cutResponse(response: Response, drop: Drop): Promise<Response> {
-  if (drop === 'refused') throw new TypeError('fetch failed', { cause: refusedConnection() })
+  if (drop === 'refused')
+    throw fetchError('connect ECONNREFUSED 127.0.0.1:80', { code: 'ECONNREFUSED', syscall: 'connect' })
   if (drop !== 'mid-body') throw fetchError('other side closed')
   const whole = new Uint8Array(await response.arrayBuffer())
   const body = new ReadableStream(
     {
       start: (controller) => controller.enqueue(firstHalf(whole)),
-      pull: (controller) => controller.error(new TypeError('terminated', { cause: socketError('other side closed') })),
+      pull: (controller) => controller.error(fetchError('other side closed', socketCause, 'terminated')),
     },
     { highWaterMark: 0 },
   )
@@ -78,20 +81,9 @@ function abortableResponse(response: Response, signal: AbortSignal): Response {
   return new Response(response.body.pipeThrough(new TransformStream(), { signal }), response)
 }
 
-function isRedirect({ status }: Response): boolean {
-  return [301, 302, 303, 307, 308].includes(status)
-}
+const socketCause = { code: 'UND_ERR_SOCKET' }
 
 // The message and the cause's code are those of Node's `fetch`, for programs that check them.
-function fetchError(reason: string): TypeError {
-  return new TypeError('fetch failed', { cause: socketError(reason) })
-}
-
-function refusedConnection(): Error {
-  const error = new Error('connect ECONNREFUSED 127.0.0.1:80')
-  return Object.assign(error, { code: 'ECONNREFUSED', syscall: 'connect' })
-}
-
-function socketError(reason: string): Error {
-  return Object.assign(new Error(reason), { code: 'UND_ERR_SOCKET' })
+function fetchError(reason: string, cause: object = socketCause, message = 'fetch failed'): TypeError {
+  return new TypeError(message, { cause: Object.assign(new Error(reason), cause) })
 }
