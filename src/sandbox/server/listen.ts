@@ -55,11 +55,6 @@ export async function listen(
   }
 }
 
-// The platform cannot copy the adapter's own kind of `Request`, as middleware does. Throws for a malformed URL.
-function platformRequest({ url, method, headers, body }: Request): Request {
-  return new Request(url, { method, headers, body, duplex: 'half' } as RequestInit)
-}
-
 // The service handles its own errors, so an error around it means that the `Host`, the target or the body is malformed.
 function errorResponse(error: unknown): Response {
   return (error instanceof HttpError ? error : badRequest('The request is malformed.')).toResponse()
@@ -73,11 +68,13 @@ const isConsolePath = /^\/(_sandbox(\/.*)?)?$/
 /** Returns a function that handles the requests to own hosts. */
 function createResponder(service: Hono<AppEnv>, console: Hono, { isOwnHost, isOwnOrigin }: Addresses): Responder {
   return async (received, { outgoing }) => {
+    const { url, method, headers, body } = received
     // A `Request` cannot have this method.
-    if (received.method === 'TRACE') {
+    if (method === 'TRACE') {
       throw new HttpError(405, 'method_not_allowed', 'TRACE is not supported.', { allow: 'GET, POST, PATCH, DELETE' })
     }
-    const request = platformRequest(received)
+    // The platform cannot copy the adapter's own kind of `Request`, as middleware does. Throws for a malformed URL.
+    const request = new Request(url, { method, headers, body, duplex: 'half' } as RequestInit)
     const { hostname, pathname } = new URL(request.url)
     if (!isOwnHost(hostname)) {
       const way = 'Allow it with --allowed-host, or `allowedHosts` in code.'
@@ -94,22 +91,14 @@ function createResponder(service: Hono<AppEnv>, console: Hono, { isOwnHost, isOw
 async function dropConnection(drop: Drop, response: Response, outgoing: ServerResponse): Promise<void> {
   const { socket } = outgoing
   const destroy = (): void => void socket?.destroy()
-  switch (drop) {
-    case 'refused':
-    case 'before-headers':
-      destroy()
-      break
-    case 'mid-headers':
-      socket?.write('HTTP/1.1 200 OK\r\ncontent-type: applicat', destroy)
-      break
-    case 'mid-body': {
-      const body = new Uint8Array(await response.arrayBuffer())
-      // The header states the length of the whole body, so that the client can detect that it was cut off.
-      outgoing.setHeaders(response.headers)
-      outgoing.writeHead(response.status, { 'content-length': body.length })
-      outgoing.write(firstHalf(body), destroy)
-    }
-  }
+  if (drop === 'mid-headers') socket?.write('HTTP/1.1 200 OK\r\ncontent-type: applicat', destroy)
+  else if (drop === 'mid-body') {
+    const body = new Uint8Array(await response.arrayBuffer())
+    // The header states the length of the whole body, so that the client can detect that it was cut off.
+    outgoing.setHeaders(response.headers)
+    outgoing.writeHead(response.status, { 'content-length': body.length })
+    outgoing.write(firstHalf(body), destroy)
+  } else destroy()
 }
 
 function baseUrlOf({ address, family, port }: AddressInfo): string {
