@@ -67,7 +67,6 @@ export class HttpError extends Error {
 
   constructor(status: number, code: string, description: string, headers: Record<string, string> = {}) {
     super(description)
-    this.name = 'HttpError'
     this.status = status
     this.code = code
     this.headers = headers

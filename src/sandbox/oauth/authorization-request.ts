@@ -7,7 +7,6 @@ export type Parameters = Readonly<Record<string, string | readonly string[]>>
 
 /** A valid authorization request (docs/service.md#login). */
 export interface AuthorizationRequest {
-  clientId: string
   redirectUri: string
   scopes: readonly Scope[]
   state: string
@@ -21,7 +20,6 @@ export class AuthorizationError extends HttpError {
 
   constructor(target: RedirectTarget, code: string, description: string) {
     super(400, code, description)
-    this.name = 'AuthorizationError'
     this.location = redirectLocation(target, { error: code, error_description: description })
   }
 }
@@ -84,7 +82,7 @@ export function readAuthorizationRequest(app: SandboxSettings['app'], parameters
     return name
   })
   if (scopes.length === 0) throw fail('invalid_scope', 'scope must name at least one scope.')
-  return { clientId: app.clientId, redirectUri, scopes, state: state ?? '', actor, codeChallenge }
+  return { redirectUri, scopes, state: state ?? '', actor, codeChallenge }
 }
 
 function trustedRedirectUri(app: SandboxSettings['app'], { client_id, redirect_uri }: Parameters): string {

@@ -25,7 +25,8 @@ export const authorize: Operation = {
     const { query } = c.get('entry').request
     const { app, autoConsent } = service.settings
     const auto = parameter(query, 'auto') ?? autoConsent
-    const json = wantsJson(c.req.header('accept') ?? '')
+    const accept = c.req.header('accept') ?? ''
+    const json = accept.includes('application/json') && !accept.includes('text/html')
     const describe = json ? undefined : (error: HttpError) => errorPage(error, app, query)
     return respondInBrowser(302, describe, () => {
       const request = readAuthorizationRequest(app, query)
@@ -155,19 +156,15 @@ function redirect(status: 302 | 303, location: string): Response {
   return new Response(null, { status, headers })
 }
 
-function wantsJson(accept: string): boolean {
-  return accept.includes('application/json') && !accept.includes('text/html')
-}
-
 type EligibleOrganization = ConsentPageContent['organizations'][number]
 
 // The reference has the shape (docs/service.md#login).
 function consentMetadata(
   { settings }: Service,
-  { clientId, actor, redirectUri, scopes, state }: AuthorizationRequest,
+  { actor, redirectUri, scopes, state }: AuthorizationRequest,
   organizations: readonly EligibleOrganization[],
 ): Record<string, unknown> {
-  const { name, description } = settings.app
+  const { clientId, name, description } = settings.app
   return {
     client_id: clientId,
     app: { name, description, logo_url: null },

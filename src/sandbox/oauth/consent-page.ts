@@ -23,7 +23,7 @@ export function consentPage({ app, request, organizations, roles }: ConsentPageC
 <div><h1>${app.name} requests access</h1><p class="soft">${app.description}</p></div>
 </header>
 <form method="post" action="/api/oauth/authorize/consent">
-${hiddenFields(request)}
+${hiddenFields(app.clientId, request)}
 <div class="field">
 <label for="organization">Organization</label>
 <select id="organization" name="target_organization_id">
@@ -103,9 +103,9 @@ function redirectUris(received: readonly string[], registered: readonly string[]
 <p>To register another one, start the sandbox with <code>--redirect-uri</code>, or call <code>sandbox.registerRedirectUri(uri)</code>.</p>`
 }
 
-function hiddenFields(request: AuthorizationRequest): Markup[] {
+function hiddenFields(clientId: string, request: AuthorizationRequest): Markup[] {
   const fields = {
-    client_id: request.clientId,
+    client_id: clientId,
     redirect_uri: request.redirectUri,
     scope: request.scopes.join(' '),
     state: request.state,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { auth } from 'hono/utils/basic-auth'
 import type { Operation } from '../app-env.ts'
 import { badRequest, formType, HttpError, type RequestBody } from '../http.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
@@ -10,7 +11,7 @@ export const token: Operation = {
   route: 'POST /api/oauth/token',
   handler: (service) => (c) => {
     try {
-      const response = exchangeCode(service, c.req.header('authorization'), c.get('body'))
+      const response = exchangeCode(service, c.req.raw, c.get('body'))
       return Response.json(response, { headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
     } catch (error) {
       if (error instanceof HttpError) error.headers['cache-control'] = 'no-store'
@@ -19,14 +20,14 @@ export const token: Operation = {
   },
 }
 
-function exchangeCode(service: Service, authorization: string | undefined, body: RequestBody) {
+function exchangeCode(service: Service, request: Request, body: RequestBody) {
   if (body.type !== formType) {
     throw badRequest('The body must be sent as `content-type: application/x-www-form-urlencoded`.')
   }
   const form = (body.value ?? {}) as Parameters
   const repeated = repeatedParameter(form)
   if (repeated !== undefined) throw badRequest(`\`${repeated}\` was sent more than once.`)
-  authenticateClient(service.settings.app, authorization, form)
+  authenticateClient(service.settings.app, request, form)
 
   if (required(form, 'grant_type') !== 'authorization_code') {
     throw new HttpError(400, 'unsupported_grant_type', '`grant_type` must be `authorization_code`.')
@@ -70,15 +71,15 @@ function invalidGrant(description: string): HttpError {
 }
 
 /** Throws an `HttpError` unless the app authenticated with HTTP Basic or in the form, not both (RFC 6749, 2.3.1). */
-function authenticateClient(app: SandboxSettings['app'], authorization: string | undefined, form: Parameters): void {
+function authenticateClient(app: SandboxSettings['app'], request: Request, form: Parameters): void {
   const id = parameter(form, 'client_id')
   const secret = parameter(form, 'client_secret')
-  if (authorization === undefined) {
+  if (!request.headers.has('authorization')) {
     if (id !== app.clientId || secret !== app.clientSecret) throw invalidClient({})
     return
   }
   if (secret !== undefined) throw badRequest('Authenticate with HTTP Basic or in the form, not both.')
-  const basic = readBasic(authorization)
+  const basic = readBasic(request)
   if (basic?.id !== app.clientId || basic.secret !== app.clientSecret || (id ?? basic.id) !== basic.id) {
     throw invalidClient({ 'www-authenticate': 'Basic realm="oauth"' })
   }
@@ -88,13 +89,10 @@ function invalidClient(headers: Record<string, string>): HttpError {
   return new HttpError(401, 'invalid_client', 'The client id or the client secret is invalid.', headers)
 }
 
-function readBasic(authorization: string): { id: string; secret: string } | undefined {
-  const encoded = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1]
-  if (encoded === undefined) return undefined
-  const [id, ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  const secret = rest.join(':')
+function readBasic(request: Request): { id: string; secret: string } | undefined {
+  const basic = auth(request)
   try {
-    return { id: formDecoded(id ?? ''), secret: formDecoded(secret) }
+    return basic && { id: formDecoded(basic.username), secret: formDecoded(basic.password) }
   } catch {
     return undefined
   }
