@@ -1,5 +1,4 @@
 import { html } from 'hono/html'
-import type { FaultRule } from '../faults/fault.ts'
 import { describeFault, describeMatch, readFault } from '../faults/fault-text.ts'
 import type { Markup } from '../html-page.ts'
 import { actionButton, section, type View } from './view.ts'
@@ -80,14 +79,11 @@ const drops = {
 
 const methods = { '': 'Any', GET: 'GET', POST: 'POST', PATCH: 'PATCH', DELETE: 'DELETE' }
 
-interface FaultForm {
-  readonly rule?: FaultRule
-  /** Why the form has no rule, and the field that caused it. */
-  readonly problem?: { readonly field: string | undefined; readonly message: string }
-}
-
-/** Reads the form. The fields of another kind are ignored, because the page only hides them. */
-export function readFaultForm(form: URLSearchParams): FaultForm {
+/**
+ * Reads the form. Returns a rule, or why the form has none and the field that caused it. The fields of another kind are
+ * ignored, because the page only hides them.
+ */
+export function readFaultForm(form: URLSearchParams) {
   const { kind, ...fields } = Object.fromEntries([...form].filter(([, value]) => value !== ''))
   if (kind !== 'status') for (const name of ['status', 'retry-after']) delete fields[name]
   if (kind !== 'drop') delete fields.drop

@@ -68,17 +68,11 @@ export function openLink(view: View, changes: Readonly<Record<string, string | u
   return html`<a class="open" href="${address}" aria-expanded="${isOpen ? 'true' : 'false'}">${text}</a>`
 }
 
-interface Page<Item> {
-  readonly items: readonly Item[]
-  /** Links to the other pages; nothing if there is only one. */
-  readonly pager: Markup | undefined
-}
-
-/** Returns the page of a list that a parameter of the URL selects. */
+/** Returns the page of a list that a parameter of the URL selects, and links to the others if there are any. */
 export function paginate<Item>(
   view: View,
   { parameter, section, items, size }: { parameter: string; section: string; items: readonly Item[]; size: number },
-): Page<Item> {
+) {
   const pages = Math.max(1, Math.ceil(items.length / size))
   const selected = Number(view.url.searchParams.get(parameter))
   const page = Number.isInteger(selected) ? Math.min(Math.max(1, selected), pages) : 1

@@ -1,17 +1,5 @@
 import { createHmac } from 'node:crypto'
 
-export interface PageRequest {
-  limit: number
-  after: string | undefined
-  before: string | undefined
-}
-
-export interface CursorPage<Item> {
-  items: Item[]
-  after: string | null
-  before: string | null
-}
-
 /** An ordered list of items with an id, paginated by cursors. */
 export class Collection<Item extends { id: string }> {
   readonly #name: string
@@ -54,12 +42,12 @@ export class Collection<Item extends { id: string }> {
     return this.#list().map(({ item }) => item)
   }
 
-  /** Returns one page, or `'bad-cursor'` if the cursor was not issued by this list. */
-  page({ limit, after, before }: PageRequest): CursorPage<Item> | 'bad-cursor' {
+  /** Returns one page, or `undefined` if the cursor was not issued by this list. */
+  page({ limit, after, before }: { limit: number; after: string | undefined; before: string | undefined }) {
     const list = this.#list()
     const cursor = after ?? before
     const at = cursor === undefined ? 0 : readCursor(this.#name, cursor)
-    if (at === undefined) return 'bad-cursor'
+    if (at === undefined) return undefined
     const isAhead = ({ sequence }: CollectionEntry<Item>) =>
       this.#order === 'newest-first' ? sequence > at : sequence < at
     let start = after === undefined ? 0 : countWhile(list, (entry) => isAhead(entry) || entry.sequence === at)

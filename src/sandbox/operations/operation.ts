@@ -96,7 +96,7 @@ function readList(list: Collection<Item>, { operation, query }: RecordedRequest,
   if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
   const limit = Math.min(readLimit(query) ?? settings.defaultLimit, settings.maxLimit)
   const page = list.page({ limit, after, before })
-  if (page === 'bad-cursor') throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
+  if (page === undefined) throw badRequest('The cursor was not issued by this list. Send one from `page_metadata`.')
   return { data: page.items, page_metadata: { after: page.after, before: page.before } }
 }
 
