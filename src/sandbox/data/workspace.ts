@@ -61,14 +61,6 @@ export class Workspace {
     return this.members.find((member) => member.role === role && !member.archived)
   }
 
-  contactByEmail(email: string): Contact | undefined {
-    return this.contacts.find((contact) => sameEmail(contact.user.email, email))
-  }
-
-  memberByEmail(email: string): Member | undefined {
-    return this.members.find((member) => sameEmail(member.user.email, email))
-  }
-
   addContact(email: string, name: string | null, source: string, at: number): Contact {
     return this.contacts.add({
       id: this.random.id('con'),
@@ -146,8 +138,9 @@ function plainText(html: string): string {
   )
 }
 
-function sameEmail(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
+/** Finds a contact or a member. */
+export function findByEmail<Person extends { id: string; user: User }>(people: Collection<Person>, email: string) {
+  return people.find(({ user }) => user.email.toLowerCase() === email.toLowerCase())
 }
 
 /** A repeatable source of random choices: the same seed produces the same data in every run. */

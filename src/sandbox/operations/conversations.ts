@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { Conversation, Message } from '../data/shapes.ts'
+import { findByEmail } from '../data/workspace.ts'
 import { forbidden, notFound, validationFailed } from '../http.ts'
 import { flag } from '../schema.ts'
 import { authorOf, type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
@@ -21,7 +22,8 @@ export const conversationOperations = {
       const { workspace, service, body } = call
       const at = service.seconds()
       const contact =
-        workspace.contactByEmail(body.customer_email) ?? workspace.addContact(body.customer_email, null, 'api', at)
+        findByEmail(workspace.contacts, body.customer_email) ??
+        workspace.addContact(body.customer_email, null, 'api', at)
       const conversation = workspace.newConversation(contact.user, body.initial_message, at)
       const message = workspace.newMessage(conversation.id, authorOf(call), body.initial_message, 'api', at)
       workspace.messages(conversation.id).add(message)

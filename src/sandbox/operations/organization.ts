@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Operation } from '../app-env.ts'
 import type { Collection } from '../data/collection.ts'
 import type { LooseRecord, Member } from '../data/shapes.ts'
-import type { Workspace } from '../data/workspace.ts'
+import { findByEmail, type Workspace } from '../data/workspace.ts'
 import { alreadyExists, forbidden } from '../http.ts'
 import { flag, mustBe, oneOf } from '../schema.ts'
 import { type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
@@ -68,7 +68,7 @@ export const organizationOperations = {
     actor: 'self',
     body: z.object({ email: requiredEmail, name: z.optional(requiredText) }),
     handle({ workspace, service, body: { email, name = null } }) {
-      if (workspace.contactByEmail(email) !== undefined) throw alreadyExists('contact')
+      if (findByEmail(workspace.contacts, email) !== undefined) throw alreadyExists('contact')
       return workspace.addContact(email, name, 'api', service.seconds())
     },
   }),
@@ -88,7 +88,7 @@ export const organizationOperations = {
     role: 'admin',
     body: z.object({ email: requiredEmail, name: z.optional(requiredText), role: z.optional(role) }),
     handle({ workspace, body: { email, name = null, role = 'agent' } }) {
-      if (workspace.memberByEmail(email) !== undefined) throw alreadyExists('team member')
+      if (findByEmail(workspace.members, email) !== undefined) throw alreadyExists('team member')
       const user = workspace.newUser(email, name)
       return workspace.members.add({ id: workspace.random.id('mem'), role, archived: false, user })
     },
