@@ -3,7 +3,6 @@
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
@@ -124,13 +123,9 @@ function script(c: Context, text: string): Response {
 declare const CLIENT_SCRIPT: string | undefined
 declare const IDIOMORPH: string | undefined
 
-function clientScript(): string {
-  return typeof CLIENT_SCRIPT === 'string'
-    ? CLIENT_SCRIPT
-    : readFileSync(join(dirname(import.meta.filename), 'client.js'), 'utf8')
-}
+const clientScript = () => (typeof CLIENT_SCRIPT === 'string' ? CLIENT_SCRIPT : textOf('./client.js'))
+const idiomorph = () => (typeof IDIOMORPH === 'string' ? IDIOMORPH : textOf('idiomorph/dist/idiomorph.min.js'))
 
-function idiomorph(): string {
-  if (typeof IDIOMORPH === 'string') return IDIOMORPH
-  return readFileSync(createRequire(import.meta.filename).resolve('idiomorph/dist/idiomorph.min.js'), 'utf8')
+function textOf(path: string): string {
+  return readFileSync(createRequire(import.meta.filename).resolve(path), 'utf8')
 }
