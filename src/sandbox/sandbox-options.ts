@@ -270,12 +270,12 @@ export function readSandboxOptions(options: SandboxOptions) {
     )
   }
   checkTotal(settings)
-  return {
-    ...settings,
-    cors: settings.cors ?? ('loopback' as const),
-    app: readOptions('`app` field', appShape, settings.app ?? {}),
-    tokens: readTokens(settings.tokens ?? {}),
+  const app = readOptions('`app` field', appShape, settings.app ?? {})
+  const tokens = readOptions('`tokens` field', tokensShape, settings.tokens ?? {})
+  if (tokens.self !== undefined && tokens.self === tokens.app) {
+    throw new TypeError('The `tokens` fields `self` and `app` must be two different tokens.')
   }
+  return { ...settings, cors: settings.cors ?? ('loopback' as const), app, tokens }
 }
 
 // More would not fit into the memory that Node uses by default.
@@ -290,12 +290,4 @@ function checkTotal(counts: z.output<z.ZodMiniObject<typeof optionShape>>): void
       `The sandbox can hold up to ${maxRecords} records, not ${total}. Reduce the counts in the options.`,
     )
   }
-}
-
-function readTokens(options: object): { self?: string | undefined; app?: string | undefined } {
-  const tokens = readOptions('`tokens` field', tokensShape, options)
-  if (tokens.self !== undefined && tokens.self === tokens.app) {
-    throw new TypeError('The `tokens` fields `self` and `app` must be two different tokens.')
-  }
-  return tokens
 }
