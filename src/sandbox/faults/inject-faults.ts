@@ -84,7 +84,6 @@ export interface ActiveRule {
   skips: number
   /** Number of requests that it still applies to. */
   times: number
-  /** Its random choices. */
   random: () => number
 }
 
@@ -160,19 +159,14 @@ function dropOf(drop: NonNullable<Fault['drop']>, response: Response): Drop {
 async function damageBody(c: Context<AppEnv>, { truncate, drip, stall }: Fault): Promise<void> {
   if (c.res.body === null || (!truncate && !stall && drip === undefined)) return
   const body = new Uint8Array(await c.res.arrayBuffer())
-  if (drip !== undefined) c.res = new Response(dripStream(body, drip), c.res)
-  else c.res = new Response(stall ? stalledStream(firstHalf(body)) : firstHalf(body), c.res)
+  const half = firstHalf(body)
+  // A stream that is never closed.
+  const stalled = (): ReadableStream => new ReadableStream({ start: (controller) => controller.enqueue(half) })
+  c.res = new Response(drip !== undefined ? dripStream(body, drip) : stall ? stalled() : half, c.res)
 }
 
 export function firstHalf(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return body.subarray(0, Math.floor(body.length / 2))
-}
-
-function stalledStream(start: Uint8Array): ReadableStream {
-  return new ReadableStream({
-    start: (controller) => controller.enqueue(start),
-    pull: () => new Promise(() => {}),
-  })
 }
 
 function dripStream(body: Uint8Array, { bytes, interval }: { bytes: number; interval: number }): ReadableStream {
