@@ -14,7 +14,6 @@ export interface AppEnv {
     isOwnOrigin: (origin: string) => boolean
   }
   Variables: {
-    /** The request's entry in the log. */
     entry: LogEntry
     /** What the valid token of the request grants. */
     grant: Grant | undefined

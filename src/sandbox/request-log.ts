@@ -43,7 +43,6 @@ export interface LogEntry {
   duration?: number
   /** The valid token of the request, shortened. */
   token?: string
-  /** Id of the organization that the token is for. */
   organization?: string
   /**
    * Up to 16,384 characters of the bodies, with tokens and codes shortened. Only captured for a console. `undefined` for

@@ -18,7 +18,6 @@ export interface AuthorizationCode {
   expiresAt: number
   /** Whether an exchange of the code was attempted. A code allows one attempt. */
   used: boolean
-  /** The token that the code was exchanged for. */
   token: string | undefined
 }
 
@@ -54,7 +53,6 @@ export class Grants {
     return this.#codes.get(value)
   }
 
-  /** Adds a token and returns it. */
   addToken(
     grant: Grant,
     { fromLogin, value = newToken() }: { fromLogin: boolean; value?: string | undefined },
