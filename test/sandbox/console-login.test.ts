@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.ts'
-import { call, openPage, useSandboxes } from './helpers.ts'
+import { call, openPage, sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()
 
@@ -138,6 +138,20 @@ describe('a login in the console', () => {
     expect(request.searchParams.get('redirect_uri')).toBe(`${url}/_sandbox/callback`)
     expect((await openPage(await decide(sandbox, request))).text).toContain('Access was granted')
     expect(sandbox.app.redirectUris.slice(2)).toEqual([`${url}/_sandbox/callback`])
+  })
+
+  test.each([
+    ['sandbox.example:8443', 'http://sandbox.example:8443'],
+    ['127.0.0.1:1', undefined],
+  ])('that is started at the host %s returns to an own address', async (host, origin) => {
+    const sandbox = await start({ allowedHosts: ['sandbox.example'] })
+    const form = 'actor=app&scope=tasks:read'
+    const head = `POST /_sandbox/login/start HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n`
+    const type = 'content-type: application/x-www-form-urlencoded'
+    const response = await sendRaw(sandbox, `${head}${type}\r\ncontent-length: ${form.length}\r\n\r\n${form}`)
+    const location = /^location: (.+)$/im.exec(response.toString())?.[1] ?? ''
+    const redirectUri = new URL(location, sandbox.url).searchParams.get('redirect_uri')
+    expect(redirectUri).toBe(`${origin ?? sandbox.url}/_sandbox/callback`)
   })
 
   test('needs a scope, and keeps the actor', async () => {

@@ -64,7 +64,7 @@ export class TryLogin {
     if (scopes.length === 0) return undefined
     const { service, addresses } = this.#context
     const { app } = service.settings
-    // Never an origin that a request made up: a proxy or a wrong host would get a code.
+    // Any other origin that a request names would get a code.
     const origin = addresses.isOwnOrigin(requestedOrigin) ? requestedOrigin : addresses.url
     const redirectUri = `${origin}/_sandbox/callback`
     if (!app.redirectUris.includes(redirectUri)) app.redirectUris.push(redirectUri)
