@@ -11,14 +11,14 @@ import { streamSSE } from 'hono/streaming'
 import { pageStyle } from '../html-page.ts'
 import { badRequest, forbidden, notFound } from '../http.ts'
 import { readFaultForm } from './faults.ts'
-import { TryLogin, unknownLoginPage } from './login.ts'
+import { createLogins, unknownLoginPage } from './login.ts'
 import { consolePage } from './page.ts'
 import type { ConsoleContext } from './view.ts'
 
 /** Returns the console, which has `/`, `/_sandbox` and every path below it. */
 export function createConsole(context: ConsoleContext): Hono {
   const { service, faults, log, addresses } = context
-  const login = new TryLogin(context)
+  const logins = createLogins(context)
   /** Resolves with the next change of what the console shows. */
   let change = Promise.withResolvers<void>()
   const showChange = (): void => {
@@ -57,7 +57,7 @@ export function createConsole(context: ConsoleContext): Hono {
     })
   })
   app.get('/_sandbox/callback', async (c) => {
-    const page = await login.finish(new URL(c.req.url).searchParams)
+    const page = await logins.finish(new URL(c.req.url).searchParams)
     return page === undefined ? c.html(unknownLoginPage(), 404) : c.html(page)
   })
 
@@ -82,7 +82,7 @@ export function createConsole(context: ConsoleContext): Hono {
     faults.add(rule)
   })
   form('faults/remove', (fields) => void faults.remove(Number(fields.get('id'))))
-  form('login/start', (fields, c) => login.start(fields, new URL(c.req.url).origin) ?? { login: fields.toString() })
+  form('login/start', (fields, c) => logins.start(fields, new URL(c.req.url).origin) ?? { login: fields.toString() })
 
   app.notFound(() => notFound('page of the console').toResponse())
   return app

@@ -49,20 +49,15 @@ interface Attempt {
 }
 
 /** The logins that are tried in the console. They use the service as any app does, with PKCE. */
-export class TryLogin {
-  readonly #context: ConsoleContext
+export function createLogins({ service, addresses, fetch }: ConsoleContext) {
   /** By state, oldest first. */
-  readonly #attempts = new Map<string, Attempt>()
-
-  constructor(context: ConsoleContext) {
-    this.#context = context
-  }
+  const attempts = new Map<string, Attempt>()
+  return { start, finish }
 
   /** Starts a login and returns the URL of the authorization request, or nothing if the form has no scope. */
-  start(form: URLSearchParams, requestedOrigin: string): string | undefined {
+  function start(form: URLSearchParams, requestedOrigin: string): string | undefined {
     const scopes = splitScope(form.getAll('scope').join(' '))
     if (scopes.length === 0) return undefined
-    const { service, addresses } = this.#context
     const { app } = service.settings
     // Any other origin that a request names would get a code.
     const origin = addresses.isOwnOrigin(requestedOrigin) ? requestedOrigin : addresses.url
@@ -70,8 +65,8 @@ export class TryLogin {
     if (!app.redirectUris.includes(redirectUri)) app.redirectUris.push(redirectUri)
     const state = randomBytes(16).toString('base64url')
     const codeVerifier = randomBytes(32).toString('base64url')
-    this.#attempts.set(state, { scopes, redirectUri, codeVerifier })
-    for (const oldest of this.#attempts.keys()) if (this.#attempts.size > maxAttempts) this.#attempts.delete(oldest)
+    attempts.set(state, { scopes, redirectUri, codeVerifier })
+    for (const oldest of attempts.keys()) if (attempts.size > maxAttempts) attempts.delete(oldest)
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: app.clientId,
@@ -86,13 +81,13 @@ export class TryLogin {
   }
 
   /** Handles the redirect of the service and returns the page that the login ends on, the same for every reload. */
-  finish(query: URLSearchParams): Promise<Markup> | undefined {
-    const attempt = this.#attempts.get(query.get('state') ?? '')
-    if (attempt !== undefined) attempt.page ??= this.#complete(attempt, query)
+  function finish(query: URLSearchParams): Promise<Markup> | undefined {
+    const attempt = attempts.get(query.get('state') ?? '')
+    if (attempt !== undefined) attempt.page ??= complete(attempt, query)
     return attempt?.page
   }
 
-  async #complete(attempt: Attempt, query: URLSearchParams): Promise<Markup> {
+  async function complete(attempt: Attempt, query: URLSearchParams): Promise<Markup> {
     const error = query.get('error')
     const code = query.get('code')
     if (error === 'access_denied') {
@@ -103,7 +98,6 @@ export class TryLogin {
       const description = query.get('error_description') ?? 'The redirect has no code.'
       return failedPage('The authorization request', `${error ?? 'invalid_request'}: ${description}`)
     }
-    const { service, addresses } = this.#context
     const { clientId, clientSecret } = service.settings.app
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
@@ -113,20 +107,20 @@ export class TryLogin {
       client_secret: clientSecret,
       code_verifier: attempt.codeVerifier,
     })
-    const exchange = await this.#send(new Request(`${addresses.url}/api/oauth/token`, { method: 'POST', body }))
+    const exchange = await send(new Request(`${addresses.url}/api/oauth/token`, { method: 'POST', body }))
     const token = exchange.body?.access_token
     const grant = typeof token === 'string' ? service.grants.token(token) : undefined
     if (typeof token !== 'string' || grant === undefined) {
       return failedPage('The code exchange', exchange.problem ?? 'The response has no valid token.')
     }
     const headers = { authorization: `Bearer ${token}` }
-    const me = await this.#send(new Request(`${addresses.url}/api/oauth/v1/me`, { headers }))
-    return this.#grantedPage(token, grant, attempt.scopes, me)
+    const me = await send(new Request(`${addresses.url}/api/oauth/v1/me`, { headers }))
+    return grantedPage(token, grant, attempt.scopes, me)
   }
 
-  async #send(request: Request): Promise<ServiceResponse> {
+  async function send(request: Request): Promise<ServiceResponse> {
     try {
-      const response = await this.#context.fetch(request)
+      const response = await fetch(request)
       const body: unknown = JSON.parse(await response.text())
       if (!isPlainObject(body)) return { problem: 'The body is not a JSON object.' }
       if (response.ok) return { body }
@@ -137,8 +131,8 @@ export class TryLogin {
     }
   }
 
-  #grantedPage(token: string, grant: Grant, requested: readonly string[], me: ServiceResponse): Markup {
-    const workspace = this.#context.service.workspace(grant.organizationId)
+  function grantedPage(token: string, grant: Grant, requested: readonly string[], me: ServiceResponse): Markup {
+    const workspace = service.workspace(grant.organizationId)
     const { organization } = workspace
     const email = workspace.members.get(grant.memberId ?? '')?.user.email
     const withheld = requested.filter((scope) => !grant.scopes.some((granted) => granted === scope))
