@@ -30,11 +30,7 @@ export const conversationOperations = {
       return workspace.conversations.add(conversation)
     },
   }),
-  getConversation: operation({
-    route: 'GET /conversations/:id',
-    scope: 'conversations:read',
-    find: findConversation,
-  }),
+  getConversation: operation({ route: 'GET /conversations/:id', scope: 'conversations:read', find: findConversation }),
   updateConversation: operation({
     route: 'PATCH /conversations/:id',
     scope: 'conversations:write',

@@ -8,6 +8,7 @@ import { flag, mustBe, oneOf } from '../schema.ts'
 import { type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
 
 const role = oneOf('admin', 'moderator', 'agent')
+const findOrganization = ({ workspace }: Caller) => workspace.organization
 const findContact = finder('contact', ({ contacts }) => contacts)
 const findMember = finder('team member', ({ members }) => members)
 
@@ -28,18 +29,14 @@ export const organizationOperations = {
       }
     },
   }),
-  getOrganization: operation({
-    route: 'GET /organization',
-    scope: 'organization:read',
-    find: ({ workspace }) => workspace.organization,
-  }),
+  getOrganization: operation({ route: 'GET /organization', scope: 'organization:read', find: findOrganization }),
   updateOrganization: operation({
     route: 'PATCH /organization',
     scope: 'organization:write',
     actor: 'self',
     role: 'owner',
     body: z.object({ display_name: z.optional(requiredText) }),
-    find: ({ workspace }) => workspace.organization,
+    find: findOrganization,
   }),
   getOrganizationSettings: operation({
     route: 'GET /organization/settings',
