@@ -156,13 +156,11 @@ function redirect(status: 302 | 303, location: string): Response {
   return new Response(null, { status, headers })
 }
 
-type EligibleOrganization = ConsentPageContent['organizations'][number]
-
 // The reference has the shape (docs/service.md#login).
 function consentMetadata(
   { settings }: Service,
   { actor, redirectUri, scopes, state }: AuthorizationRequest,
-  organizations: readonly EligibleOrganization[],
+  organizations: ConsentPageContent['organizations'],
 ): Record<string, unknown> {
   const { clientId, name, description } = settings.app
   return {
@@ -179,7 +177,7 @@ function consentMetadata(
   }
 }
 
-function eligibleOrganizations(service: Service): EligibleOrganization[] {
+function eligibleOrganizations(service: Service): ConsentPageContent['organizations'] {
   return [...service.workspaces.values()].map(({ organization: { id, display_name, domain } }) => {
     return { id, name: display_name, domain }
   })
