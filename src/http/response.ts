@@ -59,7 +59,7 @@ export class OpenResponse {
   }
 
   /**
-   * Reads the body as text. If it is longer than `maxBytes`, or not what a body consists of, the connection is released.
+   * Reads the body as text. If that fails, the connection still has to be released.
    *
    * @throws UnusableResponse `too-large`, `not-json` if it is not UTF-8
    */
@@ -68,21 +68,16 @@ export class OpenResponse {
     const decoder = new TextDecoder('utf-8', { fatal: true })
     let text = ''
     let bytes = 0
-    try {
-      for (let chunk = 1; ; chunk += 1) {
-        const { done, value } = await chunks.next()
-        if (done) return text + decode(decoder)
-        if (typeof value?.byteLength !== 'number')
-          throw new BadFetch('the body of its response does not consist of bytes')
-        bytes += value.byteLength
-        // Such a body would keep timers from firing.
-        if (chunk - bytes > mostEmptyChunks) throw new BadFetch('the body of its response consists of empty chunks')
-        if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
-        text += decode(decoder, value)
-      }
-    } catch (error) {
-      this.release()
-      throw error
+    for (let chunk = 1; ; chunk += 1) {
+      const { done, value } = await chunks.next()
+      if (done) return text + decode(decoder)
+      if (typeof value?.byteLength !== 'number')
+        throw new BadFetch('the body of its response does not consist of bytes')
+      bytes += value.byteLength
+      // Such a body would keep timers from firing.
+      if (chunk - bytes > mostEmptyChunks) throw new BadFetch('the body of its response consists of empty chunks')
+      if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
+      text += decode(decoder, value)
     }
   }
 
