@@ -62,7 +62,7 @@ export function captureCall(
     beforeSend,
     extraQuery = {},
     extraBody,
-    headers,
+    headers = {},
     ...settings
   } = readOptions(options, callChecks, 'a call')
   const { body, path = {}, query = {} } = input
@@ -89,7 +89,7 @@ export function captureCall(
       timeout: settings.timeout ?? defaults.timeout,
       totalTimeout: settings.totalTimeout ?? defaults.totalTimeout,
       maxRetries: settings.maxRetries ?? defaults.maxRetries,
-      headers: headers === undefined ? defaults.headers : [...defaults.headers, headers],
+      headers: [...defaults.headers, headers],
     },
   }
 }

@@ -20,14 +20,13 @@ export function loggingHooks(hooks: Hooks, log: Log): Hooks {
       log('info', `${event.operation} is retried in ${event.wait} ms after attempt ${event.attempt}: ${event.reason}`)
     },
     onAttemptEnd({ callId, operation, method, urlTemplate, status, error, duration, attempt, requestId }) {
-      const path = urlTemplate.replace(/^\w+:\/\/[^/]+/, '')
+      const path = urlTemplate.replace(/\w+:\/\/[^/]+/, '')
       const wait = waits.get(callId)
       const details = [
         `attempt ${attempt}`,
         ...(wait === undefined ? [] : [`after waiting ${wait} ms`]),
         ...(requestId === undefined ? [] : [`request id ${requestId}`]),
       ]
-      waits.delete(callId)
       const result = status === undefined ? error : error === undefined ? status : `${status} ${error}`
       log('debug', `${method} ${path} ${result} in ${duration} ms (${details.join(', ')})`)
       if (status === 401) log('warn', `${operation}: the service rejected the access token`)

@@ -8,7 +8,7 @@ const longestDelay = 8_000
  *
  * @param retry the number of the retry, starting at 1
  */
-export function delayBefore(retry: number, retryAfter = 0, { isLimited = false } = {}): number {
+export function delayBefore(retry: number, retryAfter = 0, { isLimited }: { readonly isLimited: boolean }): number {
   if (isLimited && retryAfter > 0) return retryAfter
   return Math.max(Math.floor(Math.random() * longestBackoff(retry)), retryAfter)
 }

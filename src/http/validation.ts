@@ -130,7 +130,7 @@ export async function validateResponse(
     if (first !== undefined) invalid += 1
     if (invalid > mostInvalid) break
     countDrifts(drifts, id, checked.mismatches)
-    if (isOwn) outputs.push(checked.value)
+    outputs.push(checked.value)
   }
   for (const drift of drifts.values()) notify(settings.onDrift, drift)
   // Only custom schemas transform the data.
