@@ -1,5 +1,6 @@
 import { defineOperation, type FetchInit, type InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 
@@ -27,8 +28,10 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
     expect(error.message).toMatch(/Use one of:|Did you mean `(maxItems|body)`\?$/)
   })
 
+  const source = { getAccessToken: () => token }
   test.each<[string, string, () => unknown]>([
     ['timout', 'timeout', () => makeClient({ timout: 5 } as never)],
+    ['onInvalidTokn', 'onInvalidToken', () => makeClient({ accessToken: { ...source, onInvalidTokn() {} } as never })],
     ['AccessToken', 'accessToken', () => makeClient({ AccessToken: token } as never)],
     ['onRety', 'onRetry', () => makeClient({ hooks: { onRety: () => {} } } as never)],
     ['versoin', 'version', () => makeClient({ appInfo: { name: 'a', versoin: '1' } as never })],
@@ -85,6 +88,8 @@ test('a token in a path is not quoted', async () => {
   for (const printed of printedForms(error)) expect(printed).not.toContain(token)
 })
 
+const createTag = defineOperation({ id: 'tags.create', method: 'POST', path: '/tags', body: z.any() })
+
 test.each<[string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>]>([
   [
     'conversations.get: `conversation_id` must be an id, not undefined.',
@@ -113,6 +118,26 @@ test.each<[string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>]>(
     'contacts.create: `body.tags` is a Map, which cannot be sent as JSON.',
     ({ contacts }) => contacts.create({ tags: new Map() } as never),
   ],
+  [
+    'tags.create: `body` contains a value that cannot be copied.',
+    (client) => client.call(createTag, { body: { tag() {} } }),
+  ],
+  [
+    'me: The `authorization` header is set by the client. Pass the token as `accessToken`.',
+    (client) => client.me({ headers: { authorization: 'x' } }),
+  ],
+  [
+    'me: The `host` header is set by the client or the platform. Leave it out.',
+    (client) => client.me({ headers: { host: 'x' } }),
+  ],
+  [
+    'contacts.list: `limit` is in both `extraQuery` and the query.',
+    ({ contacts }) => contacts.list({ limit: 1 }, { extraQuery: { limit: 2 } }),
+  ],
+  [
+    'contacts.create: `email` is in both `extraBody` and the body.',
+    ({ contacts }) => contacts.create({ email: 'a@b.c' }, { extraBody: { email: 'x@y.z' } }),
+  ],
 ])('an invalid argument names operation, argument and what it got: %s', async (words, call) => {
   expect(String(await rejection(call(makeClient({ fetch: scripted(json({})) }))))).toContain(
     `InvalidArgumentError: ${words}`,
@@ -122,6 +147,7 @@ test.each<[string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>]>(
 test.each([
   ['baseUrl', { baseUrl: undefined }],
   ['accessToken', { accessToken: undefined }],
+  ['accessToken.onInvalidToken', { accessToken: { getAccessToken: () => token, onInvalidToken: true } }],
   ['maxRetry', { maxRetry: 5 }],
   ['timeout', { timeout: 0 }],
   ['timeout', { timeout: Number.NaN }],
@@ -183,6 +209,8 @@ test.each([
   ['signal', { signal: new AbortController() }],
   ['signal', { signal: 'signal' }],
   ['signal', { signal: { aborted: false, addEventListener() {} } }],
+  ['signal', { signal: { aborted: false, removeEventListener() {} } }],
+  ['signal', { signal: new EventTarget() }],
   ['timeout', { timeout: 0 }],
   ['totalTimeout', { totalTimeout: -1 }],
   ['maxRetries', { maxRetries: -1 }],
@@ -194,6 +222,14 @@ test.each([
 
 test('a client needs options', () => {
   expect(() => new SupportWorkspace(undefined as never)).toThrow('Pass at least `baseUrl` and `accessToken`.')
+})
+
+test('a token source can be an instance of a class with properties of its own', () => {
+  class Vault {
+    name = 'vault'
+    getAccessToken = () => token
+  }
+  expect(() => makeClient({ accessToken: new Vault() })).not.toThrow()
 })
 
 test('the text that a token prints as is not a token', () => {

@@ -107,12 +107,13 @@ describe('attempts', () => {
 })
 
 describe('the constructor', () => {
-  test.each<[string, object, string]>([
-    ['Request', globalThis, 'Request'],
-    ['AbortSignal.any', AbortSignal, 'any'],
-  ])('says what a runtime without %s lacks', async (_, holder, name) => {
+  test.each<[string, object, string, unknown]>([
+    ['without Request', globalThis, 'Request', undefined],
+    ['without AbortSignal.any', AbortSignal, 'any', undefined],
+    ['whose signals are of another kind', globalThis, 'AbortController', Object],
+  ])('says what a runtime %s lacks', async (_, holder, name, value) => {
     const descriptor = Object.getOwnPropertyDescriptor(holder, name) as PropertyDescriptor
-    Reflect.deleteProperty(holder, name)
+    Object.defineProperty(holder, name, { value, configurable: true })
     onTestFinished(() => void Object.defineProperty(holder, name, descriptor))
     const message =
       'This runtime cannot create a `Request` with the signal of `AbortSignal.any`. Use Node 22, a browser from 2024, or later. In jsdom, use the classes of Node instead of its own.'

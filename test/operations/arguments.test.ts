@@ -205,6 +205,14 @@ describe('the arguments of a call', () => {
     expect(await request?.json()).toEqual({ deep: { list: ['a'] }, extra: { is: 'a' } })
   })
 
+  test('can include a query that is a proxy, as stores of user interfaces have them', async () => {
+    const { fetch, workspace } = setUp()
+    const query = new Proxy({ limit: 2 }, {})
+    await workspace.contacts.list(query)
+    await workspace.call(createTag, { query })
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?limit=2', '?limit=2'])
+  })
+
   test('can include a signal of null', async () => {
     const { fetch, workspace } = setUp()
     await workspace.request('POST', '/x', {}, { signal: null as never })
@@ -233,6 +241,17 @@ describe('the arguments of a call', () => {
 })
 
 describe('a custom query schema', () => {
+  test('receives a copy that was made with the call, Dates included, for every page', async () => {
+    const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
+    const query = z.object({ range: z.object({ from: z.date() }).transform(({ from }) => from.getTime()) })
+    const tags = defineOperation({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list', query })
+    const range = { from: new Date(7) }
+    const list = makeClient({ fetch }).call(tags, { query: { range } })
+    range.from.setTime(8)
+    await list.toArray()
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['?range=7', '?range=7&after=a'])
+  })
+
   test('does not receive the cursors of a list', async () => {
     const fetch = scripted(json(page([{ id: '1' }], 'a')), json(page([{ id: '2' }])))
     const query = z.strictObject({ kind: z.string().transform((kind) => kind.toUpperCase()) })
@@ -257,9 +276,11 @@ describe('extraQuery and extraBody', () => {
     const { fetch, workspace } = setUp()
     await workspace.contacts.create({ email: 'a@b.c' }, { extraBody: { vip: true }, extraQuery: { notify: false } })
     await workspace.call(createTag, {}, { extraBody: { vip: true } })
+    await workspace.call(createTag, { body: { vip: true } }, { extraBody: {} })
     expect(fetch.requests[0]?.url).toBe('https://api.test/api/oauth/v1/contacts?notify=false')
     expect(await fetch.requests[0]?.json()).toEqual({ email: 'a@b.c', vip: true })
     expect(await fetch.requests[1]?.json()).toEqual({ vip: true })
+    expect(await fetch.requests[2]?.json()).toEqual({ vip: true })
   })
 
   test.each([
