@@ -136,14 +136,25 @@ describe('a pause', () => {
     expect(queue.sent).toHaveLength(11)
   })
 
+  test('of the key lets them go gradually even if it was over when the last one arrived', async () => {
+    const queue = makeQueue()
+    queue.limiter.penalize('org', 1_000)
+    for (let count = 0; count < 5; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    void queue.send()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(2)
+  })
+
   test('starts with two calls again after the next 429', async () => {
     const queue = makeQueue()
     queue.limiter.penalize('org', 1_000, get)
     for (let count = 0; count < 20; count += 1) void queue.send()
     await vi.advanceTimersByTimeAsync(1_000)
     queue.limiter.penalize('org', 1_000, get)
-    for (const { end } of queue.sent) end()
-    await vi.advanceTimersByTimeAsync(1_000)
+    await vi.advanceTimersByTimeAsync(1_500)
+    for (const { end } of queue.sent.slice(0, 2)) end()
+    await vi.advanceTimersByTimeAsync(0)
     expect(queue.sentAt).toEqual([1_000, 1_000, 2_000, 2_000])
   })
 })
@@ -161,11 +172,12 @@ describe('a call that is held back', () => {
       ['b', 1, post],
       ['e', 3, post],
       ['c', 1, get],
+      ['f', 3, post],
     ] as const) {
       void queue.send({ startedAt, operation }, name).then((end) => end())
     }
     await vi.advanceTimersByTimeAsync(2_000)
-    expect(queue.names).toMatch(/^a(bc|cb)de$/)
+    expect(queue.names).toMatch(/^a(bc|cb)def$/)
   })
 
   test('is not overtaken by one that arrives while the timer is late', async () => {
@@ -249,6 +261,18 @@ describe('a key with a rate', () => {
     expect(queue.sentAt).toEqual([1_200_000])
   })
 
+  test('learns it for each operation', async () => {
+    const queue = makeQueue<AdaptiveRateLimiter>(new AdaptiveRateLimiter({ maxConcurrency: 2 }))
+    for (let count = 0; count < 40; count += 1) void queue.send().then((end) => setTimeout(end, 100))
+    await vi.advanceTimersByTimeAsync(1_000)
+    queue.limiter.penalize('org', 1_000, get)
+    const rates = [get, post, undefined].map((operation) => queue.limiter.getRate('org', operation))
+    expect(rates).toEqual([expect.closeTo(17.1), undefined, undefined])
+    const onWait = vi.fn()
+    void queue.send({ onWait })
+    expect(onWait).toHaveBeenCalledWith(2_053, 1_000)
+  })
+
   test('can be read and removed', async () => {
     const queue = pacedQueue(2)
     expect(queue.limiter.getRate('org')).toBe(2)
@@ -277,8 +301,14 @@ describe('onWait', () => {
 
   test('tells the wait for those before it, and the part that the service asked for', async () => {
     const queue = pacedQueue(10)
-    const waits = tell(queue, [{ startedAt: 0 }, { startedAt: 1 }, { startedAt: 3 }, { startedAt: 2, operation: post }])
-    expect(waits).toEqual([[], [[100, 0]], [[200, 0]], [[200, 0]]])
+    const waits = tell(queue, [
+      { startedAt: 0 },
+      { startedAt: 1 },
+      { startedAt: 1 },
+      { startedAt: 3 },
+      { startedAt: 2, operation: post },
+    ])
+    expect(waits).toEqual([[], [[100, 0]], [[200, 0]], [[300, 0]], [[300, 0]]])
     queue.limiter.penalize('org', 2_000)
     await vi.advanceTimersByTimeAsync(0)
     expect(waits).toEqual([
@@ -289,19 +319,25 @@ describe('onWait', () => {
       ],
       [
         [200, 0],
-        [2_200, 2_000],
+        [2_100, 2_000],
       ],
       [
-        [200, 0],
-        [2_100, 2_000],
+        [300, 0],
+        [2_300, 2_000],
+      ],
+      [
+        [300, 0],
+        [2_200, 2_000],
       ],
     ])
   })
 
   test('is called twice at most, the second time for a wait that is at least 100 ms longer', async () => {
     const queue = makeQueue()
+    await vi.advanceTimersByTimeAsync(1_000)
     queue.limiter.penalize('org', 1_000, get)
     const [waits] = tell(queue, [{}])
+    queue.limiter.penalize('org', 3_000, post)
     for (const duration of [1_000, 500, 1_099, 1_100, 3_000]) {
       queue.limiter.penalize('org', duration, get)
       await vi.advanceTimersByTimeAsync(0)
@@ -312,15 +348,15 @@ describe('onWait', () => {
     ])
   })
 
-  test('is called once more for a wait that exceeds the time that the call has left', async () => {
+  test('is called once more for a wait that takes all the time that the call has left', async () => {
     const queue = makeQueue()
     queue.limiter.penalize('org', 1_000, get)
     const [waits] = tell(queue, [{ timeLeft: 5_000 }])
-    for (const duration of [2_000, 4_000, 6_000]) {
+    for (const duration of [2_000, 4_000, 5_000]) {
       queue.limiter.penalize('org', duration, get)
       await vi.advanceTimersByTimeAsync(0)
     }
-    expect(waits?.map((wait) => (wait as number[])[0])).toEqual([1_000, 2_000, 6_000])
+    expect(waits?.map((wait) => (wait as number[])[0])).toEqual([1_000, 2_000, 5_000])
   })
 
   test('is not called for a wait that only maxConcurrency causes, or for a call without retries at a rate', async () => {
@@ -388,6 +424,18 @@ describe('a turn', () => {
   })
 })
 
+test.each<[string, (queue: ReturnType<typeof makeQueue>) => void]>([
+  ['one of its calls is in flight', ({ send }) => void send()],
+  ['one of its operations is held back', ({ limiter }) => limiter.penalize('org', day, get)],
+])('a key is not removed as others are added while %s', async (_, hold) => {
+  const queue = makeQueue(new RetryAfterLimiter({ maxConcurrency: 1 }))
+  hold(queue)
+  for (let count = 0; count < 200; count += 1) queue.limiter.penalize(`org-${count}`, 1)
+  void queue.send({}, 'late')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(queue.names).toBe('')
+})
+
 test.each([new RetryAfterLimiter({ maxConcurrency: 5 }), new AdaptiveRateLimiter()])(
   'keys that hold back nothing are removed as others are added',
   async (limiter) => {
@@ -401,6 +449,10 @@ test.each([new RetryAfterLimiter({ maxConcurrency: 5 }), new AdaptiveRateLimiter
     expect(keys.size).toBeGreaterThanOrEqual(900)
   },
 )
+
+test('maxConcurrency can be Infinity, which is its default', () => {
+  expect(new RetryAfterLimiter({ maxConcurrency: Number.POSITIVE_INFINITY })).toBeInstanceOf(RetryAfterLimiter)
+})
 
 test.each<[string, () => unknown]>([
   ['maxConcurrency', () => new RetryAfterLimiter({ maxConcurrency: 0 })],

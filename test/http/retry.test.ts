@@ -87,6 +87,12 @@ describe('the wait between attempts', () => {
     expect(await waitsOf({ maxRetries: 5 }, down)).toEqual([250, 500, 1_000, 2_000, 4_000, undefined])
   })
 
+  test('is exactly Retry-After after a 429, without a backoff', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const limited = refusal(429, 'slow_down', { 'retry-after': '0.1' })
+    expect(await waitsOf({ maxRetries: 2 }, limited)).toEqual([100, 100, undefined])
+  })
+
   test('does not depend on maxRetryAfter when there is no Retry-After', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1)
     expect(await waitsOf({ maxRetryAfter: 1 })).toEqual([500, 1_000, undefined])
