@@ -164,6 +164,12 @@ describe('a list', () => {
   })
 })
 
+test('a cursor of the greatest length is followed', async () => {
+  const longest = 'c'.repeat(16_384)
+  const { list } = setUp({ '': { data: items(1), after: longest }, [longest]: { data: items(2) } })
+  expect(await ids(list.list())).toEqual(['1', '2'])
+})
+
 describe('the end of a list', () => {
   test.each([
     ['a null cursor', { data: items(1), page_metadata: { after: null, before: null } }],

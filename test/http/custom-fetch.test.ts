@@ -142,7 +142,7 @@ describe('a custom fetch that fails', () => {
     ['returns plain headers', { status: 200, headers: {}, text }, noResponse],
     ['returns headers without forEach()', { status: 200, headers: { get: () => null }, text }, noResponse],
     ['returns neither a stream nor text()', { status: 200, headers, body: null }, noResponse],
-    ['returns a body that was read', readBody],
+    ['returns a body that was read', readBody, 'the `fetch` option has already read the body of its response'],
     ['returns a body that is locked', lockedBody],
     ['returns a body made of strings', new Response(new ReadableStream({ start: (it) => it.enqueue('{}') })), notBytes],
     ['returns chunks of nothing', { status: 200, headers, body: chunksOf(undefined) }, notBytes],

@@ -76,6 +76,7 @@ test.each<[string, unknown]>([
   ['text before a refused dispatcher', failure({ code: 'UND_ERR_INVALID_ARG' }, 'an invalid onError method')],
   ['the text of a refused dispatcher without its code', new Error('invalid onError method')],
   ['a cause at the sixth level', causes(4)],
+  ['a cause at the sixth level, below an error that lists it', new AggregateError([causes(3)])],
   ['a cause that is its own cause', endless],
   ['an error that lists a broken connection', listing(refusedConnection().cause, brokenConnection().cause)],
   ['an error that lists a broken connection first', listing(brokenConnection().cause, refusedConnection().cause)],

@@ -76,9 +76,16 @@ const read = (response: object) =>
 
 describe('a response that lacks a part', () => {
   test('is read once with text() when it has no stream, as in React Native', async () => {
-    const text = vi.fn(async () => '{"data":{"id":"ä€"}}')
-    expect(await read({ text })).toEqual({ id: 'ä€' })
-    expect(text).toHaveBeenCalledTimes(1)
+    for (const response of [{}, { body: {} }]) {
+      const text = vi.fn(async () => '{"data":{"id":"ä€"}}')
+      expect(await read({ ...response, text })).toEqual({ id: 'ä€' })
+      expect(text).toHaveBeenCalledTimes(1)
+    }
+  })
+
+  test('is read when a character is split between two chunks', async () => {
+    const chunks = [...new TextEncoder().encode('{"data":{"id":"ä€"}}')].map((byte) => Uint8Array.of(byte))
+    expect(await read({ body: Readable.from(chunks) })).toEqual({ id: 'ä€' })
   })
 
   test('is read as a stream when it has no text()', async () => {

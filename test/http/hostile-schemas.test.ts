@@ -67,6 +67,13 @@ test.each([
   expect(String(error)).not.toContain('MARKED')
 })
 
+test('a response schema gets every item of a long page', async () => {
+  const items = Array.from({ length: 1_002 }, (_, id) => ({ id }))
+  const response = schemaOf((value) => ({ value }))
+  const list = makeClient({ fetch: scripted(json(page(items))) }).call(defineOperation({ ...tags, response }))
+  expect((await list).data).toEqual(items)
+})
+
 test.each(['abc', ['a'], null])('a query schema that returns %j is rejected', async (value) => {
   const fetch = scripted(json({ data: {} }))
   const call = makeClient({ fetch }).call(defineOperation({ ...get, query: schemaOf(() => ({ value })) }))
