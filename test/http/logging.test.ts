@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type ClientOptions, type Logger, SupportWorkspace } from '../../src/index.ts'
+import { type ClientOptions, type Logger, type RateLimiter, SupportWorkspace } from '../../src/index.ts'
 import { brokenConnection, json, makeClient, refusal, type Step, scripted, token } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
@@ -27,6 +27,9 @@ async function logged(
 
 const contact = json({ data: { id: 'cnt_secret', blocked: 'no' } }, 200, { 'x-request-id': 'req_1' })
 
+/** A limiter that only says that a call waits. */
+const waiting: RateLimiter = { acquire: (_key, _signal, { onWait }) => onWait(5, 5), penalize() {} }
+
 describe('logger', () => {
   test.each<[string, Parameters<typeof logged>, string[]]>([
     [
@@ -47,6 +50,18 @@ describe('logger', () => {
       'info: a network error that is retried',
       [[brokenConnection(), contact], { logLevel: 'info' }],
       ['info support-workspace-sdk: contacts.get is retried in N ms after attempt 1: NetworkError'],
+    ],
+    [
+      'debug: a network error, and the wait for the rate limit before it',
+      [
+        [brokenConnection()],
+        { logLevel: 'debug', maxRetries: 1, rateLimiter: waiting, rateLimitKey: 'k', write: true },
+      ],
+      [
+        'info support-workspace-sdk: contacts.create waits N ms for the rate limit',
+        'debug support-workspace-sdk: POST /api/oauth/v1/contacts NetworkError in N ms (attempt 1, after waiting N ms)',
+        'error support-workspace-sdk: contacts.create failed with NetworkError, and may have been applied',
+      ],
     ],
     [
       'warn: a rejected token',
@@ -143,7 +158,9 @@ describe('SUPPORT_WORKSPACE_LOG', () => {
     vi.stubGlobal('Deno', {})
     expect(await consoleLines()).toBe(0)
     vi.stubGlobal('Deno', undefined)
-    vi.stubGlobal('process', undefined)
-    expect(await consoleLines()).toBe(0)
+    for (const process of [undefined, {}]) {
+      vi.stubGlobal('process', process)
+      expect(await consoleLines()).toBe(0)
+    }
   })
 })
