@@ -6,7 +6,11 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ['test/{http,trust,oauth,connections,errors,operations}/**/*.test.ts', 'test/*.test.ts'],
+    include: [
+      'test/{http,trust,oauth,connections,errors,operations}/**/*.test.ts',
+      'test/models/lazy-schemas.test.ts',
+      'test/*.test.ts',
+    ],
     exclude: [
       ...(base.test?.exclude ?? []),
       // Runs of random faults and simulations, which take seconds and find what the others find.
