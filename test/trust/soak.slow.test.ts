@@ -122,6 +122,8 @@ async function soak(duration: number, seed: number) {
   }
   await Promise.all(clients.flatMap((client) => Array.from({ length: loopsPerClient }, () => loop(client))))
   injected -= sandbox.faults.pending
+  // A page that was loaded ahead is aborted when its loop is left, which takes a few turns.
+  for (let count = 0; count < 1_000 && shared.listeners > 0; count += 1) await turns(1)
   return {
     ...run.figures,
     sent,
