@@ -148,7 +148,7 @@ export class CallClock {
   readonly #controller = new AbortController()
   readonly #deadline: number
   readonly #unfollow: () => void
-  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  readonly #timers: ReturnType<typeof setTimeout>[] = []
   #hasExpired = false
 
   /** @param totalTimeout in milliseconds */
@@ -187,12 +187,10 @@ export class CallClock {
    */
   async run<Value>(step: Value | PromiseLike<Value>, timeout: number = Number.POSITIVE_INFINITY): Promise<Value> {
     if (!isPromise(step)) return step
-    if (timeout > longestTimer) return untilAborted(step, this.signal)
-    let stop: (() => void) | undefined
     const limit = new Promise<never>((_, reject) => {
-      stop = this.#after(timeout, () => reject(new StepTimeout()))
+      this.#after(timeout, () => reject(new StepTimeout()))
     })
-    return untilAborted(Promise.race([step, limit]), this.signal).finally(stop)
+    return untilAborted(Promise.race([step, limit]), this.signal)
   }
 
   /** Returns a promise that resolves after a time in milliseconds, or never if the call ends before. */
@@ -215,15 +213,9 @@ export class CallClock {
     this.#controller.abort(new DOMException('The total timeout has expired.', 'TimeoutError'))
   }
 
-  /** Starts a timer. Returns a function that stops it. A limit longer than a timer supports is no limit. */
-  #after(delay: number, run: () => void): () => void {
-    if (delay > longestTimer) return () => {}
-    const timer = setTimeout(run, Math.ceil(Math.max(0, delay)))
-    this.#timers.add(timer)
-    return () => {
-      clearTimeout(timer)
-      this.#timers.delete(timer)
-    }
+  /** Starts a timer, which ends with the call. A limit longer than a timer supports is no limit. */
+  #after(delay: number, run: () => void): void {
+    if (delay <= longestTimer) this.#timers.push(setTimeout(run, Math.ceil(Math.max(0, delay))))
   }
 }
 
