@@ -126,7 +126,7 @@ const htmlHint = 'Make sure that `baseUrl` is the API, and that no proxy or logi
 
 /** Calls `onInvalidToken` if the service rejected the token. Its error does not hide the 401. */
 export async function reportInvalidToken(attempt: Attempt, { settings }: CallRecord): Promise<void> {
-  if (attempt.head?.status !== 401 || attempt.refusal?.body.code !== 'invalid_token') return
+  if (attempt.refusal?.response.status !== 401 || attempt.refusal.body.code !== 'invalid_token') return
   try {
     await settings.tokenSource.onInvalidToken?.(attempt.accessToken)
   } catch (thrown) {
@@ -140,11 +140,10 @@ export async function reportInvalidToken(attempt: Attempt, { settings }: CallRec
  * @param kyError tells a timeout of ky and an error of the network from others
  */
 export function errorOf(attempt: Attempt, record: CallRecord, kyError: Error): RequestError {
-  const { head, refusal, started, thrown } = attempt
-  const isSent = started !== undefined
+  const { head, refusal, thrown } = attempt
   if (refusal !== undefined) return refusedError(record, refusal, attempt.reportError)
-  if (record.clock.hasExpired) return timeoutError(record, { limit: 'total', isSent })
-  if (isTimeoutError(kyError) && kyError !== thrown) return timeoutError(record, { limit: 'attempt', isSent })
+  if (record.clock.hasExpired) return timeoutError(record, { limit: 'total', isSent: true })
+  if (isTimeoutError(kyError) && kyError !== thrown) return timeoutError(record, { limit: 'attempt', isSent: true })
   if (thrown instanceof UnusableResponse && head) return unusableError(record, head, thrown)
   const isBug = !isNetworkError(kyError) && isMistake(attempt)
   const hasResponse = head !== undefined

@@ -198,7 +198,7 @@ export function networkError(record: CallRecord, cause: unknown, fault: NetworkF
   return create(NetworkError, record, {
     message: `${record.call.operation.id} ${isBug ? 'failed in the `fetch` option' : what}${reason && `: ${reason}`}.`,
     hint: isUnsent ? `Nothing was sent. ${hint}` : hint,
-    isConfiguration: remedy === 'fix' && !isBug,
+    isConfiguration: fault.hint !== undefined,
     outcome,
     remedy,
     cause,

@@ -1,4 +1,4 @@
-import { ForceRetryError } from 'ky'
+import { ForceRetryError, TimeoutError } from 'ky'
 import nodeFetch from 'node-fetch'
 import type { FetchInit, WebFetch } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
@@ -111,6 +111,7 @@ describe('a custom fetch that fails', () => {
     ['an AbortError', new DOMException('aborted', 'AbortError')],
     ['undefined', undefined],
     ['the error by which ky asks for a retry', new ForceRetryError()],
+    ['a timeout of its own ky', new TimeoutError(new Request('https://api.test'))],
     ...['cause', 'name', 'code', 'message'].map((property): [string, unknown] => [
       `an error whose ${property} cannot be read`,
       unreadable(property),
@@ -163,6 +164,7 @@ describe('a custom fetch that fails', () => {
     ['a TypeError with a cause', new TypeError('x', { cause: new Error('closed') })],
     ['a TypeError with a code', Object.assign(new TypeError('x'), { code: 'EPIPE' })],
     ["a browser's TypeError", new TypeError('Failed to fetch')],
+    ['a TypeError whose cause cannot be read', unreadable('cause')],
     ['a string', 'closed'],
     [
       'a TypeError while the body is read',

@@ -16,6 +16,7 @@ import {
 } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
+  brokenConnection,
   json,
   makeClient,
   page,
@@ -60,7 +61,13 @@ describe('the error of a response', () => {
     const error = await failure(response)
     expect(error).toBeInstanceOf(ErrorClass)
     expect((error as Error).constructor).toBe(ErrorClass)
-    expect(error).toMatchObject({ status, outcome, operation: 'me', ...(status !== 304 && { code }) })
+    expect(error).toMatchObject({
+      status,
+      outcome,
+      operation: 'me',
+      retryAfter: undefined,
+      ...(status !== 304 && { code }),
+    })
   })
 
   test.each([
@@ -238,6 +245,13 @@ describe('the token of an earlier attempt', () => {
   })
 })
 
+test('the cursor of a page is redacted in an error that quotes it', async () => {
+  const after = 'opaque-cursor-2nK69rT4vB'
+  const fetch = scripted(json({ error: 'x', error_description: `No page at ${after}` }, 400))
+  const error = await rejection(makeClient({ fetch }).conversations.list({ after }))
+  expect(error).toMatchObject({ description: 'No page at [redacted]' })
+})
+
 describe('an insufficient_scope error', () => {
   test('lists the required, granted and missing scopes and the scopes to request', async () => {
     const fetch = scripted(refusal(403, 'insufficient_scope'))
@@ -312,6 +326,12 @@ describe('the hint', () => {
   const call = (client: Client) => client.call(defineOperation({ id: 'x', method: 'GET', path: '/x' }))
   test.each<[string, Step, ((client: Client) => PromiseLike<unknown>) | undefined, string | RegExp]>([
     ['a 404 on an inferred path without an id', notFound(404), ({ tasks }) => tasks.list(), 'is inferred'],
+    [
+      'a 404 on a documented path without an id',
+      notFound(404),
+      (client) => client.me(),
+      'the service has no such path',
+    ],
     ['a 405 on an inferred path', notFound(405), undefined, 'is inferred'],
     ['a 400 on an inferred path', notFound(400), undefined, 'Check the arguments'],
     [
@@ -321,6 +341,7 @@ describe('the hint', () => {
       'ask for the missing scope',
     ],
     ['a Retry-After of 0', json({}, 429, { 'retry-after': '0' }), undefined, 'Call less often, or raise `maxRetries`.'],
+    ['a Retry-After on a 400', json({}, 400, { 'retry-after': '1' }), undefined, 'Check the arguments of the call.'],
     ['a Retry-After of 1', json({}, 429, { 'retry-after': '1' }), undefined, 'Try again after 1 second.'],
     ['a Retry-After of 90', json({}, 429, { 'retry-after': '90' }), undefined, 'Try again after 90 seconds.'],
     [
@@ -353,13 +374,14 @@ describe('the hint', () => {
     [
       'a page instead of JSON',
       'me received an unusable response (200): the body is not JSON but HTML. Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.',
-      new Response('<html>'),
+      new Response(' <html>'),
     ],
     [
       'half of the JSON',
       'me received an unusable response (200): the body is not JSON. The response may have been cut off. Try again.',
       new Response('{"data":'),
     ],
+    ['no code', 'me failed with 400. Check the arguments of the call.', new Response('', { status: 400 })],
     [
       'a connection that broke',
       'me received no response: socket 1.2 closed. Check the network, then try again.',
@@ -389,12 +411,20 @@ describe('the hint', () => {
   })
 
   test.each([
-    ['a 500', refusal(500, 'x')],
-    ['a response that is not JSON', new Response('<html>')],
-    ['a redirect', new Response(null, { status: 303, headers: { location: '/x' } })],
-    ['a broken connection', new TypeError('fetch failed')],
-  ])('of a write says that it may have been applied after %s', async (_, step) => {
+    ['a 500', refusal(500, 'x'), '$'],
+    ['HTML', new Response('<html>'), ' Make sure that `baseUrl` is the API'],
+    ['a response that is cut off', new Response('{"data":'), '$'],
+    ['a redirect', new Response(null, { status: 303 }), ' Redirects are not followed'],
+    ['a broken connection', brokenConnection(), '$'],
+    ['a bug in the `fetch` option', new ReferenceError('x is not defined'), '$'],
+    [
+      'an expired certificate',
+      Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }),
+      ' The certificate has expired',
+    ],
+  ])('of a write says to check it, and how to correct the configuration, after %s', async (_, step, words) => {
     const error = await rejection(makeClient({ fetch: scripted(step) }).messages.create('c1', { body_html: 'x' }))
-    expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringContaining('may have been applied') })
+    const hint = `^The write may have been applied\\. Check before retrying it\\.${words}`
+    expect(error).toMatchObject({ outcome: 'unknown', hint: expect.stringMatching(hint) })
   })
 })
