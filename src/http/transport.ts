@@ -1,7 +1,7 @@
 // src/http sends calls with ky: it captures and checks their input, builds requests, decides about retries, and reads
 // responses. It knows operations as data only, and must not import resources, pages, clients or logins.
 
-import ky, { isForceRetryError, type KyInstance } from 'ky'
+import ky, { isForceRetryError } from 'ky'
 import { throwIfAborted, untilAborted } from '../abort.ts'
 import type { Actor } from '../actor.ts'
 import { longestTimer } from '../check-options.ts'
@@ -27,11 +27,10 @@ export type Intercept = (
 
 /** Sends the calls of a client. */
 export class Transport {
-  readonly #ky = ky.create({ redirect: 'manual', throwHttpErrors: false })
-  readonly #intercept: Intercept | undefined
+  readonly #intercept: Intercept
   #settings: ClientSettings
 
-  constructor(settings: ClientSettings, intercept?: Intercept) {
+  constructor(settings: ClientSettings, intercept: Intercept = (call, send) => send(call)) {
     this.#settings = settings
     this.#intercept = intercept
   }
@@ -56,8 +55,8 @@ export class Transport {
    * @param page the page number, for hooks
    */
   async send(call: CapturedCall, page?: number): Promise<Reply> {
-    const run = (each: CapturedCall) => new Exchange(new CallRecord(each, this.settings, page)).run(this.#ky)
-    return this.#intercept === undefined ? run(call) : this.#intercept(call, run, this.settings.baseUrl)
+    const run = (each: CapturedCall) => new Exchange(new CallRecord(each, this.settings, page)).run()
+    return this.#intercept(call, run, this.settings.baseUrl)
   }
 }
 
@@ -85,7 +84,7 @@ class Exchange {
     this.#record = record
   }
 
-  async run(send: KyInstance): Promise<Reply> {
+  async run(): Promise<Reply> {
     const { call, settings, clock, secrets } = this.#record
     try {
       throwIfAborted(call.signal)
@@ -94,7 +93,7 @@ class Exchange {
       if (request.cursor !== undefined) secrets.push(request.cursor)
       const { timeout, maxRetries } = call.settings
       const prepare = () => this.#prepare(request)
-      await send(request.url, {
+      await ky(request.url, {
         method: call.operation.method,
         signal: clock.signal,
         timeout: timeout > longestTimer ? false : Math.ceil(timeout),
