@@ -77,8 +77,6 @@ class Exchange {
   #endTurn: EndTurn
   /** Resolves when a call that got a 429 can be sent again, unless that was before. A limiter may let it through earlier. */
   #pause: Promise<void> | undefined
-  /** Whether the next wait was emitted as a retry. */
-  #isWaitKnown = false
 
   constructor(record: CallRecord) {
     this.#record = record
@@ -105,7 +103,10 @@ class Exchange {
           methods: [...methods],
           shouldRetry: ({ error }) => this.#mayRetry(error),
           // After a 429, the rate limiter makes this call wait like the others.
-          delay: () => (this.#attempt?.head?.status === 429 ? 0 : (this.#attempt?.delay ?? 0)),
+          delay: () => {
+            const { head, delay = 0 } = this.#attempt as Attempt
+            return head?.status === 429 ? 0 : delay
+          },
         },
       })
       this.#record.end()
@@ -131,7 +132,7 @@ class Exchange {
     try {
       clock.throwIfOver()
       const accessToken = checkAccessToken(await clock.run(settings.tokenSource.getAccessToken(), timeout))
-      if (!secrets.includes(accessToken)) secrets.push(accessToken)
+      secrets.push(accessToken)
       part = 'headers function'
       const headers: Record<string, string> = request.body === undefined ? {} : { 'content-type': 'application/json' }
       for (const source of call.settings.headers) {
@@ -145,8 +146,7 @@ class Exchange {
     } catch (thrown) {
       if (thrown instanceof StepTimeout) throw timeoutError(this.#record, { limit: 'attempt', isSent: false })
       // If nothing was sent before, the error is the caller's.
-      const isFinal = clock.signal.aborted || attempts.length === 0 || this.#error !== undefined
-      throw isFinal ? thrown : couldNotRetryError(this.#record, thrown, part)
+      throw attempts.length === 0 ? thrown : couldNotRetryError(this.#record, thrown, part)
     }
   }
 
@@ -182,6 +182,8 @@ class Exchange {
   async #takeTurn(): Promise<void> {
     const { call, settings, clock, start } = this.#record
     let heldBack: RequestError | undefined
+    // The wait after a 429 was emitted as a retry.
+    let isKnown = this.#attempt?.head?.status === 429
     let turn: EndTurn | Promise<EndTurn>
     try {
       this.#limiterKey = await clock.run(settings.findRateLimitKey())
@@ -191,30 +193,28 @@ class Exchange {
         startedAt: start,
         timeLeft: clock.remaining,
         onWait: (wait, pause = 0) => {
-          heldBack = this.#announceWait(wait, pause)
+          heldBack = this.#announceWait(wait, pause, isKnown)
+          isKnown = false
           if (heldBack !== undefined) throw heldBack
         },
       })
       const endTurn = await clock.run(turn)
-      if (this.#pause !== undefined) await clock.run(this.#pause)
+      await clock.run(this.#pause)
       this.#endTurn = endTurn
     } catch (thrown) {
       // The limiter may ignore the signal, or have granted the turn at the same moment.
       Promise.resolve(turn).then(callEnd, () => {})
       this.#error = heldBack
       throw thrown
-    } finally {
-      this.#isWaitKnown = false
     }
   }
 
   /** Emits `onWait`, or returns the error if the call cannot wait that long. Times are in milliseconds. */
-  #announceWait(wait: number, pause: number): RequestError | undefined {
+  #announceWait(wait: number, pause: number, isKnown: boolean): RequestError | undefined {
     const { call, settings, clock } = this.#record
     const isPatient = call.settings.maxRetries > 0 && pause <= settings.maxRetryAfter
     if (wait >= clock.remaining || (wait > 0 && !isPatient)) return heldBackError(this.#record, wait)
-    if (!this.#isWaitKnown) this.#record.wait(wait)
-    this.#isWaitKnown = false
+    if (!isKnown) this.#record.wait(wait)
     return undefined
   }
 
@@ -231,7 +231,6 @@ class Exchange {
    */
   #penalize(wait: number): void {
     const { call, settings, clock } = this.#record
-    this.#isWaitKnown = true
     // Begins first, so that it is over when the limiter wakes its calls, and this one keeps its place.
     this.#pause = clock.pause(wait).then(() => {
       this.#pause = undefined
@@ -261,7 +260,7 @@ class Exchange {
   }
 
   /** Creates the error of a failed attempt. Returns whether the attempt is repeated. */
-  #mayRetry(thrown: Error): boolean | Promise<boolean> {
+  async #mayRetry(thrown: Error): Promise<boolean> {
     const attempt = this.#attempt as Attempt
     const { call, settings, clock, attempts } = this.#record
     const { signal, hasExpired } = clock
@@ -280,12 +279,10 @@ class Exchange {
     this.#record.endAttempt({ error }, isRepeated ? delay : undefined)
     if (!isRepeated) this.#error = error
     // The outcome is that of the whole call: an earlier attempt may have been applied.
-    if (attempt.undo === undefined || error.outcome === 'unknown') return isRepeated
-    return this.#takeBack().then((isDone) => {
-      // One that is still at work would take back the next attempt.
-      if (!isDone) this.#error ??= error
-      return isRepeated && isDone
-    })
+    if (error.outcome === 'unknown' || (await this.#takeBack())) return isRepeated
+    // What is still at work would take back the next attempt.
+    this.#error = error
+    return false
   }
 
   /** Returns the delay before an attempt can be repeated, in milliseconds. */
@@ -302,5 +299,5 @@ function pathOf({ method, path }: Operation): string {
 }
 
 function callEnd(end: EndTurn): void {
-  if (typeof end === 'function') notify(end)
+  notify(end ?? undefined)
 }

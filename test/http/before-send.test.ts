@@ -1,4 +1,4 @@
-import { AlreadyExistsError, ApiError, type RateLimiter, UnprocessableError } from 'support-workspace-sdk'
+import { AlreadyExistsError, ApiError, type RateLimiter, ServerError, UnprocessableError } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
 import {
   brokenConnection,
@@ -11,6 +11,7 @@ import {
   type Step,
   scriptedPlatform,
 } from '../helpers/client.ts'
+import { turns } from '../helpers/turns.ts'
 
 const created = () => json({ data: { id: 'c' } }, 201)
 const limited = () => refusal(429, 'slow_down', { 'retry-after': '0' })
@@ -111,16 +112,22 @@ describe('beforeSend', () => {
     await vi.waitFor(() => expect(log).toEqual(['token', 'turn', 'undo']))
   })
 
-  test('takes back a call that is aborted meanwhile', async () => {
-    const { log, client, beforeSend } = recording(created())
-    const controller = new AbortController()
-    const announce = async () => {
-      controller.abort('stop')
-      return beforeSend()
+  test('takes back a call that is aborted at any moment before it is sent', async () => {
+    for (let microtasks = 0; microtasks < 60; microtasks += 1) {
+      const { log, client, beforeSend } = recording(created())
+      const controller = new AbortController()
+      const abort = async () => {
+        for (let count = 0; count < microtasks; count += 1) await null
+        controller.abort('stop')
+      }
+      const announce = () => {
+        void abort()
+        return beforeSend()
+      }
+      await client.contacts.create(contact, { signal: controller.signal, beforeSend: announce }).catch(() => {})
+      await turns(1)
+      expect(log).toEqual(['token', 'turn', 'before', log.includes('fetch') ? 'fetch' : 'undo'])
     }
-    const call = client.contacts.create(contact, { signal: controller.signal, beforeSend: announce })
-    expect(await rejection(call)).toBe('stop')
-    await vi.waitFor(() => expect(log).toEqual(['token', 'turn', 'before', 'undo']))
   })
 
   test('does not keep an aborted call waiting', async () => {
@@ -151,6 +158,7 @@ describe('a POST for what is already there', () => {
 
   test.each([
     ['another method', () => refusal(409, 'already_exists'), ApiError],
+    ['the code of a server error', () => refusal(500, 'already_exists'), ServerError],
     [
       'the words of a description',
       () => json({ error: 'invalid', error_description: 'It already exists.' }, 422),

@@ -73,6 +73,15 @@ describe('a custom rate limiter', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
+  test('that aborts the call starts no attempt', async () => {
+    const controller = new AbortController()
+    const { rateLimiter } = recordingLimiter(() => controller.abort('enough'))
+    const onAttemptStart = vi.fn()
+    const client = keyedClient({ fetch: scripted(json({})), rateLimiter, hooks: { onAttemptStart } })
+    expect(await settled(rejection(client.me({ signal: controller.signal })))).toBe('enough')
+    expect(onAttemptStart).not.toHaveBeenCalled()
+  })
+
   test('announces its waits: a call that has no time for them rejects at once, and onWait is emitted for others', async () => {
     const waits: number[] = []
     const { rateLimiter } = recordingLimiter(async (_key, _signal, { onWait }) => {
@@ -129,6 +138,11 @@ describe('a custom rate limiter', () => {
     await vi.advanceTimersByTimeAsync(20_000)
     expect(await settled(call)).toMatchObject({ ...expected, outcome: 'refused', attempts: [{ status: 429 }] })
     expect(fetch.requests).toHaveLength(1)
+  })
+
+  test('that announces no wait does not reject a call that cannot wait', async () => {
+    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => onWait(0))
+    await settled(keyedClient({ fetch: scripted(json({})), rateLimiter, maxRetries: 0 }).me())
   })
 
   test('is asked again only after the wait for the retry of a 503', async () => {
@@ -225,6 +239,14 @@ describe('the turn of a request', () => {
     expect(events).toEqual([...attempt, ...refused, 'end', ...second])
   })
 
+  test('ends when beforeSend fails', async () => {
+    const events: string[] = []
+    const client = keyedClient({ fetch: scripted(json({})), rateLimiter: oneAtATime(events) })
+    const beforeSend = () => Promise.reject(new Error('no'))
+    await rejection(client.request('POST', '/x', {}, { beforeSend }))
+    expect(events).toEqual(['turn', 'end'])
+  })
+
   test('has ended before onInvalidToken runs', async () => {
     const events: string[] = []
     const accessToken = { getAccessToken: () => token, onInvalidToken: () => void events.push('onInvalidToken') }
@@ -266,6 +288,7 @@ describe('a pause that a custom rate limiter announces', () => {
       remedy: 'retry',
       retryAfter: 1,
       attempts: [],
+      message: expect.stringContaining('was not sent'),
     })
   })
 

@@ -46,6 +46,14 @@ describe('after a 429, the client', () => {
     await settledAfterTimers(Promise.all(calls))
   })
 
+  test('repeats the call that got it before those that have waited for it', async () => {
+    const { client, fetch, first } = await rateLimited()
+    const second = client.me({ extraQuery: { call: 2 } })
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settledAfterTimers(Promise.all([first, second]))
+    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual(['', '', '?call=2'])
+  })
+
   test('does not hold back the calls of other clients', async () => {
     await rateLimited()
     const fetch = scripted(json({}))
@@ -171,7 +179,7 @@ describe('a 429 without Retry-After', () => {
 })
 
 test('a turn is given back when the call is aborted at any moment around its grant', async () => {
-  for (let microtasks = 0; microtasks < 12; microtasks += 1) {
+  for (let microtasks = 0; microtasks < 24; microtasks += 1) {
     const shared = {
       fetch: scripted(() => json({})),
       rateLimiter: new AdaptiveRateLimiter({ maxConcurrency: 1 }),
