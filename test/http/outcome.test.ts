@@ -87,18 +87,28 @@ describe('a token provider that fails before a retry', () => {
 })
 
 describe('attempts', () => {
+  test('have only the fields that are known', async () => {
+    const fetch = scripted(refusal(503, 'x'), new Error('closed'))
+    const { attempts } = (await rejection(makeClient({ fetch, maxRetries: 1 }).me())) as RequestError
+    const times = { startedAt: expect.any(Number), duration: expect.any(Number) }
+    expect(attempts).toStrictEqual([
+      { ...times, status: 503, error: 'ServerError', wait: 0 },
+      { ...times, error: 'NetworkError' },
+    ])
+  })
+
   test.each([
-    ['before the first attempt', [], 'not-sent', [0, 1]],
-    ['before a retry', [token], 'no-effect', [1, 2]],
+    ['before the first attempt', [], 'not-sent', [0, 1], expect.stringMatching(/^Nothing was sent\. Check/)],
+    ['before a retry', [token], 'no-effect', [1, 2], expect.stringMatching(/^Check/)],
   ])(
     'end in a TimeoutError when the token provider stalls, which is not asked again: %s',
-    async (_, tokens, outcome, counts) => {
+    async (_, tokens, outcome, counts, hint) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
       onTestFinished(() => void vi.useRealTimers())
       const accessToken = vi.fn(() => tokens.shift() ?? neverSettles())
       const fetch = scripted(refusal(503, 'x'))
       const error = await settledAfterTimers(rejection(makeClient({ accessToken, fetch, maxRetries: 2 }).me()))
-      expect(error).toMatchObject({ name: 'TimeoutError', limit: 'attempt', outcome, remedy: 'retry' })
+      expect(error).toMatchObject({ name: 'TimeoutError', limit: 'attempt', outcome, remedy: 'retry', hint })
       const { attempts } = error as RequestError
       expect([attempts.length, accessToken.mock.calls.length]).toEqual(counts)
       expect(fetch.requests).toHaveLength(attempts.length)

@@ -81,10 +81,14 @@ describe('the wait between attempts', () => {
     expect(await waitsOf({ maxRetries: 1 }, refusal(status, 'x', headers))).toEqual([2_000, undefined])
   })
 
-  test('is the backoff when Retry-After is shorter, so that attempts never come in a burst', async () => {
+  test.each([
+    ['is the backoff', 503, '0', [250, 500, 1_000, 2_000, 4_000, undefined]],
+    ['is the backoff once it is longer', 503, '1', [1_000, 1_000, 1_000, 2_000, 4_000, undefined]],
+    ['is the backoff', 429, '0', [250, 500, 1_000, 2_000, 4_000, undefined]],
+    ['is no longer', 429, '1', [1_000, 1_000, 1_000, 1_000, 1_000, undefined]],
+  ])('%s after a %i with Retry-After: %s', async (_, status, retryAfter, expected) => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
-    const down = refusal(503, 'down', { 'retry-after': '0' })
-    expect(await waitsOf({ maxRetries: 5 }, down)).toEqual([250, 500, 1_000, 2_000, 4_000, undefined])
+    expect(await waitsOf({ maxRetries: 5 }, refusal(status, 'x', { 'retry-after': retryAfter }))).toEqual(expected)
   })
 
   test('is exactly Retry-After after a 429, without a backoff', async () => {
