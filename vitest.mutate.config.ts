@@ -15,7 +15,6 @@ export default defineConfig({
       ...(base.test?.exclude ?? []),
       // Runs of random faults and simulations, which take seconds and find what the others find.
       'test/trust/{outcome,leaks}.test.ts',
-      'test/http/rate-simulation.test.ts',
       'test/**/hostile-requests.test.ts',
       'test/connections/storage-tests.test.ts',
       'test/operations/documentation.test.ts',

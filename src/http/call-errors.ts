@@ -126,7 +126,7 @@ function meaningOf({ response: { status }, body, hasCursor, retryAfter }: Refusa
   if (status === 404 && !operation.path.includes('{')) {
     return [ErrorClass, remedy, 'Check `baseUrl`: the service has no such path.']
   }
-  return status === 429 && retryAfter ? [ErrorClass, remedy, `Try again after ${seconds(retryAfter)}.`] : meaning
+  return remedy === 'retry' && retryAfter ? [ErrorClass, remedy, `Try again after ${seconds(retryAfter)}.`] : meaning
 }
 
 const byStatus: Readonly<Record<number, Meaning>> = {

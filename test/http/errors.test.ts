@@ -338,6 +338,7 @@ describe('the hint', () => {
     ['a Retry-After of 0', json({}, 429, { 'retry-after': '0' }), undefined, 'Call less often, or raise `maxRetries`.'],
     ['a Retry-After on a 400', json({}, 400, { 'retry-after': '1' }), undefined, 'Check the arguments of the call.'],
     ['a Retry-After of 1', json({}, 429, { 'retry-after': '1' }), undefined, 'Try again after 1 second.'],
+    ['a 503 with a Retry-After', json({}, 503, { 'retry-after': '90' }), undefined, 'Try again after 90 seconds.'],
     ['a Retry-After of 90', json({}, 429, { 'retry-after': '90' }), undefined, 'Try again after 90 seconds.'],
     [
       'a 502 with HTML',
