@@ -39,13 +39,25 @@ const longestRead = 4_000
 export function redact(text: string, secrets: readonly string[] = []): string {
   const read = text.slice(0, longestRead)
   // Only text with a secret is joined, so that other lines stay apart.
-  const joined = read.replace(splits, '')
+  const joined = join(read)
   // What may split a secret may also be part of it.
-  const found = withoutSecrets(joined, [...secrets, ...secrets.map((secret) => secret.replace(splits, ''))])
+  const found = withoutSecrets(joined, [...secrets, ...secrets.map(join), ...secrets.map(pack)])
   const whole = (found === joined ? withoutSecrets(read, secrets) : found).replace(lineBreaks, ' ')
+  // A secret of several words may be wrapped at some of its spaces.
+  const packed = pack(whole)
+  const isLeft = (bare: string) => bare.length >= shortestSecret && packed.includes(bare)
+  if (secrets.some((secret) => /\s/.test(secret) && isLeft(pack(secret)))) return placeholder
   // A secret that was cut in two is not recognized. Percent-encoded, its start is three times as long.
   const safe = read === text ? whole : whole.slice(0, -3 * longestStart) || placeholder
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe
+}
+
+function join(text: string): string {
+  return text.replace(splits, '')
+}
+
+function pack(text: string): string {
+  return join(text).replace(/\s/g, '')
 }
 
 /**
@@ -56,8 +68,7 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
   let safe = text
   // A secret may be the start of another one.
   for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
-    const { length } = secret.replace(/\s/g, '')
-    if (length < shortestSecret || text.length < Math.min(length, longestStart)) continue
+    if (secret.length < shortestSecret || text.length < Math.min(secret.length, longestStart)) continue
     // Most texts have nothing encoded, and the longer pattern is slow to compile.
     const forms = /[%+\\]/.test(safe) ? [literally, percentEncoded, inJson] : [literally]
     safe = safe.replaceAll(secret, placeholder).replace(patternOf(secret, forms), placeholder)
@@ -67,14 +78,13 @@ export function withoutSecrets(text: string, secrets: readonly string[] = []): s
 
 /** Matches a secret in any of the forms, in upper or lower case. For a very long one, matches words that start like it. */
 function patternOf(secret: string, forms: readonly ((character: string) => string)[]): RegExp {
-  const characters = [...secret.replace(/\s+/g, ' ')].slice(0, longestStart)
+  const characters = [...secret].slice(0, longestStart)
   const starts = forms.map((form) => characters.map(form).join(''))
   return new RegExp(`(?:${starts.join('|')})${secret.length > longestStart ? '\\S*' : ''}`, 'gi')
 }
 
-/** A space may have become a line break. */
 function literally(character: string): string {
-  return character === ' ' ? '\\s*' : character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return character.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
 /**
