@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from '../errors/index.ts'
 import { isError } from '../errors/redact.ts'
 import { type ConnectionStorage, type StoragePage, unfit } from './storage.ts'
 import { eachInTime, inTime } from './turns.ts'
@@ -30,8 +29,9 @@ export class GuardedStorage {
   async *pages(): AsyncGenerator<StoragePage, void, undefined> {
     try {
       for await (const page of eachInTime(this.#storage.list(this.#prefix))) {
+        if (!Array.isArray(page) || !page.every(isEntry)) throw unfit('It listed what is no page of keys and texts.')
         const texts: [key: string, text: string][] = []
-        for (const [name, text] of page) {
+        for (const [name, text] of page as StoragePage) {
           if (!name.startsWith(this.#prefix)) continue
           if (typeof text !== 'string') throw unfit(`It listed a value of type ${typeof text}.`)
           texts.push([name.slice(this.#prefix.length), text])
@@ -39,7 +39,7 @@ export class GuardedStorage {
         yield texts
       }
     } catch (thrown) {
-      throw this.#errorOf(undefined, thrown)
+      throw this.#failed(undefined, thrown)
     }
   }
 
@@ -50,14 +50,13 @@ export class GuardedStorage {
       if (isValid(value)) return value
       throw isError(value) ? value : unfit(`It returned a value of type ${typeof value}.`)
     } catch (thrown) {
-      throw this.#errorOf(key, thrown)
+      throw this.#failed(key, thrown)
     }
   }
+}
 
-  /** An argument that is invalid stays so, such as the path of a file that SQLite cannot open. */
-  #errorOf(key: string | undefined, thrown: unknown): unknown {
-    return thrown instanceof InvalidArgumentError ? thrown : this.#failed(key, thrown)
-  }
+function isEntry(entry: unknown): boolean {
+  return Array.isArray(entry) && typeof entry[0] === 'string'
 }
 
 function isText(value: unknown): value is string | null | undefined {

@@ -70,5 +70,5 @@ const serializationFailure = '40001'
 const createdMeanwhile: readonly unknown[] = ['23505', '42P07']
 
 function codeOf(thrown: unknown): unknown {
-  return (thrown as { readonly code?: unknown }).code
+  return (thrown as { readonly code?: unknown } | undefined)?.code
 }

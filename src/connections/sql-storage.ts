@@ -1,4 +1,4 @@
-import type { ConnectionStorage } from './storage.ts'
+import { type ConnectionStorage, unfit } from './storage.ts'
 
 /** Runs a statement as a transaction of its own, and returns its rows. Parameters are `$1`, `$2`, … */
 export type Query = (sql: string, ...values: string[]) => Promise<readonly unknown[]>
@@ -12,7 +12,11 @@ const pageSize = 1000
 
 /** Keeps connections in a table, in SQL that SQLite and Postgres both understand. */
 export function sqlStorage(query: Query, table = 'connections'): ConnectionStorage {
-  const rows = async (sql: string, ...values: string[]) => (await query(sql, ...values)) as readonly Row[]
+  const rows = async (sql: string, ...values: string[]) => {
+    const found = await query(sql, ...values)
+    if (!Array.isArray(found)) throw unfit('The client returned no rows.')
+    return found as readonly Row[]
+  }
   const get = async (key: string) => (await rows(`SELECT value FROM ${table} WHERE key = $1`, key))[0]?.value
   const write = (key: string, expected: string | null, value: string | null) => {
     if (value === null)

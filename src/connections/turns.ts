@@ -1,4 +1,4 @@
-import type { StoragePage } from './storage.ts'
+import { type StoragePage, unfit } from './storage.ts'
 
 /** Runs tasks of the same key one after the other, in the order of the calls. Tasks of different keys run concurrently. */
 export class Turns {
@@ -34,6 +34,7 @@ export async function inTime<Value>(result: Value, limit = timeLimit): Promise<A
 
 /** Yields the pages of a storage, and awaits each of them up to the time limit. */
 export async function* eachInTime(pages: AsyncIterable<StoragePage>): AsyncGenerator<StoragePage, void, undefined> {
+  if (typeof Object(pages)[Symbol.asyncIterator] !== 'function') throw unfit('`list` returned no async iterable.')
   const iterator = pages[Symbol.asyncIterator]()
   let isReading = true
   try {

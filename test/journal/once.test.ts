@@ -656,8 +656,39 @@ describe('the storage', () => {
   ])('that %s is no reason to try again, and nothing is sent', async (_, storage, message) => {
     const { start, sent } = open()
     const { reply } = start({}, { storage: { ...memoryStorage(), ...storage } })
-    expect(await rejection(reply())).toMatchObject({ remedy: 'fix', message: expect.stringContaining(message) })
+    expect(await rejection(reply())).toMatchObject({
+      name: 'WriteJournalError',
+      remedy: 'fix',
+      message: expect.stringContaining(message),
+    })
     expect(sent()).toEqual([])
+  })
+
+  test('that is closed while a write is sent is no reason to call it not sent', async () => {
+    const { start, sandbox, sent } = open()
+    const storage = sqliteStorage(':memory:')
+    const fetch: typeof sandbox.fetch = async (input, init) => {
+      const response = await sandbox.fetch(input, init)
+      if (init?.method === 'POST') storage.close()
+      return response
+    }
+    const error = await rejection(start({ fetch }, { storage }).reply())
+    expect(error).toMatchObject({ name: 'WriteJournalError', remedy: 'fix' })
+    expect(error).not.toHaveProperty('outcome', 'not-sent')
+    expect(sent()).toHaveLength(1)
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['an array', [['writes:reply', 'text']]],
+    ['a page that is no array', pagesOf('text')],
+    ['an entry that is no array', pagesOf([5])],
+    ['a key that is no text', pagesOf([[5, 'text']])],
+    ['a text that is none', pagesOf([['writes:reply', 5]])],
+  ])('that lists %s is no reason to try again', async (_, listed) => {
+    const { start } = open()
+    const { journal } = start({}, { storage: { ...memoryStorage(), list: () => listed as never } })
+    expect(await rejection(journal.list())).toMatchObject({ name: 'WriteJournalError', remedy: 'fix' })
   })
 
   test('that refuses once because another process took the key and freed it is asked again', async () => {
@@ -805,3 +836,7 @@ describe('the storage', () => {
     expect(create({ workspace, storage: memoryStorage(), setleFor: 5 })).toThrow('Did you mean `settleFor`?')
   })
 })
+
+async function* pagesOf(page: unknown) {
+  yield page
+}
