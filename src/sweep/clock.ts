@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setImmediate } from 'node:timers'
 import { randomFrom } from '../sandbox/random.ts'
 import { Activity } from './activity.ts'
-import type { JobProcess } from './job-process.ts'
+import { type JobProcess, turn } from './job-process.ts'
 
 /** The simulated time and the owner of the code that runs. */
 export interface Scope {
@@ -25,7 +24,6 @@ const longestTurn = 10
 const readingsPerTurn = 1_000
 
 // Captured before anything is patched. Fake timers of a test runner change neither named imports nor the uptime.
-const realImmediate = setImmediate
 const uptime = (): number => process.uptime() * 1_000
 
 /** Simulated time. It jumps to the next timer when nothing but timers is left. */
@@ -155,9 +153,4 @@ export class SimulatedTimer {
   refresh = (): SimulatedTimer => this.#clock.add(this)
   close = (): void => this.#clock.remove(this);
   [Symbol.dispose] = (): void => this.close()
-}
-
-/** Lets promises settle and real events arrive. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => realImmediate(() => resolve()))
 }

@@ -1,9 +1,17 @@
+import { setImmediate } from 'node:timers'
 import type { ConnectionStorage } from '../connections/storage.ts'
+
+// Captured before anything is patched.
+const realImmediate = setImmediate
+
+/** After so many steps a real turn passes, or a job that repeats without a pause would leave nobody else one. */
+const stepsPerTurn = 100
 
 /** The process that runs a job, until it is killed. The service is one that never is. */
 export class JobProcess {
   isEnded = false
   readonly uncaught: unknown[]
+  #steps = 0
 
   /** @param uncaught gets the errors that nobody handles */
   constructor(uncaught: unknown[]) {
@@ -17,6 +25,8 @@ export class JobProcess {
 
   /** Settles with a promise, unless the process is killed before. */
   async whileAlive<Value>(start: () => Value | PromiseLike<Value>): Promise<Value> {
+    this.#steps += 1
+    if (this.#steps % stepsPerTurn === 0) await turn()
     if (this.isEnded) return never()
     try {
       const value = await start()
@@ -26,6 +36,11 @@ export class JobProcess {
       throw error
     }
   }
+}
+
+/** Lets promises settle and real events arrive. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => realImmediate(() => resolve()))
 }
 
 function never<Value>(): Promise<Value> {

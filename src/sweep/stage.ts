@@ -2,7 +2,7 @@ import { throwIfAborted } from '../abort.ts'
 import { SupportWorkspace } from '../client.ts'
 import { provenFetches } from '../http/fetch-error.ts'
 import { createSandbox, type Sandbox } from '../sandbox/start-sandbox.ts'
-import { Clock, scopes, turn } from './clock.ts'
+import { Clock, scopes } from './clock.ts'
 import { faults, isAtAssignment, type Strike } from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
 import type { SweepOptions, SweepWorld } from './options.ts'
@@ -24,8 +24,6 @@ export interface StageOptions extends Pick<SweepOptions, 'sandbox' | 'client' | 
 }
 
 const day = 86_400_000
-/** Number of requests after which a real turn passes, or a job that repeats without a pause would leave nobody else one. */
-const requestsPerTurn = 100
 
 /** The data of each sandbox, unless the options say otherwise. */
 const defaultData = { organizations: 1, conversations: 12, contacts: 12 }
@@ -135,9 +133,8 @@ export class Stage {
       const scope = scopes.getStore()
       // `setup` and `check` are no part of the run.
       if (scope?.clock !== clock) return real.fetch(input, init)
-      return scope.owner.whileAlive(async () => {
+      return scope.owner.whileAlive(() => {
         this.#count('requests')
-        if (this.counts.requests % requestsPerTurn === 0) await turn()
         return scopes.run({ clock, owner: this.#service }, () => real.fetch(input, init))
       })
     }

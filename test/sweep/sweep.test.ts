@@ -432,6 +432,16 @@ describe('a verdict', () => {
       ['unavailable-from-here@1 never-ends', 'revoked@1 never-ends'],
     ],
     [
+      'never-ends: a job that waits without a pause for a lock that a killed one has left',
+      async ({ workspace, storage }) => {
+        while (!(await storage.compareAndSet('lock', null, 'mine'))) {}
+        await workspace.contacts.create({ email: 'ada@example.com' })
+        await storage.compareAndSet('lock', 'mine', null)
+      },
+      { faults: ['killed-after-effect'] },
+      ['killed-after-effect@1 never-ends'],
+    ],
+    [
       'leaked',
       async ({ workspace, sandbox }) => {
         const token = sandbox.issueToken()
