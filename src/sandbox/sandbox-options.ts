@@ -1,14 +1,15 @@
+import { isIPv6 } from 'node:net'
 import * as z from 'zod/mini'
 import { allScopes, type Scope, type ScopeName } from './data/scope-catalog.ts'
 import type { RecordedRequest } from './request-log.ts'
 import {
   callback,
   integer,
+  isPlainObject,
   mustBe,
   mustBeSecret,
   nonEmptyText,
   oneOf,
-  plainObject,
   readOptions,
   text,
 } from './schema.ts'
@@ -188,7 +189,7 @@ export const tokenSchema = mustBeSecret(
 /** A name or an address, as it is in the `Host` header without the port. */
 export const hostNameSchema = mustBe(
   'a host name or an IP address without a port, such as "sandbox.example"',
-  z.string().check(z.refine((host) => /^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(host))),
+  z.string().check(z.refine((host) => /^[\w.-]+$/.test(host) || isIPv6(host.replace(/^\[(.*)\]$/, '$1')))),
 )
 
 // The `Origin` header has neither a path nor a trailing slash, and is `null` in a sandboxed frame.
@@ -199,6 +200,8 @@ export const rateSchema = mustBe(
   z.custom<RequestRate>((value) => typeof value === 'string' && /^[1-9]\d{0,8}\/(s|min|h)$/.test(value)),
 )
 const maxCount = 100_000
+/** Fields that hold secrets. Each is checked on its own. */
+const secretFields = mustBeSecret('an object', z.custom<object>(isPlainObject))
 
 /** The schema and the default of each option. */
 export const optionShape = {
@@ -213,8 +216,8 @@ export const optionShape = {
   tasks: z._default(integer(0, maxCount), 5),
   segments: z._default(integer(0, maxCount), 3),
   seed: z._default(integer(0, 0xffff_ffff), 0x5eed),
-  tokens: z.optional(plainObject),
-  app: z.optional(plainObject),
+  tokens: z.optional(secretFields),
+  app: z.optional(secretFields),
   codeLifetime: z._default(integer(1), 60_000),
   now: z._default(
     callback<() => number>('a function that returns milliseconds'),

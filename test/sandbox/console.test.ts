@@ -286,8 +286,13 @@ describe('the events', () => {
     await reader?.cancel()
   })
 
-  test.each(['cross-site', 'same-site', 'none'])('are refused to a page that is %s', async (site) => {
-    const response = await fetch(`${sandbox.url}/_sandbox/events`, { headers: { 'sec-fetch-site': site } })
+  test.each([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'http://evil.example' },
+  ])('are refused with %j', async (headers) => {
+    const response = await fetch(`${sandbox.url}/_sandbox/events`, { headers: { ...headers } })
     expect(response.status).toBe(403)
   })
 

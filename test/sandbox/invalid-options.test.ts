@@ -35,7 +35,7 @@ const sandboxOptions = {
   port: { values: [-1, 1.5, 70_000, Number.NaN, '80', null], message: 'must be an integer from 0 to 65535, not ' },
   host: text,
   allowedHosts: {
-    values: ['sandbox', null, [5], [''], ['http://sandbox'], ['sandbox:80'], ['*'], [undefined]],
+    values: ['sandbox', null, [5], [''], ['http://sandbox'], ['sandbox:80'], ['cafe:80'], ['[::1'], ['*'], [undefined]],
     message: 'must be an array of host names without a port, not ',
   },
   organizations: count(1),
@@ -46,8 +46,8 @@ const sandboxOptions = {
   tasks: count(0),
   segments: count(0),
   seed,
-  tokens: { values: notAnObject, message: 'must be an object, not ' },
-  app: { values: notAnObject, message: 'must be an object, not ' },
+  tokens: { values: notAnObject, message: 'must be an object.' },
+  app: { values: notAnObject, message: 'must be an object.' },
   codeLifetime: integer(1),
   now: { values: [5, '5', null, new Date()], message: 'must be a function that returns milliseconds, not ' },
   autoConsent: { values: [true, false, 'Allow', null], message: 'must be "allow" or "deny", not ' },
@@ -189,7 +189,9 @@ describe.each(takers)('%s', (name, what, take, wrong) => {
     const field = name.split(' with ')[1]
     const message = field === undefined ? `The ${what}s` : `The sandbox option \`${field}\``
     for (const value of notAnObject) {
-      expect(errorOf(() => take(value as never)).message).toMatch(`${message} must be an object, not `)
+      expect(errorOf(() => take(value as never)).message).toMatch(
+        `${message} must be an object${field === undefined ? ', not ' : '.'}`,
+      )
     }
   })
 

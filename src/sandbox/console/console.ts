@@ -42,7 +42,8 @@ export function createConsole(context: ConsoleContext): Hono {
   app.get('/_sandbox/idiomorph.js', (c) => script(c, idiomorph()))
   app.get('/_sandbox/events', (c) => {
     // Another website could hold any number of them open.
-    if ((c.req.header('sec-fetch-site') ?? 'same-origin') !== 'same-origin') {
+    const origin = c.req.header('origin') ?? addresses.url
+    if ((c.req.header('sec-fetch-site') ?? 'same-origin') !== 'same-origin' || !addresses.isOwnOrigin(origin)) {
       return forbidden('Only the console can follow its events.').toResponse()
     }
     return streamSSE(c, async (stream) => {
