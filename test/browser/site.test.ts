@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -22,14 +21,15 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-let site: string
+/** Where `npm run docs` puts the site. */
+const site = join(root, 'artifacts/site')
+
 let server: Server
 let url: string
 
 beforeAll(async () => {
-  site = mkdtempSync(join(tmpdir(), 'site-'))
   execFileSync(process.execPath, ['scripts/declarations.ts', 'artifacts/declarations'], { cwd: root })
-  execFileSync(process.execPath, ['node_modules/typedoc/bin/typedoc', '--out', site], { cwd: root })
+  execFileSync(process.execPath, ['node_modules/typedoc/bin/typedoc'], { cwd: root })
   server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://localhost')
     response.setHeader('content-type', types[extname(pathname)] ?? 'text/plain')
@@ -40,10 +40,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }, 600_000)
 
-afterAll(() => {
-  server?.close()
-  rmSync(site, { recursive: true, force: true })
-})
+afterAll(() => server?.close())
 
 const read = (path: string) => readFileSync(join(site, path), 'utf8')
 
