@@ -85,7 +85,7 @@ const misconfigured: ReadonlySet<LoginErrorReason> = new Set([
 ])
 
 /** The codes that reject the request itself (RFC 6749, section 4.1.2.1). */
-const rejectedRequests: ReadonlySet<string> = new Set([
+export const rejectedRequests: ReadonlySet<string> = new Set([
   'invalid_request',
   'invalid_scope',
   'unauthorized_client',

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, LoginError } from '../errors/index.ts'
+import { rejectedRequests } from '../errors/login-error.ts'
 import { redact } from '../errors/redact.ts'
 import type { WebRequest, WebURL } from '../web-types.ts'
 import type { AppSettings } from './app-options.ts'
@@ -136,7 +137,9 @@ function authorizationError(parameters: URLSearchParams, secrets: readonly strin
     reason: 'authorization_failed',
     code,
     description,
-    hint: 'Check that client id, redirect URI and scopes match the registration of the app.',
+    hint: rejectedRequests.has(code ?? '')
+      ? 'Check that client id, redirect URI and scopes match the registration of the app.'
+      : 'Start the login again.',
   })
 }
 

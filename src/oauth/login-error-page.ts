@@ -7,7 +7,13 @@ export type LoginFailure = LoginError | NetworkError | TimeoutError
 export function statusOf(failure: LoginFailure): number {
   const reason = reasonOf(failure)
   if (reason === 'access_denied') return 403
-  return reason === 'exchange_failed' || reason === 'invalid_client' ? 502 : 400
+  return reason === 'exchange_failed' || reason === 'invalid_client' || hasServiceFailed(failure) ? 502 : 400
+}
+
+/** Whether the callback stands for a 500 or a 503, which a redirect cannot have (RFC 6749, section 4.1.2.1). */
+function hasServiceFailed(failure: LoginFailure): boolean {
+  const code = failure instanceof LoginError ? failure.code : undefined
+  return code === 'server_error' || code === 'temporarily_unavailable'
 }
 
 /**

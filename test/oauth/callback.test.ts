@@ -129,6 +129,7 @@ describe('an error in the callback', () => {
     ['access_denied', 'access_denied', 'reconnect'],
     ['server_error', 'authorization_failed', 'reconnect'],
     ['temporarily_unavailable', 'authorization_failed', 'reconnect'],
+    ['login_required', 'authorization_failed', 'reconnect'],
     ['invalid_scope', 'authorization_failed', 'fix'],
     ['invalid_request', 'authorization_failed', 'fix'],
     ['unauthorized_client', 'authorization_failed', 'fix'],
@@ -138,6 +139,7 @@ describe('an error in the callback', () => {
     const failure = await refused(reason, (login) => callbackOf(login, change))
     expect(failure).toMatchObject({ code: error, description: 'Version 2.1 said why.', status: undefined, remedy })
     expect(failure.message).toContain(': Version 2.1 said why. ')
+    expect(failure.hint).toMatch(remedy === 'fix' ? /^Check that client id/ : /^Start the login again/)
   })
 
   test('cannot forge or flood log lines or quote the secrets of the login', async () => {

@@ -27,17 +27,13 @@ const offline = { app: { fetch: () => Promise.reject(new TypeError('fetch failed
 const silent = { app: { fetch: () => new Promise<never>(() => {}), timeout: 1 } }
 const notSetUp = 'This app is not set up correctly.'
 const failedService = 'The service could not complete the login.'
+const rejected = 'The service rejected the login.'
 
 test.each<[string, SiteOptions, ((url: URL) => void) | undefined, number, string, string]>([
   ['that access was denied', denying, undefined, 403, 'Access was not granted', 'access_denied'],
-  [
-    'that the service failed',
-    {},
-    withError('server_error'),
-    400,
-    'The service rejected the login.',
-    'authorization_failed',
-  ],
+  ['that the service failed', {}, withError('server_error'), 502, failedService, 'authorization_failed'],
+  ['that the service is busy', {}, withError('temporarily_unavailable'), 502, failedService, 'authorization_failed'],
+  ['that the service rejected it', {}, withError('login_required'), 400, rejected, 'authorization_failed'],
   ['that the request was wrong', { handlers: { scope: ['x:y'] } }, undefined, 400, notSetUp, 'authorization_failed'],
   ['that the app was rejected', wrongSecret, undefined, 502, notSetUp, 'invalid_client'],
   ['that the service is down', offline, undefined, 502, failedService, 'exchange_failed'],
