@@ -1,18 +1,19 @@
 import {
   type CallOptions,
   type ClientOptions,
+  type Hooks,
   InvalidArgumentError,
+  type Operation,
   RequestError,
   SupportWorkspace,
 } from 'support-workspace-sdk'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import { jitter } from '../helpers/clock.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { settledAfterTimers } from '../helpers/settled.ts'
 
-beforeEach(() => {
-  vi.spyOn(Math, 'random').mockReturnValue(0)
-})
+beforeEach(() => jitter(0))
 
 /** The functions of the caller that run before an attempt. */
 const parts: [
@@ -59,61 +60,39 @@ describe.each(parts)('a %s that fails', (part, problem, good, optionsFor) => {
   })
 })
 
-describe('a token provider that fails before a retry', () => {
-  const another = { operation: 'x', outcome: 'not-sent', remedy: 'retry', hint: 'Wait.' } as const
-  test.each([
-    ['rejects with undefined', () => Promise.reject(undefined)],
-    ['returns no token', () => undefined as never],
-    ['rejects with an InvalidArgumentError', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
-    ['rejects with an object that has an outcome', () => Promise.reject({ outcome: 'not-sent' })],
-    ['rejects with the error of another call', () => Promise.reject(new RequestError('No.', another))],
-  ])('does not hide that a DELETE may have been applied when it %s', async (_, fail) => {
-    let providerCalls = 0
-    const ends: unknown[] = []
-    const client = makeClient({
-      accessToken: () => (providerCalls++ === 0 ? token : fail()),
-      fetch: scripted(refusal(503, 'down')),
-      hooks: { onOperationEnd: ({ attempts, error, outcome }) => void ends.push({ attempts, error, outcome }) },
-    })
-    const error = await rejection(client.messages.delete('c1', 'm1'))
-    expect(error).toBeInstanceOf(RequestError)
-    expect(error).toMatchObject({
-      outcome: 'unknown',
-      operation: 'messages.delete',
-      attempts: [{ status: 503 }],
-    })
-    expect(ends).toEqual([{ attempts: 1, error: 'RequestError', outcome: 'unknown' }])
-  })
+const another = { operation: 'x', outcome: 'not-sent', remedy: 'retry', hint: 'Wait.' } as const
+
+test.each([
+  ['rejects with undefined', () => Promise.reject(undefined)],
+  ['returns no token', () => undefined as never],
+  ['rejects with an InvalidArgumentError', () => Promise.reject(new InvalidArgumentError('x', 'No.', 'Fix it.'))],
+  ['rejects with an object that has an outcome', () => Promise.reject({ outcome: 'not-sent' })],
+  ['rejects with the error of another call', () => Promise.reject(new RequestError('No.', another))],
+])('a token provider that %s before a retry does not hide that a DELETE may have been applied', async (_, fail) => {
+  const accessToken = vi.fn<() => Promise<string>>(fail).mockResolvedValueOnce(token)
+  const ends: unknown[] = []
+  const onOperationEnd: Hooks['onOperationEnd'] = ({ attempts, error, outcome }) =>
+    void ends.push({ attempts, error, outcome })
+  const client = makeClient({ accessToken, fetch: scripted(refusal(503, 'down')), hooks: { onOperationEnd } })
+  const error = await rejection(client.messages.delete('c1', 'm1'))
+  expect(error).toBeInstanceOf(RequestError)
+  expect(error).toMatchObject({ outcome: 'unknown', operation: 'messages.delete', attempts: [{ status: 503 }] })
+  expect(ends).toEqual([{ attempts: 1, error: 'RequestError', outcome: 'unknown' }])
 })
 
-describe('attempts', () => {
-  test('have only the fields that are known', async () => {
-    const fetch = scripted(refusal(503, 'x'), new Error('closed'))
-    const { attempts } = (await rejection(makeClient({ fetch, maxRetries: 1 }).me())) as RequestError
-    const times = { startedAt: expect.any(Number), duration: expect.any(Number) }
-    expect(attempts).toStrictEqual([
-      { ...times, status: 503, error: 'ServerError', wait: 0 },
-      { ...times, error: 'NetworkError' },
-    ])
-  })
-
-  test.each([
-    ['before the first attempt', [], 'not-sent', [0, 1], expect.stringMatching(/^Nothing was sent\. Check/)],
-    ['before a retry', [token], 'no-effect', [1, 2], expect.stringMatching(/^Check/)],
-  ])(
-    'end in a TimeoutError when the token provider stalls, which is not asked again: %s',
-    async (_, tokens, outcome, counts, hint) => {
-      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
-      onTestFinished(() => void vi.useRealTimers())
-      const accessToken = vi.fn(() => tokens.shift() ?? neverSettles())
-      const fetch = scripted(refusal(503, 'x'))
-      const error = await settledAfterTimers(rejection(makeClient({ accessToken, fetch, maxRetries: 2 }).me()))
-      expect(error).toMatchObject({ name: 'TimeoutError', limit: 'attempt', outcome, remedy: 'retry', hint })
-      const { attempts } = error as RequestError
-      expect([attempts.length, accessToken.mock.calls.length]).toEqual(counts)
-      expect(fetch.requests).toHaveLength(attempts.length)
-    },
-  )
+test.each([
+  ['before the first attempt', [], 'not-sent', [0, 1], expect.stringMatching(/^Nothing was sent\. Check/)],
+  ['before a retry', [token], 'no-effect', [1, 2], expect.stringMatching(/^Check/)],
+])('a token provider that stalls %s is not asked again', async (_, tokens, outcome, counts, hint) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const accessToken = vi.fn(() => tokens.shift() ?? neverSettles())
+  const fetch = scripted(refusal(503, 'x'))
+  const error = await settledAfterTimers(rejection(makeClient({ accessToken, fetch, maxRetries: 2 }).me()))
+  expect(error).toMatchObject({ name: 'TimeoutError', limit: 'attempt', outcome, remedy: 'retry', hint })
+  const { attempts } = error as RequestError
+  expect([attempts.length, accessToken.mock.calls.length]).toEqual(counts)
+  expect(fetch.requests).toHaveLength(attempts.length)
 })
 
 describe('the constructor', () => {
@@ -141,28 +120,21 @@ describe('the constructor', () => {
   })
 })
 
-describe('an error with unreadable properties', () => {
-  const unreadable = Object.defineProperty(new Error('x'), 'message', {
-    get() {
-      throw new Error('broken getter')
-    },
-  })
+const unreadable = Object.defineProperty(new Error('x'), 'message', {
+  get() {
+    throw new Error('broken getter')
+  },
+})
 
-  test.each([
-    ['a message that is an object', Object.assign(new Error('x'), { message: { deep: 1 } })],
-    ['a name that is a symbol', Object.assign(new Error('x'), { name: Symbol('x') })],
-    ['a getter that throws', unreadable],
-  ])('does not hide the 401 when onInvalidToken throws it: %s', async (_, failure) => {
-    const onInvalidToken = () => Promise.reject(failure)
-    const client = makeClient({
-      accessToken: { getAccessToken: () => token, onInvalidToken },
-      fetch: scripted(refusal(401, 'invalid_token')),
-    })
-    expect(await rejection(client.messages.create('c1', { body_html: 'x' }))).toMatchObject({
-      name: 'AuthenticationError',
-      outcome: 'refused',
-    })
-  })
+test.each([
+  ['a message that is an object', Object.assign(new Error('x'), { message: { deep: 1 } })],
+  ['a name that is a symbol', Object.assign(new Error('x'), { name: Symbol('x') })],
+  ['a getter that throws', unreadable],
+])('an error of onInvalidToken with %s does not hide the 401', async (_, failure) => {
+  const accessToken = { getAccessToken: () => token, onInvalidToken: () => Promise.reject(failure) }
+  const { messages } = makeClient({ accessToken, fetch: scripted(refusal(401, 'invalid_token')) })
+  const error = await rejection(messages.create('c1', { body_html: 'x' }))
+  expect(error).toMatchObject({ name: 'AuthenticationError', outcome: 'refused' })
 })
 
 test('an abort inside onAttemptStart prevents the request, even if the fetch ignores its signal', async () => {
@@ -173,18 +145,11 @@ test('an abort inside onAttemptStart prevents the request, even if the fetch ign
   expect(fetch.requests).toHaveLength(0)
 })
 
-describe('an operation', () => {
-  test('is read when the call is made, so that later changes have no effect', async () => {
-    const operation = {
-      id: 'x',
-      method: 'GET' as 'GET' | 'DELETE',
-      path: '/a' as `/${string}`,
-      envelope: 'any' as const,
-    }
-    const fetch = scripted(json({}))
-    const call = makeClient({ fetch }).call(operation)
-    Object.assign(operation, { method: 'DELETE', path: '/b' })
-    await call
-    expect(fetch.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['GET https://api.test/a'])
-  })
+test('an operation is read when the call is made, so that later changes have no effect', async () => {
+  const operation: Operation = { id: 'x', method: 'GET', path: '/a', envelope: 'any' }
+  const fetch = scripted(json({}))
+  const call = makeClient({ fetch }).call(operation as never)
+  Object.assign(operation, { method: 'DELETE', path: '/b' })
+  await call
+  expect(fetch.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['GET https://api.test/a'])
 })

@@ -1,15 +1,10 @@
-import { AdaptiveRateLimiter, RateLimitError, type RequestError, type WaitEvent } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { AdaptiveRateLimiter, RateLimitError, type WaitEvent } from 'support-workspace-sdk'
+import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+import { fakeClock, jitter } from '../helpers/clock.ts'
 import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
-})
-
-afterEach(() => {
-  vi.useRealTimers()
-})
+fakeClock()
 
 const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
 
@@ -89,52 +84,23 @@ describe('after a 429, the client', () => {
     await settled(client.me())
     expect(fetch.requests).toHaveLength(3)
   })
-
-  test('rejects a call at once, not sent, when the wait exceeds its total timeout', async () => {
-    const { client, fetch, first } = await rateLimited()
-    const error = await settled(rejection(client.me({ totalTimeout: 5_000 })))
-    expect(error).toBeInstanceOf(RateLimitError)
-    expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 10, status: 429, attempts: [], response: undefined })
-    expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(10_000)
-    await settled(first)
-  })
-
-  test('rejects a waiting call when the next 429 asks for more time than the call has left', async () => {
-    const slow = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      return json({})
-    }
-    const fetch = scripted(slowDown, refusal(429, 'x', { 'retry-after': '30' }), slow)
-    const client = makeClient({ fetch })
-    const first = client.me()
-    await vi.advanceTimersByTimeAsync(0)
-    const second = client.me()
-    const third = rejection(client.me({ totalTimeout: 20_000 }))
-    await vi.advanceTimersByTimeAsync(10_000)
-    // The call that was sent first got a Retry-After of 30 s, more than the third call has left.
-    const error = (await settled(third)) as RequestError
-    expect(error).toBeInstanceOf(RateLimitError)
-    expect(error.outcome).not.toBe('unknown')
-    await vi.advanceTimersByTimeAsync(30_000)
-    await settledAfterTimers(Promise.all([first, second]))
-  })
 })
 
-describe('a call with maxRetries 0', () => {
-  test('rejects at once with the remaining wait in seconds, rounded up, and is sent once the wait is over', async () => {
+test.each([{ maxRetries: 0 }, { totalTimeout: 5_000 }])(
+  'a call with %j rejects at once with the wait in seconds, rounded up, and is sent once it is over',
+  async (options) => {
     const { client, fetch, first } = await rateLimited()
     await vi.advanceTimersByTimeAsync(4_500)
-    const error = await settled(rejection(client.me({ maxRetries: 0 })))
+    const error = await settled(rejection(client.me(options)))
     expect(error).toBeInstanceOf(RateLimitError)
-    expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, attempts: [] })
+    expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, status: 429, attempts: [], response: undefined })
     expect(fetch.requests).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(5_500)
     await settled(first)
-    await settled(client.me({ maxRetries: 0 }))
+    await settled(client.me(options))
     expect(fetch.requests).toHaveLength(3)
-  })
-})
+  },
+)
 
 describe('onWait', () => {
   test('is called when a call waits, with operation, wait and reason, but not for the retry of the 429 itself', async () => {
@@ -162,20 +128,17 @@ describe('onWait', () => {
   })
 })
 
-describe('a 429 without Retry-After', () => {
-  test('holds back other calls for the backoff', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0.5)
-    const fetch = scripted(refusal(429, 'x'), () => json({}))
-    const client = makeClient({ fetch })
-    const calls = [client.me()]
-    await vi.advanceTimersByTimeAsync(0)
-    calls.push(client.me())
-    await vi.advanceTimersByTimeAsync(249)
-    expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(1)
-    await settled(Promise.all(calls))
-    vi.restoreAllMocks()
-  })
+test('a 429 without Retry-After holds back other calls for the backoff', async () => {
+  jitter(0.5)
+  const fetch = scripted(refusal(429, 'x'), () => json({}))
+  const client = makeClient({ fetch })
+  const calls = [client.me()]
+  await vi.advanceTimersByTimeAsync(0)
+  calls.push(client.me())
+  await vi.advanceTimersByTimeAsync(249)
+  expect(fetch.requests).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  await settled(Promise.all(calls))
 })
 
 test('a turn is given back when the call is aborted at any moment around its grant', async () => {

@@ -6,7 +6,7 @@ import {
   type Remedy,
   type RequestError,
 } from 'support-workspace-sdk'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   brokenConnection,
   json,
@@ -19,16 +19,10 @@ import {
   scripted,
   scriptedPlatform,
 } from '../helpers/client.ts'
+import { fakeClock, jitter } from '../helpers/clock.ts'
 import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], now: 1_700_000_000_000 })
-})
-
-afterEach(() => {
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-})
+fakeClock(1_700_000_000_000)
 
 test('a retry sends the whole body again', async () => {
   const fetch = scriptedPlatform(refusal(429, 'x'), refusedConnection(), json({ data: { id: '1' } }))
@@ -57,28 +51,18 @@ describe('maxRetries', () => {
 
 describe('the wait between attempts', () => {
   const waitsOf = async (options: Parameters<typeof makeClient>[0], step: Step = refusal(503, 'down')) => {
-    const error = (await settledAfterTimers(
-      rejection(makeClient({ fetch: scripted(step), ...options }).me()),
-    )) as RequestError
-    return error.attempts.map(({ wait }) => wait)
+    const call = makeClient({ fetch: scripted(step), ...options }).me()
+    return ((await settledAfterTimers(rejection(call))) as RequestError).attempts.map(({ wait }) => wait)
   }
 
   test('doubles from 500 ms up to 8 s, times a random factor', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1)
+    jitter(1)
     expect(await waitsOf({ maxRetries: 7 })).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, undefined])
   })
 
   test('can be zero, because the jitter is full', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
+    jitter(0)
     expect(await waitsOf({ maxRetries: 3 })).toEqual([0, 0, 0, undefined])
-  })
-
-  test.each([
-    ['Retry-After', 503, { 'retry-after': '2' }],
-    ['a reset header', 429, { 'ratelimit-reset': '2' }],
-  ])('follows %s', async (_, status, headers) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    expect(await waitsOf({ maxRetries: 1 }, refusal(status, 'x', headers))).toEqual([2_000, undefined])
   })
 
   test.each([
@@ -87,18 +71,12 @@ describe('the wait between attempts', () => {
     ['is the backoff', 429, '0', [250, 500, 1_000, 2_000, 4_000, undefined]],
     ['is no longer', 429, '1', [1_000, 1_000, 1_000, 1_000, 1_000, undefined]],
   ])('%s after a %i with Retry-After: %s', async (_, status, retryAfter, expected) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    jitter(0.5)
     expect(await waitsOf({ maxRetries: 5 }, refusal(status, 'x', { 'retry-after': retryAfter }))).toEqual(expected)
   })
 
-  test('is exactly Retry-After after a 429, without a backoff', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1)
-    const limited = refusal(429, 'slow_down', { 'retry-after': '0.1' })
-    expect(await waitsOf({ maxRetries: 2 }, limited)).toEqual([100, 100, undefined])
-  })
-
   test('does not depend on maxRetryAfter when there is no Retry-After', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1)
+    jitter(1)
     expect(await waitsOf({ maxRetryAfter: 1 })).toEqual([500, 1_000, undefined])
   })
 })
@@ -133,70 +111,63 @@ describe('a Retry-After that is too long', () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '61.2' }))
     expect(await settled(rejection(makeClient({ fetch }).me()))).toMatchObject({ retryAfter: 62 })
   })
-})
 
-describe('a Retry-After equal to maxRetryAfter', () => {
-  test('is obeyed', async () => {
+  test('is longer than maxRetryAfter, and not the same', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '5' }), json({}))
     await settledAfterTimers(makeClient({ fetch, maxRetryAfter: 5_000 }).me())
     expect(fetch.requests).toHaveLength(2)
   })
 })
 
-describe('a wall clock that jumps', () => {
-  test.each([-3_600_000, 3_600_000])('by %i ms neither delays a retry nor shortens the wait', async (jump) => {
-    const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), () => json({}))
-    const client = makeClient({ fetch })
-    const first = client.me()
-    await vi.advanceTimersByTimeAsync(1_000)
-    vi.setSystemTime(Date.now() + jump)
-    const second = client.me()
-    await vi.advanceTimersByTimeAsync(8_999)
-    expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(1)
-    await settled(Promise.all([first, second]))
-    expect(fetch.requests).toHaveLength(3)
-  })
+test.each([-3_600_000, 3_600_000])('a jump of the wall clock by %i ms changes no wait', async (jump) => {
+  const fetch = scripted(refusal(429, 'x', { 'retry-after': '10' }), () => json({}))
+  const client = makeClient({ fetch })
+  const first = client.me()
+  await vi.advanceTimersByTimeAsync(1_000)
+  vi.setSystemTime(Date.now() + jump)
+  const second = client.me()
+  await vi.advanceTimersByTimeAsync(8_999)
+  expect(fetch.requests).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  await settled(Promise.all([first, second]))
+  expect(fetch.requests).toHaveLength(3)
 })
 
-describe('an abort inside onRetry', () => {
-  test.each([429, 503])('after a %i makes the call reject at once', async (status) => {
-    const controller = new AbortController()
-    const fetch = scripted(refusal(status, 'x', { 'retry-after': '10' }))
-    const client = makeClient({ fetch, hooks: { onRetry: () => controller.abort('enough') } })
-    expect(await settled(rejection(client.me({ signal: controller.signal })))).toBe('enough')
-    expect(fetch.requests).toHaveLength(1)
-    expect(vi.getTimerCount()).toBe(0)
-  })
+test.each([429, 503])('an abort inside onRetry after a %i makes the call reject at once', async (status) => {
+  const controller = new AbortController()
+  const fetch = scripted(refusal(status, 'x', { 'retry-after': '10' }))
+  const client = makeClient({ fetch, hooks: { onRetry: () => controller.abort('enough') } })
+  expect(await settled(rejection(client.me({ signal: controller.signal })))).toBe('enough')
+  expect(fetch.requests).toHaveLength(1)
+  expect(vi.getTimerCount()).toBe(0)
 })
 
-describe('attempts', () => {
-  test('record their start, duration, result and the wait after them', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0.5)
-    const slow = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 30))
-      return refusal(500, 'x')
-    }
-    const fetch = scripted(slow, brokenConnection(), refusal(404, 'x'))
-    const error = (await settledAfterTimers(rejection(makeClient({ fetch }).members.get('1')))) as RequestError
-    const startedAt = 1_700_000_000_000
-    expect(error.attempts).toEqual([
-      { startedAt, duration: 30, status: 500, error: 'ServerError', wait: 250 },
-      { startedAt: startedAt + 280, duration: 0, error: 'NetworkError', wait: 500 },
-      { startedAt: startedAt + 780, duration: 0, status: 404, error: 'NotFoundError' },
-    ] satisfies Attempt[])
-  })
+test('attempts have exactly their start, duration, result and the wait after them', async () => {
+  jitter(0.5)
+  const slow = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    return refusal(500, 'x')
+  }
+  const fetch = scripted(slow, brokenConnection(), refusal(404, 'x'))
+  const error = (await settledAfterTimers(rejection(makeClient({ fetch }).members.get('1')))) as RequestError
+  const startedAt = 1_700_000_000_000
+  expect(error.attempts).toStrictEqual([
+    { startedAt, duration: 30, status: 500, error: 'ServerError', wait: 250 },
+    { startedAt: startedAt + 280, duration: 0, error: 'NetworkError', wait: 500 },
+    { startedAt: startedAt + 780, duration: 0, status: 404, error: 'NotFoundError' },
+  ] satisfies Attempt[])
 })
 
 describe('whether a call is retried, its outcome and its remedy', () => {
   /** What the service may have done with a write: never received it, rejected it, or possibly applied it. */
   type Effect = 'not-sent' | 'refused' | 'lost'
+  const cutOff = () => new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) })
   type Event = [what: string, step: Step, effect: Effect, remedy: Remedy]
   const events: Event[] = [
     ['a refused connection', refusedConnection(), 'not-sent', 'retry'],
     ['a broken connection', brokenConnection(), 'lost', 'retry'],
     ['a timeout', neverSettles, 'lost', 'retry'],
-    ['a response that is cut off', () => new Response(brokenBody()), 'lost', 'retry'],
+    ['a response that is cut off', () => new Response(cutOff()), 'lost', 'retry'],
     ['a response that is not JSON', new Response('{"data":'), 'lost', 'retry'],
     ['a redirect', new Response(null, { status: 307, headers: { location: '/y' } }), 'lost', 'fix'],
     ['a 408', refusal(408, 'x'), 'lost', 'retry'],
@@ -250,12 +221,3 @@ describe('whether a call is retried, its outcome and its remedy', () => {
     expect((error as RequestError).hint).toContain('may have been applied')
   })
 })
-
-function brokenBody(): ReadableStream {
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(new TextEncoder().encode('{"data":'))
-      controller.error(new TypeError('terminated'))
-    },
-  })
-}
