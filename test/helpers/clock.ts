@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, onTestFinished, vi } from 'vitest'
 
 /** Fakes timers and clocks in each test of a file or a `describe`, but not `setImmediate`, which `settled` waits for. */
-export function fakeClock(now?: number): void {
+export function fakeClock(now = Date.now()): void {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], now }))
   afterEach(() => void vi.useRealTimers())
 }

@@ -1,7 +1,7 @@
-import { RateLimitError, type RateLimitedCall, type RateLimiter, type RequestError } from 'support-workspace-sdk'
+import type { RateLimitedCall, RateLimiter, RequestError } from 'support-workspace-sdk'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   brokenConnection,
   json,
@@ -12,6 +12,7 @@ import {
   scripted,
   token,
 } from '../helpers/client.ts'
+import { fakeClock, jitter } from '../helpers/clock.ts'
 import { settled } from '../helpers/settled.ts'
 
 const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
@@ -38,12 +39,7 @@ function keyedClient(options: Parameters<typeof makeClient>[0]) {
 }
 
 describe('a custom rate limiter', () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+  fakeClock()
 
   test('is asked before each request and told about each 429, but cannot shorten Retry-After', async () => {
     const { rateLimiter, keys, penalties } = recordingLimiter()
@@ -80,28 +76,6 @@ describe('a custom rate limiter', () => {
     const client = keyedClient({ fetch: scripted(json({})), rateLimiter, hooks: { onAttemptStart } })
     expect(await settled(rejection(client.me({ signal: controller.signal })))).toBe('enough')
     expect(onAttemptStart).not.toHaveBeenCalled()
-  })
-
-  test('announces its waits: a call that has no time for them rejects at once, and onWait is emitted for others', async () => {
-    const waits: number[] = []
-    const { rateLimiter } = recordingLimiter(async (_key, _signal, { onWait }) => {
-      onWait(3_000)
-      await new Promise((resolve) => setTimeout(resolve, 3_000))
-    })
-    const fetch = scripted(json({}))
-    const client = keyedClient({ fetch, rateLimiter, hooks: { onWait: ({ wait }) => void waits.push(wait) } })
-    const refused = await settled(
-      Promise.all([{ maxRetries: 0 }, { totalTimeout: 3_000 }].map((options) => rejection(client.me(options)))),
-    )
-    for (const error of refused) {
-      expect(error).toBeInstanceOf(RateLimitError)
-      expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 3, attempts: [] })
-    }
-    expect(waits).toEqual([])
-    const call = client.me()
-    await vi.advanceTimersByTimeAsync(3_000)
-    await settled(call)
-    expect(waits).toEqual([3_000])
   })
 
   test('learns whether a call can wait, when it was made, and how much time it has left', async () => {
@@ -207,12 +181,7 @@ function recordingFetch(events: string[], ...steps: Parameters<typeof scripted>)
 }
 
 describe('the turn of a request', () => {
-  beforeEach(() => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-  })
-  afterEach(() => {
-    vi.restoreAllMocks()
-  })
+  beforeEach(() => jitter(0))
 
   test.each<[string, Parameters<typeof scripted>, string[]]>([
     ['a success', [json({})], []],
@@ -315,8 +284,7 @@ describe('a call that is held back after it was sent', () => {
     ['a DELETE after a 503', 'DELETE', refusal(503, 'x'), { outcome: 'unknown', remedy: 'retry' }],
     ['a DELETE after a broken connection', 'DELETE', brokenConnection(), { outcome: 'unknown', remedy: 'retry' }],
   ])('says so: %s', async (_, method, step, expected) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    onTestFinished(() => void vi.restoreAllMocks())
+    jitter(0)
     const client = keyedClient({ fetch: scripted(step), rateLimiter: heldBackBeforeRetry() })
     const error = (await rejection(client.request(method, '/x'))) as RequestError
     expect(error).toMatchObject({ ...expected, name: 'RateLimitError', attempts: [{}] })

@@ -28,15 +28,10 @@ async function logged(
 const contact = json({ data: { id: 'cnt_secret', blocked: 'no' } }, 200, { 'x-request-id': 'req_1' })
 
 /** A limiter that only says that a call waits. */
-const waiting: RateLimiter = { acquire: (_key, _signal, { onWait }) => onWait(5, 5), penalize() {} }
+const waiting: RateLimiter = { acquire: (_key, _signal, { onWait }) => onWait(5), penalize() {} }
 
 describe('logger', () => {
   test.each<[string, Parameters<typeof logged>, string[]]>([
-    [
-      'debug: each request',
-      [[contact], { logLevel: 'debug' }],
-      ['debug support-workspace-sdk: GET /api/oauth/v1/contacts/{id} 200 in N ms (attempt 1, request id req_1)'],
-    ],
     [
       'debug and info: failed attempts, and the wait before a retry',
       [[refusal(503, 'down'), contact], { logLevel: 'debug' }],

@@ -86,7 +86,7 @@ describe('after a 429, the client', () => {
   })
 })
 
-test.each([{ maxRetries: 0 }, { totalTimeout: 5_000 }])(
+test.each([{ maxRetries: 0 }, { totalTimeout: 5_500 }])(
   'a call with %j rejects at once with the wait in seconds, rounded up, and is sent once it is over',
   async (options) => {
     const { client, fetch, first } = await rateLimited()

@@ -1,38 +1,33 @@
 import fc from 'fast-check'
 import { defineOperation, InvalidArgumentError, type Operation } from 'support-workspace-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import {
-  json,
-  makeClient,
-  page,
-  refusedConnection,
-  rejection,
-  scripted,
-  scriptedPlatform,
-  token,
-} from '../helpers/client.ts'
+import { json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
+import { jitter } from '../helpers/clock.ts'
 
 const item = { data: { id: '1' } }
 
+/** Returns the URL that a client with these options sends its request to. */
+async function urlOf(options: Parameters<typeof makeClient>[0]) {
+  const fetch = scripted(json({}))
+  await makeClient({ ...options, fetch }).me()
+  return fetch.requests[0]?.url
+}
+
 describe('baseUrl', () => {
   test.each([
-    ['https://api.test', 'https://api.test/api/oauth/v1/me'],
-    ['https://api.test/', 'https://api.test/api/oauth/v1/me'],
-    ['https://api.test//', 'https://api.test/api/oauth/v1/me'],
-    ['https://API.test:443', 'https://api.test/api/oauth/v1/me'],
-    ['https://api.test:8443', 'https://api.test:8443/api/oauth/v1/me'],
-    ['https://api.test/support', 'https://api.test/support/api/oauth/v1/me'],
-    ['https://api.test/a/b///', 'https://api.test/a/b/api/oauth/v1/me'],
-    ['https://api.test?', 'https://api.test/api/oauth/v1/me'],
-    ['https://api.test/support#', 'https://api.test/support/api/oauth/v1/me'],
-    ['http://localhost:3000', 'http://localhost:3000/api/oauth/v1/me'],
-    ['http://127.0.0.1', 'http://127.0.0.1/api/oauth/v1/me'],
-    ['http://[::1]:80', 'http://[::1]/api/oauth/v1/me'],
-    ['http://workspace.localhost', 'http://workspace.localhost/api/oauth/v1/me'],
+    ['https://api.test', 'https://api.test'],
+    ['https://api.test//', 'https://api.test'],
+    ['https://API.test:443', 'https://api.test'],
+    ['https://api.test:8443', 'https://api.test:8443'],
+    ['https://api.test/a/b///', 'https://api.test/a/b'],
+    ['https://api.test?', 'https://api.test'],
+    ['https://api.test/support#', 'https://api.test/support'],
+    ['http://localhost:3000', 'http://localhost:3000'],
+    ['http://127.0.0.1', 'http://127.0.0.1'],
+    ['http://[::1]:80', 'http://[::1]'],
+    ['http://workspace.localhost', 'http://workspace.localhost'],
   ])('%s sends requests to %s', async (baseUrl, expected) => {
-    const fetch = scripted(json({}))
-    await makeClient({ baseUrl, fetch }).me()
-    expect(fetch.requests.map((request) => request.url)).toEqual([expected])
+    expect(await urlOf({ baseUrl })).toBe(`${expected}/api/oauth/v1/me`)
   })
 
   test.each([
@@ -48,7 +43,6 @@ describe('baseUrl', () => {
     ['plain http on a host that looks like loopback', 'http://127.0.0.1.evil.test'],
     ['plain http on a host that starts like loopback', 'http://localhost.evil.test'],
     ['plain http on the unspecified address', 'http://0.0.0.0'],
-    ['undefined', undefined],
     ['a number', 1],
     ['an object that prints as an address', { toString: () => 'https://api.test' }],
   ])('does not accept %s', (_, baseUrl) => {
@@ -68,9 +62,8 @@ describe('baseUrl', () => {
   })
 
   test('can be plain http on any host with allowInsecureHttp', async () => {
-    const fetch = scripted(json({}))
-    await makeClient({ baseUrl: 'http://api.test', allowInsecureHttp: true, fetch }).me()
-    expect(fetch.requests[0]?.url).toBe('http://api.test/api/oauth/v1/me')
+    const options = { baseUrl: 'http://api.test', allowInsecureHttp: true }
+    expect(await urlOf(options)).toBe('http://api.test/api/oauth/v1/me')
   })
 })
 
@@ -80,12 +73,6 @@ describe('the query', () => {
     const query = { limit: 5, after: undefined, before: null, q: '', zero: 0, no: false, tag: ['a', 'b'], none: [] }
     await makeClient({ fetch }).conversations.list(query)
     expect(new URL(fetch.requests[0]?.url ?? '').search).toBe('?limit=5&q=&zero=0&no=false&tag=a&tag=b')
-  })
-
-  test('adds no question mark when it is empty', async () => {
-    const fetch = scripted(json(page([])))
-    await makeClient({ fetch }).conversations.list({ limit: undefined })
-    expect(fetch.requests[0]?.url).toBe('https://api.test/api/oauth/v1/conversations')
   })
 
   test('arrives unchanged with any characters', async () => {
@@ -101,7 +88,7 @@ describe('the query', () => {
           await conversations.list(query)
           const url = new URL(fetch.requests.at(-1)?.url ?? '')
           expect([...url.searchParams]).toEqual(Object.entries(query))
-          expect(url.pathname).toBe('/api/oauth/v1/conversations')
+          expect(url.href).toBe(`https://api.test/api/oauth/v1/conversations${url.search}`)
         },
       ),
     )
@@ -117,9 +104,8 @@ describe('the query', () => {
     ['a bigint', 1n],
   ])('with %s is rejected before a request is sent', async (_, value) => {
     const fetch = scripted(json(page([])))
-    const error = await rejection(
-      makeClient({ fetch }).conversations.list({}, { extraQuery: { field: value as string } }),
-    )
+    const extraQuery = { field: value as string }
+    const error = await rejection(makeClient({ fetch }).conversations.list({}, { extraQuery }))
     expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'field' })
     expect(fetch.requests).toHaveLength(0)
   })
@@ -166,27 +152,9 @@ describe('a path parameter', () => {
 })
 
 const escapes = [
-  '//evil.test/x',
-  '/\\evil.test/x',
-  '\\\\evil.test',
-  'https://evil.test/x',
-  'evil.test',
-  '@evil.test/x',
-  '.evil.test/x',
-  ':8080/x',
-  '/..',
-  '/api/../../x',
-  '/api/%2e%2e/x',
-  '/api/%2E./x',
-  '/api/./x',
-  '/\t/evil.test',
-  '/\n/evil.test',
-  '\t//evil.test',
-  '/api?x=1',
-  '/api#x',
-  '/..\u0001',
-  '/x\u007f',
-  '',
+  ...'//evil.test/x /\\evil.test/x \\\\evil.test https://evil.test/x evil.test @evil.test/x .evil.test/x'.split(' '),
+  ...':8080/x /.. /api/../../x /api/%2e%2e/x /api/%2E./x /api/./x /api?x=1 /api#x /..\u0001 /x\u007f'.split(' '),
+  ...['/\t/evil.test', '/\n/evil.test', '\t//evil.test', ''],
 ]
 
 describe('a path that could leave the base URL', () => {
@@ -200,23 +168,7 @@ describe('a path that could leave the base URL', () => {
   test('never reaches another origin, for any mix of special characters', async () => {
     const fetch = scripted(json({}))
     const client = makeClient({ baseUrl: 'https://api.test/prefix', fetch })
-    const pieces = fc.constantFrom(
-      '/',
-      '\\',
-      '.',
-      '..',
-      '%2e',
-      '@',
-      ':',
-      'evil.test',
-      'a',
-      '{',
-      '}',
-      '?',
-      '#',
-      '\t',
-      ' ',
-    )
+    const pieces = fc.constantFrom('\t', ' ', ...'/ \\ . .. %2e @ : evil.test a { } ? #'.split(' '))
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { maxLength: 8 }), async (parts) => {
         const operation: Operation = { id: 'x', method: 'GET', path: parts.join('') as '/', envelope: 'any' }
@@ -247,42 +199,23 @@ describe('headers', () => {
       const fetch = scripted(json({}, 503), json({}))
       let asked = 0
       const headers = async () => ({ 'x-span': `span-${++asked}`, 'x-none': undefined })
-      vi.useFakeTimers()
-      const call = makeClient({ fetch, headers: () => ({ 'x-span': 'client', 'x-tenant': 'a' }) }).me({ headers })
-      await vi.runAllTimersAsync()
-      await call
-      vi.useRealTimers()
-      const sent = fetch.requests.map(({ headers }) => [
-        headers.get('x-span'),
-        headers.get('x-tenant'),
-        headers.has('x-none'),
-      ])
-      expect(sent).toEqual([
-        ['span-1', 'a', false],
-        ['span-2', 'a', false],
-      ])
+      jitter(0)
+      await makeClient({ fetch, headers: () => ({ 'x-span': 'client', 'x-tenant': 'a' }) }).me({ headers })
+      const names = ['x-span', 'x-tenant', 'x-none']
+      const sent = fetch.requests.map(({ headers }) => names.map((name) => headers.get(name)).join())
+      expect(sent).toEqual(['span-1,a,', 'span-2,a,'])
     })
 
     test.each<[string, () => unknown, object]>([
-      [
-        'returns authorization',
-        () => ({ authorization: 'Bearer other' }),
-        { argument: 'headers', outcome: 'not-sent' },
-      ],
-      ['returns nothing', () => undefined, { argument: 'headers', outcome: 'not-sent' }],
-      ['returns a function', () => () => ({}), { argument: 'headers', outcome: 'not-sent' }],
-      ['stalls', () => new Promise(() => {}), { name: 'TimeoutError', outcome: 'not-sent', remedy: 'retry' }],
+      ['returns authorization', () => ({ authorization: 'Bearer other' }), { argument: 'headers' }],
+      ['returns nothing', () => undefined, { argument: 'headers' }],
+      ['returns a function', () => () => ({}), { argument: 'headers' }],
+      ['stalls', () => new Promise(() => {}), { name: 'TimeoutError', remedy: 'retry' }],
     ])('that %s reject the call before anything is sent', async (_, headers, expected) => {
       const fetch = scripted(json({}))
       const call = makeClient({ fetch, headers: headers as never, timeout: 20 }).me()
-      expect(await rejection(call)).toMatchObject(expected)
+      expect(await rejection(call)).toMatchObject({ ...expected, outcome: 'not-sent' })
       expect(fetch.requests).toEqual([])
-    })
-
-    test('leave the proof that nothing was sent alone', async () => {
-      scriptedPlatform(refusedConnection())
-      const call = makeClient({ headers: () => ({}), maxRetries: 0 }).contacts.create({ email: 'ada@example.com' })
-      expect(await rejection(call)).toMatchObject({ outcome: 'not-sent' })
     })
   })
 
@@ -291,8 +224,8 @@ describe('headers', () => {
     const headers = { accept: 'application/vnd.test+json', 'user-agent': 'mine', 'x-none': undefined }
     await makeClient({ fetch, headers }).me({ headers: { 'x-other': undefined } })
     const sent = fetch.requests[0]?.headers
-    expect([sent?.get('accept'), sent?.get('user-agent')]).toEqual(['application/vnd.test+json', 'mine'])
-    expect([sent?.has('x-none'), sent?.has('x-other')]).toEqual([false, false])
+    const names = ['accept', 'user-agent', 'x-none', 'x-other']
+    expect(names.map((name) => sent?.get(name))).toEqual(['application/vnd.test+json', 'mine', null, null])
   })
 
   test.each([
@@ -337,13 +270,7 @@ describe('headers', () => {
 
   test.each([
     ['a Headers object', new Headers({ 'x-app': 'a' })],
-    [
-      'an array of pairs',
-      [
-        ['x-app', 'a'],
-        ['x-none', undefined],
-      ],
-    ],
+    ['an array of pairs', Object.entries({ 'x-app': 'a', 'x-none': undefined })],
   ])('can be %s', async (_, headers) => {
     const fetch = scripted(json({}))
     await makeClient({ fetch, headers: headers as never }).me()

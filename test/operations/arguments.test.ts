@@ -3,6 +3,7 @@ import { defineOperation, InvalidArgumentError, type Operation, type SupportWork
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
+import { thrower, unreadable } from '../helpers/failing-callbacks.ts'
 
 /** Returns a client that gets an empty page for each GET and an item for every other request. */
 function setUp() {
@@ -27,6 +28,11 @@ const keyOf = (key: string) => key
 async function* generate() {
   yield 1
 }
+
+const fail = thrower(new Error('hunter2'))
+const cycle: unknown[] = []
+cycle.push({ cycle })
+const deep = Array.from({ length: 100_000 }).reduce<unknown>((nested) => [nested], null)
 
 class CustomClass {
   secret = 'hunter2'
@@ -72,38 +78,14 @@ describe.each(senders)('a body sent through %s', (_, send) => {
   })
 
   test.each([
-    [
-      'a cycle',
-      'contains a reference to itself',
-      () => Object.assign([], { 0: {} }).map((item: object) => Object.assign(item, { item })),
-    ],
-    [
-      'a getter that throws',
-      'cannot be read',
-      () => ({
-        get text() {
-          throw new Error('hunter2')
-        },
-      }),
-    ],
-    [
-      'a toJSON that throws',
-      'cannot be read',
-      () => ({
-        toJSON() {
-          throw new Error('hunter2')
-        },
-      }),
-    ],
-    ['an invalid Date', 'is an invalid Date, which cannot be sent', () => new Date(Number.NaN)],
-    [
-      '100,000 levels of nesting',
-      'is nested too deeply',
-      () => Array.from({ length: 100_000 }).reduce<unknown>((deep) => [deep], null),
-    ],
-  ])('with %s is rejected without being quoted', async (_, problem, make) => {
+    ['a cycle', 'contains a reference to itself', cycle],
+    ['a getter that throws', 'cannot be read', Object.defineProperty({}, 'text', { get: fail, enumerable: true })],
+    ['a toJSON that throws', 'cannot be read', { toJSON: fail }],
+    ['an invalid Date', 'is an invalid Date, which cannot be sent', new Date(Number.NaN)],
+    ['100,000 levels of nesting', 'is nested too deeply', deep],
+  ])('with %s is rejected without being quoted', async (_, problem, field) => {
     const { fetch, workspace } = setUp()
-    const error = await rejection(send(workspace, { field: make() } as never))
+    const error = await rejection(send(workspace, { field } as never))
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(String(error)).toContain(problem)
     expect(`${(error as Error).stack} ${(error as Error).cause}`).not.toContain('hunter2')
@@ -344,61 +326,40 @@ describe('extraQuery and extraBody', () => {
 })
 
 describe('an invalid argument', () => {
-  const unreadable = {
-    get id() {
-      throw new Error('unreadable')
-    },
+  const invalidCalls: Record<string, (workspace: SupportWorkspace<'self'>) => PromiseLike<unknown>> = {
+    'no operation': (workspace) => workspace.call(undefined as unknown as Operation),
+    'an operation without a path': (workspace) => workspace.call({ id: 'x', method: 'GET' } as Operation),
+    'an operation with an unknown method': (workspace) =>
+      workspace.call({ id: 'x', method: 'get', path: '/x' } as unknown as Operation),
+    'a list without a path': (workspace) => workspace.call({ id: 'x', method: 'GET', envelope: 'list' } as Operation),
+    'a path that is a symbol': (workspace) => workspace.request('GET', Symbol('x') as never),
+    'an input that is a string': (workspace) => workspace.call(createTag, 'x' as never),
+    'an input that is null': (workspace) => workspace.request('GET', '/x', null as never),
+    'an input that is a number': (workspace) => workspace.request('GET', '/x', 5 as never),
+    'options that are a string': (workspace) => workspace.me('x' as never),
+    'options that are a number': (workspace) => workspace.me(5 as never),
+    'options that are null': (workspace) => workspace.me(null as never),
+    'a signal as the options': (workspace) => workspace.me(AbortSignal.abort() as never),
+    'a Map as the options': (workspace) => workspace.me(new Map() as never),
+    'a signal as the options of a list': (workspace) => workspace.members.list({}, AbortSignal.abort() as never),
+    'an operation that cannot be read': (workspace) => workspace.call(unreadable({}, 'id') as never),
+    'a method that is no text': (workspace) => workspace.request(Object.create(null), '/x'),
+    'a parameter that the path lacks': (workspace) => workspace.request('DELETE', '/x', { path: { id: 'y' } }),
+    'a query that is a string': (workspace) => workspace.conversations.list('limit=5' as never),
+    'a query that is URLSearchParams': (workspace) =>
+      workspace.conversations.list(new URLSearchParams('limit=5') as never),
+    'list options that are a string': (workspace) => workspace.conversations.list({}, 'x' as never),
+    'an AbortController as the signal of a list': (workspace) =>
+      workspace.conversations.list({}, { signal: new AbortController() as never }),
+    'an unknown direction': (workspace) => workspace.conversations.list({}, { direction: 'down' as never }),
+    'a prefetch that is a number': (workspace) => workspace.conversations.list({}, { prefetch: 1 as never }),
   }
-  const invalidCalls: [string, (workspace: SupportWorkspace<'self'>) => PromiseLike<unknown>][] = [
-    ['no operation', (workspace) => workspace.call(undefined as unknown as Operation)],
-    ['an operation without a path', (workspace) => workspace.call({ id: 'x', method: 'GET' } as Operation)],
-    [
-      'an operation with an unknown method',
-      (workspace) => workspace.call({ id: 'x', method: 'get', path: '/x' } as unknown as Operation),
-    ],
-    ['a list without a path', (workspace) => workspace.call({ id: 'x', method: 'GET', envelope: 'list' } as Operation)],
-    ['a path that is a symbol', (workspace) => workspace.request('GET', Symbol('x') as never)],
-    ['an input that is a string', (workspace) => workspace.call(createTag, 'x' as never)],
-    ['an input that is null', (workspace) => workspace.request('GET', '/x', null as never)],
-    ['an input that is a number', (workspace) => workspace.request('GET', '/x', 5 as never)],
-    ['options that are a string', (workspace) => workspace.me('x' as never)],
-    ['options that are a number', (workspace) => workspace.me(5 as never)],
-    ['options that are null', (workspace) => workspace.me(null as never)],
-    ['a signal as the options', (workspace) => workspace.me(AbortSignal.abort() as never)],
-    ['a Map as the options', (workspace) => workspace.me(new Map() as never)],
-    ['a signal as the options of a list', (workspace) => workspace.members.list({}, AbortSignal.abort() as never)],
-    ['an operation that cannot be read', (workspace) => workspace.call(unreadable as never)],
-    ['a method that is no text', (workspace) => workspace.request(Object.create(null), '/x')],
-    ['a parameter that the path lacks', (workspace) => workspace.request('DELETE', '/x', { path: { id: 'y' } })],
-    ['a query that is a string', (workspace) => workspace.conversations.list('limit=5' as never)],
-    [
-      'a query that is URLSearchParams',
-      (workspace) => workspace.conversations.list(new URLSearchParams('limit=5') as never),
-    ],
-    ['list options that are a string', (workspace) => workspace.conversations.list({}, 'x' as never)],
-    [
-      'an AbortController as the signal of a list',
-      (workspace) => workspace.conversations.list({}, { signal: new AbortController() as never }),
-    ],
-    ['an unknown direction', (workspace) => workspace.conversations.list({}, { direction: 'down' as never })],
-    ['a prefetch that is a number', (workspace) => workspace.conversations.list({}, { prefetch: 1 as never })],
-    ...[
-      'maxItems',
-      'direction',
-      'prefetch',
-      'resumeFrom',
-      'onRejectedCursor',
-      'signal',
-      'timeout',
-      'headers',
-      'extraQuery',
-    ].map((name): (typeof invalidCalls)[number] => [
-      `${name} in a query`,
-      (workspace) => workspace.conversations.list({ limit: 5, [name]: 10 } as never),
-    ]),
-  ]
+  const options = 'maxItems direction prefetch resumeFrom onRejectedCursor signal timeout headers extraQuery'
+  for (const name of options.split(' ')) {
+    invalidCalls[`${name} in a query`] = (workspace) => workspace.conversations.list({ [name]: 10 } as never)
+  }
 
-  test.each(invalidCalls)('makes the call reject and never throw: %s', async (_, call) => {
+  test.each(Object.entries(invalidCalls))('makes the call reject and never throw: %s', async (_, call) => {
     const { fetch, workspace } = setUp()
     let result: PromiseLike<unknown> | undefined
     expect(() => {
