@@ -11,6 +11,7 @@ import {
   type Step,
   scriptedPlatform,
 } from '../helpers/client.ts'
+import { jitter } from '../helpers/clock.ts'
 import { turns } from '../helpers/turns.ts'
 
 const created = () => json({ data: { id: 'c' } }, 201)
@@ -41,37 +42,25 @@ function recording(...steps: Step[]) {
   }
   const onRetry = () => void log.push('wait')
   const client = makeClient({ accessToken, rateLimiter, hooks: { onRetry } })
-  vi.spyOn(Math, 'random').mockReturnValue(0)
+  jitter(0)
   return { log, fetch, client, beforeSend }
 }
 
 const attempt = ['token', 'turn', 'before', 'fetch']
+const repeated = [...attempt, 'wait', 'undo', ...attempt]
+const resumed = [...attempt, 'wait', ...attempt]
+const down = refusal(503, 'down')
 const contact = { email: 'ada@example.com' }
 
 describe('beforeSend', () => {
   test.each<[string, 'create' | 'remove', Step[], string[]]>([
     ['keeps what was applied', 'create', [created()], attempt],
-    [
-      'takes back an attempt that was refused, before the next one',
-      'create',
-      [limited(), created()],
-      [...attempt, 'wait', 'undo', ...attempt],
-    ],
-    [
-      'takes back an attempt that was not sent',
-      'create',
-      [refusedConnection(), created()],
-      [...attempt, 'wait', 'undo', ...attempt],
-    ],
+    ['takes back an attempt that was refused, before the next one', 'create', [limited(), created()], repeated],
+    ['takes back an attempt that was not sent', 'create', [refusedConnection(), created()], repeated],
     ['takes back a refused call', 'create', [refusal(422, 'validation_failed')], [...attempt, 'undo']],
-    ['keeps what may have been applied', 'create', [refusal(503, 'down')], attempt],
+    ['keeps what may have been applied', 'create', [down], attempt],
     ['keeps what may have been applied without a response', 'create', [brokenConnection()], attempt],
-    [
-      'keeps a refused attempt after one that may have been applied',
-      'remove',
-      [refusal(503, 'down'), refusal(403, 'forbidden')],
-      [...attempt, 'wait', ...attempt],
-    ],
+    ['keeps a refused attempt after one that may have been applied', 'remove', [down, refusal(403, 'x')], resumed],
   ])('%s', async (_, method, steps, expected) => {
     const { log, client, beforeSend } = recording(...steps)
     const call =
@@ -159,11 +148,7 @@ describe('a POST for what is already there', () => {
   test.each([
     ['another method', () => refusal(409, 'already_exists'), ApiError],
     ['the code of a server error', () => refusal(500, 'already_exists'), ServerError],
-    [
-      'the words of a description',
-      () => json({ error: 'invalid', error_description: 'It already exists.' }, 422),
-      UnprocessableError,
-    ],
+    ['the words of a description', () => json({ error_description: 'It already exists.' }, 422), UnprocessableError],
   ])('is not recognized by %s', async (title, response, ErrorClass) => {
     const { client } = recording(response())
     const call =

@@ -4,9 +4,18 @@ import { json, makeClient, page } from '../helpers/client.ts'
 
 // Counts, which are the same on every machine. Timings are the business of the benchmark.
 
+const nothing = {
+  abortControllers: 0,
+  timersStarted: 0,
+  timersLeft: 0,
+  listenersAdded: 0,
+  listenersLeft: 0,
+  headers: 0,
+}
+
 /** What a call takes from the platform. Everything is counted from now on. */
 function countUse() {
-  const use = { abortControllers: 0, timersStarted: 0, timersLeft: 0, listenersAdded: 0, listenersLeft: 0, headers: 0 }
+  const use = { ...nothing }
   const timers = new Set<unknown>()
   const { setTimeout: start, clearTimeout: stop, AbortController: Controller, Headers: PlatformHeaders } = globalThis
   const { addEventListener, removeEventListener } = EventTarget.prototype
@@ -57,14 +66,6 @@ function countUse() {
   }
 }
 
-const nothing = {
-  abortControllers: 0,
-  timersStarted: 0,
-  timersLeft: 0,
-  listenersAdded: 0,
-  listenersLeft: 0,
-  headers: 0,
-}
 /**
  * The total timeout and the attempt have a timer each. ky and its two Requests have a controller each, follow the signal of
  * the call, which nobody else has, and make their headers.

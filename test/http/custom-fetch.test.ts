@@ -2,10 +2,11 @@ import { ForceRetryError, TimeoutError } from 'ky'
 import nodeFetch from 'node-fetch'
 import type { FetchInit, WebFetch } from 'support-workspace-sdk'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
-import { ProxyAgent, fetch as undiciFetch } from 'undici'
+import { fetch as undiciFetch } from 'undici'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { brokenConnection, json, makeClient, refusedConnection, rejection, token } from '../helpers/client.ts'
-import { startProxy } from '../helpers/proxy.ts'
+import { jitter } from '../helpers/clock.ts'
+import { unreadable } from '../helpers/failing-callbacks.ts'
 import { rawResponse, startRawServer } from '../helpers/raw-server.ts'
 
 describe('a custom fetch', () => {
@@ -67,33 +68,7 @@ describe('a custom fetch', () => {
     controller.abort('enough')
     expect(await hanging).toBe('enough')
   })
-
-  test('can use a ProxyAgent of undici', async () => {
-    const sandbox = await startSandbox()
-    const proxy = await startProxy()
-    const dispatcher = new ProxyAgent(proxy.url)
-    onTestFinished(async () => {
-      await dispatcher.close()
-      await proxy.close()
-      await sandbox.close()
-    })
-    const client = makeClient({
-      baseUrl: sandbox.url,
-      accessToken: sandbox.issueToken({ actor: 'self' }),
-      fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
-    })
-    expect((await client.me()).actor).toBe('self')
-    expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
-  })
 })
-
-/** Returns an error with a property that cannot be read. */
-const unreadable = (property: string) =>
-  Object.defineProperty(new TypeError('broken'), property, {
-    get() {
-      throw new Error('unreadable')
-    },
-  })
 
 /** Returns a body that is read in chunks of a value. */
 const chunksOf = (value: unknown) => ({
@@ -114,7 +89,7 @@ describe('a custom fetch that fails', () => {
     ['a timeout of its own ky', new TimeoutError(new Request('https://api.test'))],
     ...['cause', 'name', 'code', 'message'].map((property): [string, unknown] => [
       `an error whose ${property} cannot be read`,
-      unreadable(property),
+      unreadable(new TypeError('broken'), property),
     ]),
   ])('with %s after sending a write makes the outcome unknown, and the write goes out once', async (_, failure) => {
     const fetch = vi.fn<WebFetch>(() => Promise.reject(failure))
@@ -159,20 +134,17 @@ describe('a custom fetch that fails', () => {
     expect(fetch).toHaveBeenCalledTimes(1)
   })
 
+  const broken = new ReadableStream({ start: (body) => body.error(new TypeError('invalid state')) })
   test.each<[string, unknown]>([
     ['an Error', new Error('the tunnel closed')],
     ['a TypeError with a cause', new TypeError('x', { cause: new Error('closed') })],
     ['a TypeError with a code', Object.assign(new TypeError('x'), { code: 'EPIPE' })],
     ["a browser's TypeError", new TypeError('Failed to fetch')],
-    ['a TypeError whose cause cannot be read', unreadable('cause')],
+    ['a TypeError whose cause cannot be read', unreadable(new TypeError('broken'), 'cause')],
     ['a string', 'closed'],
-    [
-      'a TypeError while the body is read',
-      new Response(new ReadableStream({ start: (body) => body.error(new TypeError('invalid state')) })),
-    ],
+    ['a TypeError while the body is read', new Response(broken)],
   ])('because of the network (%s) is retried for a GET', async (_, result) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    onTestFinished(() => void vi.restoreAllMocks())
+    jitter(0)
     const fetch = vi.fn<WebFetch>(async () => json({}))
     if (result instanceof Response) fetch.mockResolvedValueOnce(result)
     else fetch.mockRejectedValueOnce(result)

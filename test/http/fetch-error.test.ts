@@ -10,6 +10,7 @@ import {
   rejection,
   stubPlatformFetch,
 } from '../helpers/client.ts'
+import { unreadable } from '../helpers/failing-callbacks.ts'
 import { closedPort } from '../helpers/raw-server.ts'
 
 afterEach(() => {
@@ -89,11 +90,7 @@ test.each<[string, unknown]>([
   ['a string', 'ECONNREFUSED'],
   ...['cause', 'code', 'errors'].map((name): [string, unknown] => [
     `an error whose ${name} cannot be read`,
-    Object.defineProperty(refusedConnection(), name, {
-      get() {
-        throw new Error('unreadable')
-      },
-    }),
+    unreadable(refusedConnection(), name),
   ]),
 ])('%s proves nothing', (_, thrown) => {
   expect(classifyFetchError(thrown, true)).toEqual({ outcome: 'unknown', remedy: 'retry' })

@@ -1,15 +1,6 @@
 import type { Hooks, OperationEvent, WebFetch } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import {
-  brokenConnection,
-  json,
-  makeClient,
-  neverSettles,
-  page,
-  refusal,
-  rejection,
-  scripted,
-} from '../helpers/client.ts'
+import { brokenConnection, json, makeClient, neverSettles, refusal, rejection, scripted } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { settled } from '../helpers/settled.ts'
 import { turns } from '../helpers/turns.ts'
@@ -95,15 +86,8 @@ describe('hooks', () => {
     const { hooks, of } = recordEvents()
     const fetch = scripted(refusal(422, 'validation_failed', { 'x-request-id': 'r1' }))
     await rejection(makeClient({ fetch, hooks }).messages.create('c1', { body_html: 'x' }))
-    expect(of('onOperationEnd')).toEqual([
-      expect.objectContaining({
-        error: 'UnprocessableError',
-        outcome: 'refused',
-        status: 422,
-        requestId: 'r1',
-        attempts: 1,
-      }),
-    ])
+    const end = { error: 'UnprocessableError', outcome: 'refused', status: 422, requestId: 'r1', attempts: 1 }
+    expect(of('onOperationEnd')).toMatchObject([end])
   })
 
   test('report the duration of a call and of its attempts, in milliseconds', async () => {
@@ -145,54 +129,19 @@ describe('hooks', () => {
     expect(ids('onOperationEnd').sort()).toEqual(ids('onOperationStart').sort())
   })
 
-  test.each([
-    ['https://api.test', 'https://api.test/api/oauth/v1/contacts/{id}'],
-    ['https://api.test/prefix/', 'https://api.test/prefix/api/oauth/v1/contacts/{id}'],
-  ])('report the URL at %s without ids and query', async (baseUrl, urlTemplate) => {
-    const { events, hooks } = recordEvents()
-    await makeClient({ baseUrl, fetch: scripted(json({ data: {} })), hooks }).contacts.get('k1', {
-      extraQuery: { q: 'x' },
-    })
-    expect(events.map(([, event]) => (event as OperationEvent).urlTemplate)).toEqual(events.map(() => urlTemplate))
-    expect(events.length).toBe(4)
-  })
-
-  test('report the number of each page', async () => {
-    const { hooks, of } = recordEvents()
-    const fetch = scripted(json(page([], 'a')), json(page([], 'b')), json(page([])))
-    await makeClient({ fetch, hooks }).conversations.list().toArray()
-    expect(of('onOperationStart')).toMatchObject([{ page: 1 }, { page: 2 }, { page: 3 }])
-    expect(of('onOperationEnd')).toMatchObject([{ page: 1 }, { page: 2 }, { page: 3 }])
-  })
-
+  const vaultError = Object.assign(new Error('shut'), { name: 'VaultError' })
   test.each([
     ['the caller aborts', 'AbortError', 1, (signal: AbortSignal) => ({ signal, fetch: neverSettles })],
-    [
-      'the caller aborts with a string',
-      'AbortError',
-      1,
-      () => ({ signal: abortedLater('enough'), fetch: neverSettles }),
-    ],
+    ['the caller aborts with text', 'AbortError', 1, () => ({ signal: abortedLater('enough'), fetch: neverSettles })],
     ['the caller aborted before the call', 'AbortError', 0, () => ({ signal: AbortSignal.abort() })],
-    [
-      'the token provider rejects',
-      'VaultError',
-      0,
-      () => ({
-        accessToken: () => Promise.reject(Object.assign(new Error('shut'), { name: 'VaultError' })),
-      }),
-    ],
+    ['the token provider rejects', 'VaultError', 0, () => ({ accessToken: () => Promise.reject(vaultError) })],
     ['the token provider rejects with undefined', 'Error', 0, () => ({ accessToken: () => Promise.reject(undefined) })],
   ] as const)('report an end for each start when %s', async (_, error, attempts, options) => {
     const { hooks, of, order } = recordEvents()
     const controller = new AbortController()
-    const { signal, timeout, ...clientOptions } = {
-      signal: undefined,
-      timeout: undefined,
-      ...options(controller.signal),
-    }
+    const { signal, ...clientOptions } = { signal: undefined, ...options(controller.signal) }
     const client = makeClient({ fetch: scripted(json({})), hooks, ...clientOptions })
-    const result = rejection(client.me({ signal, timeout }))
+    const result = rejection(client.me({ signal }))
     await turns(1)
     controller.abort()
     await settled(result)

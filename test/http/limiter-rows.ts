@@ -28,26 +28,17 @@ export interface BacklogRow {
   readonly duration: number
 }
 
+const leaky = (perSecond: number, burst: number) => ({ perSecond, make: () => bucket(perSecond, burst) })
+const window = (calls: number) => ({ perSecond: calls / 60, make: () => fixedWindow(calls, minute) })
+
 export const backlogs: BacklogRow[] = [
-  { limit: '5/s', perSecond: 5, make: () => bucket(5, 5), warmUp: 60, duration: 1_200 },
-  { limit: '100/s, burst 20', perSecond: 100, make: () => bucket(100, 20), warmUp: 60, duration: 300 },
-  { limit: '100/s, burst 10', perSecond: 100, make: () => bucket(100, 10), warmUp: 60, duration: 300 },
-  { limit: '10/min', perSecond: 1 / 6, make: () => bucket(1 / 6, 10), warmUp: 1_800, duration: 10_800 },
-  {
-    limit: 'window of 100/min',
-    perSecond: 100 / 60,
-    make: () => fixedWindow(100, minute),
-    warmUp: 300,
-    duration: 3_600,
-  },
-  {
-    limit: 'window of 1,000/min',
-    perSecond: 1_000 / 60,
-    make: () => fixedWindow(1_000, minute),
-    warmUp: 300,
-    duration: 1_800,
-  },
-  { limit: '5/s, no burst', perSecond: 5, make: () => bucket(5, 1), warmUp: 60, duration: 1_200 },
+  { limit: '5/s', ...leaky(5, 5), warmUp: 60, duration: 1_200 },
+  { limit: '100/s, burst 20', ...leaky(100, 20), warmUp: 60, duration: 300 },
+  { limit: '100/s, burst 10', ...leaky(100, 10), warmUp: 60, duration: 300 },
+  { limit: '10/min', ...leaky(1 / 6, 10), warmUp: 1_800, duration: 10_800 },
+  { limit: 'window of 100/min', ...window(100), warmUp: 300, duration: 3_600 },
+  { limit: 'window of 1,000/min', ...window(1_000), warmUp: 300, duration: 1_800 },
+  { limit: '5/s, no burst', ...leaky(5, 1), warmUp: 60, duration: 1_200 },
 ]
 
 /** Returns the used share of the limit, and the share of the requests that were refused. */
@@ -168,14 +159,9 @@ async function print(): Promise<void> {
   printShares('adaptive, from 5/s to 1/s', await withSeeds((seed) => runFall('adaptive', seed)))
   console.log('\n| load | failed | p95, ms | longest, ms |\n| --- | --- | --- | --- |')
   for (const name of ['none', 'default', 'adaptive'] as const) {
-    const rows: [string, (seed: number) => ReturnType<typeof runLoad>][] = [
-      ...loads.map((row): [string, (seed: number) => ReturnType<typeof runLoad>] => [
-        row.load,
-        (seed) => runLoad(row, name, seed),
-      ]),
-      ['10 GETs/s beside refused POSTs', (seed) => runBesidePosts(name, seed)],
-    ]
-    for (const [load, run] of rows) {
+    const rows = loads.map((row) => ({ load: row.load, run: (seed: number) => runLoad(row, name, seed) }))
+    rows.push({ load: '10 GETs/s beside refused POSTs', run: (seed) => runBesidePosts(name, seed) })
+    for (const { load, run } of rows) {
       const results = await withSeeds(run, 3)
       const of = (key: 'failed' | 'p95' | 'longest') => results.map((result) => result[key]).join(', ')
       console.log(`| ${name}, ${load} | ${of('failed')} | ${of('p95')} | ${of('longest')} |`)

@@ -31,23 +31,21 @@ export function fixedWindow(requests: number, length: number): Limit {
 
 interface Timer {
   readonly at: number
-  readonly order: number
   readonly run: () => void
-  isCancelled: boolean
 }
 
 /** A clock that jumps to the next timer. It replaces the timers and `performance.now()` until it is stopped. */
 export class SimulatedClock {
   readonly #real = { setTimeout, clearTimeout, now: performance.now }
-  /** A binary heap. */
+  /** The next one is the last. */
   readonly #timers: Timer[] = []
-  #count = 0
   now = 0
 
   constructor() {
     globalThis.setTimeout = ((run: () => void, delay = 0) => this.#add(run, delay)) as never
-    globalThis.clearTimeout = ((timer?: Timer) => {
-      if (timer !== undefined) timer.isCancelled = true
+    globalThis.clearTimeout = ((timer: Timer) => {
+      const index = this.#timers.lastIndexOf(timer)
+      if (index >= 0) this.#timers.splice(index, 1)
     }) as never
     performance.now = () => this.now
   }
@@ -65,9 +63,8 @@ export class SimulatedClock {
   /** Runs timers until a time, and the promises after each of them. */
   async runUntil(end: number): Promise<void> {
     await settlePromises()
-    for (let next = this.#timers[0]; next !== undefined && next.at <= end; next = this.#timers[0]) {
-      this.#removeFirst()
-      if (next.isCancelled) continue
+    for (let next = this.#timers.at(-1); next !== undefined && next.at <= end; next = this.#timers.at(-1)) {
+      this.#timers.pop()
       this.now = Math.max(this.now, next.at)
       next.run()
       await settlePromises()
@@ -76,52 +73,27 @@ export class SimulatedClock {
   }
 
   #add(run: () => void, delay: number): Timer {
-    const timer = { at: this.now + Math.max(1, Math.trunc(delay)), order: this.#count++, run, isCancelled: false }
-    const timers = this.#timers
-    let index = timers.push(timer) - 1
-    for (let parent = (index - 1) >> 1; index > 0 && isBefore(timer, timers[parent]); parent = (index - 1) >> 1) {
-      timers[index] = timers[parent] as Timer
-      index = parent
-    }
-    timers[index] = timer
+    const timer = { at: this.now + Math.max(1, Math.trunc(delay)), run }
+    this.#timers.splice(this.#timers.findLastIndex(({ at }) => at > timer.at) + 1, 0, timer)
     return timer
   }
-
-  #removeFirst(): void {
-    const timers = this.#timers
-    const last = timers.pop()
-    if (last === undefined || timers.length === 0) return
-    let index = 0
-    for (;;) {
-      let child = 2 * index + 1
-      if (child >= timers.length) break
-      if (isBefore(timers[child + 1], timers[child])) child += 1
-      if (!isBefore(timers[child], last)) break
-      timers[index] = timers[child] as Timer
-      index = child
-    }
-    timers[index] = last
-  }
-}
-
-function isBefore(one: Timer | undefined, other: Timer | undefined): boolean {
-  if (one === undefined || other === undefined) return false
-  return one.at < other.at || (one.at === other.at && one.order < other.order)
 }
 
 function settlePromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
+/** Of a request, in milliseconds. */
+const latency = 50
+
 /** Sends calls as a client does, to a service that a function plays. */
 export class SimulatedClient {
   readonly clock: SimulatedClock
   readonly random: Random
   readonly limiter: RateLimiter
-  readonly latency: number
   readonly totalTimeout: number
   readonly maxRetries: number
-  readonly counts = { served: 0, refused: 0, failed: 0, waits: 0 }
+  readonly counts = { served: 0, refused: 0, failed: 0 }
   /** Of the calls that succeeded, in milliseconds. */
   durations: number[] = []
 
@@ -129,7 +101,6 @@ export class SimulatedClient {
     this.clock = clock
     this.random = random
     this.limiter = limiter
-    this.latency = limits.latency ?? 50
     this.totalTimeout = limits.totalTimeout ?? 120_000
     this.maxRetries = limits.maxRetries ?? 2
   }
@@ -146,7 +117,6 @@ export class SimulatedClient {
       let timer: ReturnType<typeof setTimeout> | undefined
       try {
         const onWait = (wait: number) => {
-          counts.waits += 1
           if (wait >= this.totalTimeout - (clock.now - startedAt)) throw new Error('too long')
         }
         const turn = this.limiter.acquire('key', abort.signal, {
@@ -165,9 +135,9 @@ export class SimulatedClient {
       } finally {
         clearTimeout(timer)
       }
-      await clock.wait(this.latency / 2)
+      await clock.wait(latency / 2)
       const wait = limit(clock.now)
-      await clock.wait(this.latency / 2)
+      await clock.wait(latency / 2)
       counts[wait > 0 ? 'refused' : 'served'] += 1
       const backoff = Math.floor(this.random.next() * Math.min(8_000, 500 * 2 ** retries))
       const delay = Math.max(backoff, Math.ceil(wait / 1_000) * 1_000)
@@ -186,9 +156,9 @@ export class SimulatedClient {
   }
 
   /** Keeps making calls, this many at a time. */
-  backlog(limit: Limit, loops: number, operation?: string): void {
+  backlog(limit: Limit, loops: number): void {
     const repeat = async () => {
-      for (;;) await this.call(limit, operation)
+      for (;;) await this.call(limit)
     }
     for (let count = 0; count < loops; count += 1) void repeat()
   }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type ClientOptions, type Logger, type RateLimiter, SupportWorkspace } from '../../src/index.ts'
+import type { ClientOptions, Logger, RateLimiter } from '../../src/index.ts'
 import { brokenConnection, json, makeClient, refusal, type Step, scripted, token } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
@@ -11,7 +11,7 @@ function recorder(): Logger & { readonly lines: string[] } {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** Returns what is logged while a contact is read or created. Durations are left out. */
+/** Returns what is logged while a contact is read or created, without the name of the package and durations. */
 async function logged(
   steps: Step[],
   { write = false, ...options }: Partial<ClientOptions> & { write?: boolean } = {},
@@ -22,7 +22,8 @@ async function logged(
   const settled = call.catch(() => {})
   await vi.advanceTimersByTimeAsync(60_000)
   await settled
-  return logger.lines.map((line) => line.replace(/\d+ ms/g, 'N ms'))
+  expect(logger.lines.filter((line) => !/^\w+ support-workspace-sdk: /.test(line))).toEqual([])
+  return logger.lines.map((line) => line.replace('support-workspace-sdk: ', '').replace(/\d+ ms/g, 'N ms'))
 }
 
 const contact = json({ data: { id: 'cnt_secret', blocked: 'no' } }, 200, { 'x-request-id': 'req_1' })
@@ -31,53 +32,54 @@ const contact = json({ data: { id: 'cnt_secret', blocked: 'no' } }, 200, { 'x-re
 const waiting: RateLimiter = { acquire: (_key, _signal, { onWait }) => onWait(5), penalize() {} }
 
 describe('logger', () => {
-  test.each<[string, Parameters<typeof logged>, string[]]>([
+  const path = '/api/oauth/v1/contacts'
+  const unauthorized = refusal(401, 'invalid_token')
+  const debug = { logLevel: 'debug' } as const
+  test.each<[string, Step[], Parameters<typeof logged>[1], string[]]>([
     [
       'debug and info: failed attempts, and the wait before a retry',
-      [[refusal(503, 'down'), contact], { logLevel: 'debug' }],
+      [refusal(503, 'down'), contact],
+      debug,
       [
-        'debug support-workspace-sdk: GET /api/oauth/v1/contacts/{id} 503 ServerError in N ms (attempt 1)',
-        'info support-workspace-sdk: contacts.get is retried in N ms after attempt 1: 503',
-        'debug support-workspace-sdk: GET /api/oauth/v1/contacts/{id} 200 in N ms (attempt 2, after waiting N ms, request id req_1)',
+        `debug GET ${path}/{id} 503 ServerError in N ms (attempt 1)`,
+        'info contacts.get is retried in N ms after attempt 1: 503',
+        `debug GET ${path}/{id} 200 in N ms (attempt 2, after waiting N ms, request id req_1)`,
       ],
     ],
     [
       'info: a network error that is retried',
-      [[brokenConnection(), contact], { logLevel: 'info' }],
-      ['info support-workspace-sdk: contacts.get is retried in N ms after attempt 1: NetworkError'],
+      [brokenConnection(), contact],
+      { logLevel: 'info' },
+      ['info contacts.get is retried in N ms after attempt 1: NetworkError'],
     ],
     [
       'debug: a network error, and the wait for the rate limit before it',
+      [brokenConnection()],
+      { ...debug, rateLimiter: waiting, rateLimitKey: 'k', write: true },
       [
-        [brokenConnection()],
-        { logLevel: 'debug', maxRetries: 1, rateLimiter: waiting, rateLimitKey: 'k', write: true },
-      ],
-      [
-        'info support-workspace-sdk: contacts.create waits N ms for the rate limit',
-        'debug support-workspace-sdk: POST /api/oauth/v1/contacts NetworkError in N ms (attempt 1, after waiting N ms)',
-        'error support-workspace-sdk: contacts.create failed with NetworkError, and may have been applied',
+        'info contacts.create waits N ms for the rate limit',
+        `debug POST ${path} NetworkError in N ms (attempt 1, after waiting N ms)`,
+        'error contacts.create failed with NetworkError, and may have been applied',
       ],
     ],
-    [
-      'warn: a rejected token',
-      [[refusal(401, 'invalid_token')]],
-      ['warn support-workspace-sdk: contacts.get: the service rejected the access token'],
-    ],
+    ['warn: a rejected token', [unauthorized], {}, ['warn contacts.get: the service rejected the access token']],
     [
       'warn: a mismatch, where onDrift is given',
-      [[contact], { onDrift: () => {} }],
-      ['warn support-workspace-sdk: contacts.get: expected boolean in `blocked`, received string (1 times)'],
+      [contact],
+      { onDrift: () => {} },
+      ['warn contacts.get: expected boolean in `blocked`, received string (1 times)'],
     ],
-    ['a mismatch is not looked for without onDrift', [[contact]], []],
+    ['a mismatch is not looked for without onDrift', [contact], {}, []],
     [
       'error: a write that may have been applied',
-      [[refusal(503, 'down')], { write: true, logLevel: 'error' }],
-      ['error support-workspace-sdk: contacts.create failed with ServerError, and may have been applied'],
+      [refusal(503, 'down')],
+      { write: true, logLevel: 'error' },
+      ['error contacts.create failed with ServerError, and may have been applied'],
     ],
-    ['off: nothing', [[refusal(503, 'down')], { write: true, logLevel: 'off' }], []],
-  ])('%s', async (_, args, expected) => {
+    ['off: nothing', [refusal(503, 'down')], { write: true, logLevel: 'off' }, []],
+  ])('%s', async (_, steps, options, expected) => {
     vi.useFakeTimers()
-    expect(await logged(...args)).toEqual(expected)
+    expect(await logged(steps, options)).toEqual(expected)
     vi.useRealTimers()
   })
 
@@ -120,13 +122,7 @@ describe('SUPPORT_WORKSPACE_LOG', () => {
   /** Returns how often `console.debug` was called for one request. */
   async function consoleLines(options: Partial<ClientOptions> = {}): Promise<number> {
     const debug = vi.spyOn(console, 'debug').mockImplementation(() => {})
-    const workspace = new SupportWorkspace({
-      baseUrl: 'https://api.test',
-      accessToken: 't',
-      fetch: scripted(contact),
-      ...options,
-    })
-    await workspace.contacts.get('c')
+    await makeClient({ fetch: scripted(contact), ...options }).contacts.get('c')
     return debug.mock.calls.length
   }
 

@@ -10,7 +10,7 @@ import {
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, refusal, rejection, scripted, token } from '../helpers/client.ts'
 import { jitter } from '../helpers/clock.ts'
-import { failingCallbacks } from '../helpers/failing-callbacks.ts'
+import { failingCallbacks, unreadable } from '../helpers/failing-callbacks.ts'
 import { settledAfterTimers } from '../helpers/settled.ts'
 
 beforeEach(() => jitter(0))
@@ -120,16 +120,10 @@ describe('the constructor', () => {
   })
 })
 
-const unreadable = Object.defineProperty(new Error('x'), 'message', {
-  get() {
-    throw new Error('broken getter')
-  },
-})
-
 test.each([
   ['a message that is an object', Object.assign(new Error('x'), { message: { deep: 1 } })],
   ['a name that is a symbol', Object.assign(new Error('x'), { name: Symbol('x') })],
-  ['a getter that throws', unreadable],
+  ['a getter that throws', unreadable(new Error('x'), 'message')],
 ])('an error of onInvalidToken with %s does not hide the 401', async (_, failure) => {
   const accessToken = { getAccessToken: () => token, onInvalidToken: () => Promise.reject(failure) }
   const { messages } = makeClient({ accessToken, fetch: scripted(refusal(401, 'invalid_token')) })

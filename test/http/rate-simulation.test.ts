@@ -3,16 +3,10 @@ import { backlogs, loads, runBacklog, runBesidePosts, runFall, runLoad } from '.
 
 // `npm run limiter-rows` simulates all rows for longer and with more seeds.
 
-function backlogOf(limit: string, duration: number) {
-  const row = backlogs.find((other) => other.limit === limit)
-  if (row === undefined) throw new Error(`There is no row ${limit}.`)
-  return { ...row, duration }
-}
-
-function loadOf(start: string, calls: number) {
-  const row = loads.find(({ load }) => load.startsWith(start))
-  if (row === undefined) throw new Error(`There is no row ${start}.`)
-  return { ...row, calls }
+function find<Row>(rows: Row[], isWanted: (row: Row) => boolean): Row {
+  const row = rows.find(isWanted)
+  if (row === undefined) throw new Error('There is no such row.')
+  return row
 }
 
 describe('the adaptive limiter', () => {
@@ -23,7 +17,8 @@ describe('the adaptive limiter', () => {
     { limit: 'window of 100/min', duration: 1_200, goodput: 0.97, refused: 0.015 },
     { limit: '10/min', duration: 3_600, clients: 4, goodput: 0.97, refused: 0.03 },
   ])('uses a limit of $limit, and is seldom refused', async ({ limit, duration, goodput, refused, clients = 1 }) => {
-    const result = await runBacklog(backlogOf(limit, duration), 'adaptive', 1, clients)
+    const row = find(backlogs, (other) => other.limit === limit)
+    const result = await runBacklog({ ...row, duration }, 'adaptive', 1, clients)
     expect(result.goodput).toBeGreaterThanOrEqual(goodput)
     expect(result.refused).toBeLessThanOrEqual(refused)
   })
@@ -41,7 +36,8 @@ describe('a service that refuses calls by accident', () => {
     { name: 'adaptive', start: '50/s, 0.3 %', calls: 10_000, p95: 5_000 },
     { name: 'adaptive', start: '50/s, 1 %', calls: 10_000, p95: 20_000 },
   ] as const)('fails no more calls of the $name limiter than chance at $start', async ({ name, start, calls, p95 }) => {
-    const result = await runLoad(loadOf(start, calls), name, 1)
+    const row = find(loads, ({ load }) => load.startsWith(start))
+    const result = await runLoad({ ...row, calls }, name, 1)
     // A call that is refused three times by chance fails with any limiter: 0.03 ** 3 of them.
     expect(result.failed / calls).toBeLessThanOrEqual(0.0005)
     expect(result.p95).toBeLessThanOrEqual(p95)
