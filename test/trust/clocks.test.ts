@@ -3,16 +3,13 @@ import { runInNewContext } from 'node:vm'
 import { type FetchInit, type RequestError, TimeoutError } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { json, makeClient, neverSettles, page, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
+import { fakeClock, jitter } from '../helpers/clock.ts'
 import { settled } from '../helpers/settled.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
-  vi.spyOn(Math, 'random').mockReturnValue(0)
-})
-
+fakeClock()
+beforeEach(() => jitter(0))
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
   vi.restoreAllMocks()
 })
 
@@ -182,7 +179,7 @@ describe('totalTimeout', () => {
   })
 
   test('prevents a retry that would come too late', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1)
+    jitter(1)
     const fetch = scripted(refusal(503, 'down'))
     expect(await settled(rejection(makeClient({ fetch, totalTimeout: 400 }).me()))).toMatchObject({
       name: 'ServerError',

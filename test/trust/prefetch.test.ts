@@ -1,12 +1,12 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { brokenConnection, json, makeClient, page, refusal, scripted } from '../helpers/client.ts'
+import { jitter } from '../helpers/clock.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
 import {
   type RawRequest,
   type RawResponse,
   type RawServer,
   rawResponse,
-  respond,
   respondJson,
   startRawServer,
 } from '../helpers/raw-server.ts'
@@ -23,13 +23,9 @@ async function startPages(hold: (number: number) => boolean = () => false, faili
   const server = await startRawServer({
     onRequest(request) {
       const number = numberOf(request)
+      const good = page([{ id: `${number}a` }, { id: `${number}b` }], number < 5 ? String(number + 1) : null)
       const sendPage = () =>
-        number === failing
-          ? respond(request, { status: 403, body: '{"error":"forbidden"}' })
-          : respondJson(
-              request,
-              page([{ id: `${number}a` }, { id: `${number}b` }], number < 5 ? String(number + 1) : null),
-            )
+        number === failing ? respondJson(request, { error: 'forbidden' }, { status: 403 }) : respondJson(request, good)
       if (hold(number)) held.set(number, sendPage)
       else sendPage()
       for (const resolve of whenRequested) resolve()
@@ -212,8 +208,7 @@ describe('a list of which every page is bad at first', () => {
   const rows = bad.flatMap(([what, response]) => [true, false].map((prefetch) => [what, prefetch, response] as const))
 
   test.each(rows)('(%s) is complete with prefetch: %s', async (_, prefetch, response) => {
-    vi.spyOn(Math, 'random').mockReturnValue(0)
-    onTestFinished(() => void vi.restoreAllMocks())
+    jitter(0)
     const asked = new Set<number>()
     await using server = await startRawServer({
       onRequest(request) {
