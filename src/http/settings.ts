@@ -77,10 +77,10 @@ export function changeableChecks() {
 /** Returns the settings of a client that differs in some options. It has the same token and, by default, the same limiter. */
 export function changeSettings(settings: ClientSettings, changes: ChangeableOptions): ClientSettings {
   const given = Object.entries(readOptions(changes, changeableChecks(), '`withOptions`'))
-  const { rateLimiter, scopes, findRateLimitKey } = settings
+  const { actor, rateLimiter, scopes, findRateLimitKey } = settings
   const changed = Object.fromEntries(given.filter(([, value]) => value !== undefined))
   const isShared = changed.rateLimitKey === undefined && changed.rateLimiter === undefined
-  const next = withDefaults({ ...settings.given, rateLimiter, scopes, ...changed }, settings)
+  const next = withDefaults({ ...settings.given, actor, rateLimiter, scopes, ...changed }, settings)
   return isShared ? { ...next, findRateLimitKey } : next
 }
 
