@@ -279,21 +279,19 @@ test('no span contains a token, id, query, cursor or body', async () => {
   expect(text).not.toContain(token)
 })
 
-describe('your own hooks', () => {
-  test('are called with each event while the span of the call is active', async () => {
-    const active: [string, string | undefined][] = []
-    const names = ['onOperationStart', 'onAttemptStart', 'onAttemptEnd', 'onRetry', 'onWait', 'onOperationEnd']
-    const record = (name: string) => () => void active.push([name, trace.getActiveSpan()?.spanContext().spanId])
-    const hooks: Hooks = Object.fromEntries(names.map((name) => [name, record(name)]))
-    const { client, sandbox } = tracedSandbox({}, { hooks })
-    sandbox.failNext({ status: 503 })
-    await settledAfterTimers(client.me())
-    const id = callSpans()[0]?.spanContext().spanId
-    const attempt = ['onAttemptStart', 'onAttemptEnd']
-    const expected = ['onOperationStart', ...attempt, 'onRetry', ...attempt, 'onOperationEnd']
-    expect(active).toEqual(expected.map((name) => [name, id]))
-    expect(id).toBeDefined()
-  })
+test('your own hooks are called with each event while the span of the call is active', async () => {
+  const active: [string, string | undefined][] = []
+  const names = ['onOperationStart', 'onAttemptStart', 'onAttemptEnd', 'onRetry', 'onWait', 'onOperationEnd']
+  const record = (name: string) => () => void active.push([name, trace.getActiveSpan()?.spanContext().spanId])
+  const hooks: Hooks = Object.fromEntries(names.map((name) => [name, record(name)]))
+  const { client, sandbox } = tracedSandbox({}, { hooks })
+  sandbox.failNext({ status: 503 })
+  await settledAfterTimers(client.me())
+  const id = callSpans()[0]?.spanContext().spanId
+  const attempt = ['onAttemptStart', 'onAttemptEnd']
+  const expected = ['onOperationStart', ...attempt, 'onRetry', ...attempt, 'onOperationEnd']
+  expect(active).toEqual(expected.map((name) => [name, id]))
+  expect(id).toBeDefined()
 })
 
 describe('without a tracer', () => {

@@ -269,27 +269,25 @@ describe('a pause that a custom rate limiter announces', () => {
   })
 })
 
-describe('a call that is held back after it was sent', () => {
-  const heldBackBeforeRetry = () => {
-    let count = 0
-    return recordingLimiter((_key, _signal, { onWait }) => {
-      count += 1
-      if (count > 1) onWait(90_000, 90_000)
-    }).rateLimiter
-  }
+const heldBackBeforeRetry = () => {
+  let count = 0
+  return recordingLimiter((_key, _signal, { onWait }) => {
+    count += 1
+    if (count > 1) onWait(90_000, 90_000)
+  }).rateLimiter
+}
 
-  test.each<[string, 'GET' | 'DELETE', Parameters<typeof scripted>[0], object]>([
-    ['a GET after a 429', 'GET', refusal(429, 'x'), { outcome: 'refused', remedy: 'retry' }],
-    ['a GET after a 503', 'GET', refusal(503, 'x'), { outcome: 'no-effect', remedy: 'retry' }],
-    ['a DELETE after a 503', 'DELETE', refusal(503, 'x'), { outcome: 'unknown', remedy: 'retry' }],
-    ['a DELETE after a broken connection', 'DELETE', brokenConnection(), { outcome: 'unknown', remedy: 'retry' }],
-  ])('says so: %s', async (_, method, step, expected) => {
-    jitter(0)
-    const client = keyedClient({ fetch: scripted(step), rateLimiter: heldBackBeforeRetry() })
-    const error = (await rejection(client.request(method, '/x'))) as RequestError
-    expect(error).toMatchObject({ ...expected, name: 'RateLimitError', attempts: [{}] })
-    expect(error.message).toContain('failed and was not retried: the service has asked this client to slow down.')
-  })
+test.each<[string, 'GET' | 'DELETE', Parameters<typeof scripted>[0], object]>([
+  ['a GET after a 429', 'GET', refusal(429, 'x'), { outcome: 'refused', remedy: 'retry' }],
+  ['a GET after a 503', 'GET', refusal(503, 'x'), { outcome: 'no-effect', remedy: 'retry' }],
+  ['a DELETE after a 503', 'DELETE', refusal(503, 'x'), { outcome: 'unknown', remedy: 'retry' }],
+  ['a DELETE after a broken connection', 'DELETE', brokenConnection(), { outcome: 'unknown', remedy: 'retry' }],
+])('a call that is held back after it was sent says so: %s', async (_, method, step, expected) => {
+  jitter(0)
+  const client = keyedClient({ fetch: scripted(step), rateLimiter: heldBackBeforeRetry() })
+  const error = (await rejection(client.request(method, '/x'))) as RequestError
+  expect(error).toMatchObject({ ...expected, name: 'RateLimitError', attempts: [{}] })
+  expect(error.message).toContain('failed and was not retried: the service has asked this client to slow down.')
 })
 
 describe('the key of a client', () => {

@@ -75,40 +75,33 @@ describe('Retry-After', () => {
   })
 })
 
-describe('a reset header', () => {
-  test.each<[string, number, Record<string, string>, number | undefined]>([
-    ['counts', 429, { 'ratelimit-reset': '3' }, 3_000],
-    ['counts', 429, { 'x-ratelimit-retry-after': '5' }, 5_000],
-    ['counts', 429, { 'x-ratelimit-reset': '1760000006' }, 6_000],
-    ['counts', 429, { 'x-ratelimit-reset': '1760000006500' }, 6_500],
-    ['counts', 429, { 'x-rate-limit-reset': '7' }, 7_000],
-    ['counts although some remain', 429, { 'ratelimit-reset': '3', 'ratelimit-remaining': '99' }, 3_000],
-    ['counts if nothing remains', 503, { 'ratelimit-reset': '3', 'ratelimit-remaining': '0' }, 3_000],
-    ['counts if nothing remains', 503, { 'x-ratelimit-retry-after': '3', 'x-ratelimit-remaining': '0' }, 3_000],
-    ['counts if nothing remains', 503, { 'x-ratelimit-reset': '3', 'x-ratelimit-remaining': '0' }, 3_000],
-    ['counts if nothing remains', 503, { 'x-rate-limit-reset': '3', 'x-rate-limit-remaining': '0' }, 3_000],
-    ['is ignored if some remain', 503, { 'ratelimit-reset': '4', 'ratelimit-remaining': '99' }, undefined],
-    [
-      'is ignored if nothing remains of another',
-      503,
-      { 'ratelimit-reset': '4', 'x-rate-limit-remaining': '0' },
-      undefined,
-    ],
-    ['is ignored if it is not known what remains', 503, { 'ratelimit-reset': '4' }, undefined],
-    ['is ignored', 500, { 'ratelimit-reset': '4', 'ratelimit-remaining': '0' }, undefined],
-    ['is ignored', 404, { 'ratelimit-reset': '1800', 'ratelimit-remaining': '0' }, undefined],
-    ['is ignored', 401, { 'x-ratelimit-retry-after': '4', 'x-ratelimit-remaining': '0' }, undefined],
-    ['is ignored beside Retry-After', 429, { 'retry-after': '2', 'x-ratelimit-reset': '50' }, 2_000],
-    [
-      'counts beside a Retry-After that cannot be parsed',
-      429,
-      { 'retry-after': 'soon', 'ratelimit-reset': '3' },
-      3_000,
-    ],
-    ['comes after the standard one', 429, { 'x-ratelimit-reset': '4', 'ratelimit-reset': '3' }, 3_000],
-  ])('%s with status %i: %j', (_, status, headers, expected) => {
-    expect(delay(headers, status)).toBe(expected)
-  })
+test.each<[string, number, Record<string, string>, number | undefined]>([
+  ['counts', 429, { 'ratelimit-reset': '3' }, 3_000],
+  ['counts', 429, { 'x-ratelimit-retry-after': '5' }, 5_000],
+  ['counts', 429, { 'x-ratelimit-reset': '1760000006' }, 6_000],
+  ['counts', 429, { 'x-ratelimit-reset': '1760000006500' }, 6_500],
+  ['counts', 429, { 'x-rate-limit-reset': '7' }, 7_000],
+  ['counts although some remain', 429, { 'ratelimit-reset': '3', 'ratelimit-remaining': '99' }, 3_000],
+  ['counts if nothing remains', 503, { 'ratelimit-reset': '3', 'ratelimit-remaining': '0' }, 3_000],
+  ['counts if nothing remains', 503, { 'x-ratelimit-retry-after': '3', 'x-ratelimit-remaining': '0' }, 3_000],
+  ['counts if nothing remains', 503, { 'x-ratelimit-reset': '3', 'x-ratelimit-remaining': '0' }, 3_000],
+  ['counts if nothing remains', 503, { 'x-rate-limit-reset': '3', 'x-rate-limit-remaining': '0' }, 3_000],
+  ['is ignored if some remain', 503, { 'ratelimit-reset': '4', 'ratelimit-remaining': '99' }, undefined],
+  [
+    'is ignored if nothing remains of another',
+    503,
+    { 'ratelimit-reset': '4', 'x-rate-limit-remaining': '0' },
+    undefined,
+  ],
+  ['is ignored if it is not known what remains', 503, { 'ratelimit-reset': '4' }, undefined],
+  ['is ignored', 500, { 'ratelimit-reset': '4', 'ratelimit-remaining': '0' }, undefined],
+  ['is ignored', 404, { 'ratelimit-reset': '1800', 'ratelimit-remaining': '0' }, undefined],
+  ['is ignored', 401, { 'x-ratelimit-retry-after': '4', 'x-ratelimit-remaining': '0' }, undefined],
+  ['is ignored beside Retry-After', 429, { 'retry-after': '2', 'x-ratelimit-reset': '50' }, 2_000],
+  ['counts beside a Retry-After that cannot be parsed', 429, { 'retry-after': 'soon', 'ratelimit-reset': '3' }, 3_000],
+  ['comes after the standard one', 429, { 'x-ratelimit-reset': '4', 'ratelimit-reset': '3' }, 3_000],
+])('a reset header %s with status %i: %j', (_, status, headers, expected) => {
+  expect(delay(headers, status)).toBe(expected)
 })
 
 test('no header requests no delay', () => {

@@ -32,21 +32,19 @@ test('a retry sends the whole body again', async () => {
   )
 })
 
-describe('maxRetries', () => {
-  test.each([
-    [undefined, undefined, 3],
-    [0, undefined, 1],
-    [1, undefined, 2],
-    [5, undefined, 6],
-    [5, 0, 1],
-    [0, 3, 4],
-  ])('of %s on the client and %s on the call makes %i attempt(s)', async (client, perCall, attempts) => {
-    const fetch = scripted(refusal(503, 'down'))
-    const result = makeClient({ fetch, maxRetries: client }).me({ maxRetries: perCall })
-    const error = (await settledAfterTimers(rejection(result))) as RequestError
-    expect(fetch.requests).toHaveLength(attempts)
-    expect(error.attempts).toHaveLength(attempts)
-  })
+test.each([
+  [undefined, undefined, 3],
+  [0, undefined, 1],
+  [1, undefined, 2],
+  [5, undefined, 6],
+  [5, 0, 1],
+  [0, 3, 4],
+])('maxRetries of %s on the client and %s on the call makes %i attempt(s)', async (client, perCall, attempts) => {
+  const fetch = scripted(refusal(503, 'down'))
+  const result = makeClient({ fetch, maxRetries: client }).me({ maxRetries: perCall })
+  const error = (await settledAfterTimers(rejection(result))) as RequestError
+  expect(fetch.requests).toHaveLength(attempts)
+  expect(error.attempts).toHaveLength(attempts)
 })
 
 describe('the wait between attempts', () => {

@@ -74,19 +74,17 @@ describe('the operations table', () => {
   })
 })
 
-describe('with a sufficient token', () => {
-  test.each(rows)('%s sends its method to its path, and its data matches its schema', async (id, operation) => {
-    const { method, path, envelope } = operation
-    const strict = clientFor(sandbox.issueToken({ actor: 'self' }), { validation: 'strict' })
-    const result = await run(id, strict, await existing())
-    const request = sandbox.requests.at(-1)
-    expect(request?.method).toBe(method)
-    expect(request?.path).toMatch(new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`))
-    expect(request?.status).toBeLessThan(300)
-    if (envelope === 'none') expect(result).toBeUndefined()
-    else if (envelope === 'list') expect(result).toHaveProperty('data')
-    else expect(result).toBeTypeOf('object')
-  })
+test.each(rows)('%s sends its method to its path, and its data matches its schema', async (id, operation) => {
+  const { method, path, envelope } = operation
+  const strict = clientFor(sandbox.issueToken({ actor: 'self' }), { validation: 'strict' })
+  const result = await run(id, strict, await existing())
+  const request = sandbox.requests.at(-1)
+  expect(request?.method).toBe(method)
+  expect(request?.path).toMatch(new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`))
+  expect(request?.status).toBeLessThan(300)
+  if (envelope === 'none') expect(result).toBeUndefined()
+  else if (envelope === 'list') expect(result).toHaveProperty('data')
+  else expect(result).toBeTypeOf('object')
 })
 
 describe('with an app token', () => {
@@ -123,27 +121,25 @@ describe('with an app token', () => {
   )
 })
 
-describe('without its scope', () => {
-  const withScope = operations.flatMap(({ id, scope }) => (scope === undefined ? [] : [[id, scope] as const]))
+const withScope = operations.flatMap(({ id, scope }) => (scope === undefined ? [] : [[id, scope] as const]))
 
-  test.each(withScope)(
-    '%s (%s) rejects with an InsufficientScopeError that lists the scopes to request',
-    async (id, scope) => {
-      const granted = knownScopes.filter((known) => known !== scope)
-      const accessToken = sandbox.issueToken({ actor: 'self', scopes: granted })
-      const error = await rejection(run(id, clientFor(accessToken, { scopes: granted }), await existing()))
-      expect(error).toBeInstanceOf(InsufficientScopeError)
-      expect(error).toMatchObject({
-        operation: id,
-        outcome: 'refused',
-        required: [scope],
-        granted,
-        missing: [scope],
-        scopesToRequest: [...granted, scope],
-      })
-    },
-  )
-})
+test.each(withScope)(
+  '%s without the scope %s rejects with an error that lists the scopes to request',
+  async (id, scope) => {
+    const granted = knownScopes.filter((known) => known !== scope)
+    const accessToken = sandbox.issueToken({ actor: 'self', scopes: granted })
+    const error = await rejection(run(id, clientFor(accessToken, { scopes: granted }), await existing()))
+    expect(error).toBeInstanceOf(InsufficientScopeError)
+    expect(error).toMatchObject({
+      operation: id,
+      outcome: 'refused',
+      required: [scope],
+      granted,
+      missing: [scope],
+      scopesToRequest: [...granted, scope],
+    })
+  },
+)
 
 describe('a request body', () => {
   const withBody = rows.filter(([, { method }]) => method === 'POST' || method === 'PATCH')

@@ -257,18 +257,16 @@ describe.each(['cursor-Zx81mQ7+9rT4/vB2nK6=', 'a "cursor" with spaces'])('the cu
   })
 })
 
-describe('an error', () => {
-  test('contains neither the query nor the body of the request', async () => {
-    const fetch = scripted(() => {
-      throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
-    })
-    const client = makeClient({ fetch, maxRetries: 0 })
-    const errors = [
-      await rejection(client.conversations.list({ after: 'private-cursor' })),
-      await rejection(client.messages.create('c1', { body_html: 'private-words' })),
-    ]
-    expect(printedForms(errors).join('\n')).not.toMatch(/private-(cursor|words)/)
+test('an error contains neither the query nor the body of the request', async () => {
+  const fetch = scripted(() => {
+    throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
   })
+  const client = makeClient({ fetch, maxRetries: 0 })
+  const errors = [
+    await rejection(client.conversations.list({ after: 'private-cursor' })),
+    await rejection(client.messages.create('c1', { body_html: 'private-words' })),
+  ]
+  expect(printedForms(errors).join('\n')).not.toMatch(/private-(cursor|words)/)
 })
 
 const cursor = 'Zx81mQ7-cursor_9rT4vB2nK6'

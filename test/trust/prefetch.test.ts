@@ -199,15 +199,16 @@ describe('the next page', () => {
   })
 })
 
-describe('a list of which every page is bad at first', () => {
-  const bad: [string, RawResponse][] = [
-    ['cut off', { body: '{"data":[{"id":"bad"}', contentLength: 500 }],
-    ['empty', {}],
-    ['a page of HTML', { body: '<!doctype html><title>Sign in</title>' }],
-  ]
-  const rows = bad.flatMap(([what, response]) => [true, false].map((prefetch) => [what, prefetch, response] as const))
+const bad: [string, RawResponse][] = [
+  ['cut off', { body: '{"data":[{"id":"bad"}', contentLength: 500 }],
+  ['empty', {}],
+  ['a page of HTML', { body: '<!doctype html><title>Sign in</title>' }],
+]
+const rows = bad.flatMap(([what, response]) => [true, false].map((prefetch) => [what, prefetch, response] as const))
 
-  test.each(rows)('(%s) is complete with prefetch: %s', async (_, prefetch, response) => {
+test.each(rows)(
+  'a list whose pages are bad at first (%s) is complete with prefetch: %s',
+  async (_, prefetch, response) => {
     jitter(0)
     const asked = new Set<number>()
     await using server = await startRawServer({
@@ -222,5 +223,5 @@ describe('a list of which every page is bad at first', () => {
     const items = await client(server).conversations.list({}, { prefetch }).toArray()
     expect(items.map(({ id }) => id)).toEqual(['1', '2', '3', '4'])
     expect(server.requests).toHaveLength(8)
-  })
-})
+  },
+)

@@ -50,23 +50,21 @@ describe('a redirect', () => {
   })
 })
 
-describe('data from the service', () => {
-  test('never decides where a request goes, even when cursors and links are URLs', async () => {
-    await using other = await startRawServer({})
-    const cursors = [`${other.url}/x`, '//evil.test', '/../..', `@127.0.0.1:${other.port}`]
-    await using api = await startRawServer({
-      onRequest(request) {
-        const after = cursors[request.number - 1]
-        respondJson(
-          request,
-          { data: [], page_metadata: { after, next: `${other.url}/next` } },
-          { headers: { link: `<${other.url}>; rel=next` } },
-        )
-      },
-    })
-    await makeClient({ baseUrl: api.url }).conversations.list().toArray()
-    expect(api.requests).toHaveLength(cursors.length + 1)
-    for (const { target } of api.requests) expect(target).toMatch(/^\/api\/oauth\/v1\/conversations(\?after=[^&]*)?$/)
-    expect(other.connections).toBe(0)
+test('data from the service never decides where a request goes, even when cursors and links are URLs', async () => {
+  await using other = await startRawServer({})
+  const cursors = [`${other.url}/x`, '//evil.test', '/../..', `@127.0.0.1:${other.port}`]
+  await using api = await startRawServer({
+    onRequest(request) {
+      const after = cursors[request.number - 1]
+      respondJson(
+        request,
+        { data: [], page_metadata: { after, next: `${other.url}/next` } },
+        { headers: { link: `<${other.url}>; rel=next` } },
+      )
+    },
   })
+  await makeClient({ baseUrl: api.url }).conversations.list().toArray()
+  expect(api.requests).toHaveLength(cursors.length + 1)
+  for (const { target } of api.requests) expect(target).toMatch(/^\/api\/oauth\/v1\/conversations(\?after=[^&]*)?$/)
+  expect(other.connections).toBe(0)
 })

@@ -74,38 +74,36 @@ describe('an unusable response with status 200', () => {
   })
 })
 
-describe('a read whose response is unusable each time', () => {
-  const cutOff = { body: '{"data":{"id":"1"', contentLength: 500 }
-  const cutChunk = {
-    ...cutOff,
-    body: '5\r\n{"dat\r\n',
-    headers: { 'transfer-encoding': 'chunked' },
-    contentLength: null,
-  }
-  const notJson = { reason: 'not-json' }
-  test.each<[string, RawResponse, object, RegExp]>([
-    ['cut off', cutOff, { name: 'NetworkError' }, /the response was cut off: /],
-    ['cut off without a content-length', { ...cutOff, contentLength: null }, notJson, /the body is not JSON\. /],
-    ['cut off between two chunks', cutChunk, { name: 'NetworkError' }, /the response was cut off: /],
-    ['empty', {}, notJson, /the body is empty\. The response may have been cut off\. /],
-    ['text', { body: 'Bad gateway' }, notJson, /the body is not JSON\. /],
-    ['HTML', { body: html }, notJson, /the body is not JSON but HTML\. Make sure that `baseUrl`/],
-    ['not UTF-8', { body: new Uint8Array([0x7b, 0xff, 0x7d]) }, notJson, /the body is not UTF-8\. /],
-  ])('is retried up to maxRetries, and then says why: %s', async (_, response, expected, words) => {
-    jitter(0)
-    const { server, client } = await serve(({ socket }) => socket.end(rawResponse(response)), { maxRetries: 2 })
-    const error = (await rejection(client.members.get('1'))) as RequestError
-    const attempt = { status: 200, error: error.name }
-    expect(error).toMatchObject({
-      ...expected,
-      outcome: 'no-effect',
-      remedy: 'retry',
-      attempts: [{ ...attempt, wait: 0 }, { ...attempt, wait: 0 }, attempt],
-    })
-    expect(server.requests).toHaveLength(3)
-    expect(error.message).toMatch(words)
-    expect(error.message.includes('baseUrl')).toBe(response.body === html)
+const cutOff = { body: '{"data":{"id":"1"', contentLength: 500 }
+const cutChunk = {
+  ...cutOff,
+  body: '5\r\n{"dat\r\n',
+  headers: { 'transfer-encoding': 'chunked' },
+  contentLength: null,
+}
+const notJson = { reason: 'not-json' }
+test.each<[string, RawResponse, object, RegExp]>([
+  ['cut off', cutOff, { name: 'NetworkError' }, /the response was cut off: /],
+  ['cut off without a content-length', { ...cutOff, contentLength: null }, notJson, /the body is not JSON\. /],
+  ['cut off between two chunks', cutChunk, { name: 'NetworkError' }, /the response was cut off: /],
+  ['empty', {}, notJson, /the body is empty\. The response may have been cut off\. /],
+  ['text', { body: 'Bad gateway' }, notJson, /the body is not JSON\. /],
+  ['HTML', { body: html }, notJson, /the body is not JSON but HTML\. Make sure that `baseUrl`/],
+  ['not UTF-8', { body: new Uint8Array([0x7b, 0xff, 0x7d]) }, notJson, /the body is not UTF-8\. /],
+])('a read whose responses are unusable is retried, and then says why: %s', async (_, response, expected, words) => {
+  jitter(0)
+  const { server, client } = await serve(({ socket }) => socket.end(rawResponse(response)), { maxRetries: 2 })
+  const error = (await rejection(client.members.get('1'))) as RequestError
+  const attempt = { status: 200, error: error.name }
+  expect(error).toMatchObject({
+    ...expected,
+    outcome: 'no-effect',
+    remedy: 'retry',
+    attempts: [{ ...attempt, wait: 0 }, { ...attempt, wait: 0 }, attempt],
   })
+  expect(server.requests).toHaveLength(3)
+  expect(error.message).toMatch(words)
+  expect(error.message.includes('baseUrl')).toBe(response.body === html)
 })
 
 describe('an unusual but valid response', () => {
