@@ -2,14 +2,13 @@ import { Readable } from 'node:stream'
 import { type Call, type FetchResponse, UnprocessableError, type WebFetch } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
 import { json, makeClient, page, rejection } from '../helpers/client.ts'
+import { thrower } from '../helpers/failing-callbacks.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 
 // Responses that a custom `fetch` should not return, and returns all the same.
 
-const fail = () => {
-  throw new Error('from the body')
-}
+const fail = thrower(new Error('from the body'))
 const never = () => new Promise<never>(() => {})
 const headers = new Headers({ 'content-type': 'application/json' })
 
@@ -106,11 +105,7 @@ describe('a Node stream', () => {
   })
 
   test('is destroyed when it is too long', async () => {
-    const body = new Readable({
-      read() {
-        this.push(' '.repeat(60))
-      },
-    })
+    const body = Readable.from([Buffer.alloc(60, ' '), Buffer.alloc(60, ' ')])
     expect(await rejection(read({ body }))).toMatchObject({ reason: 'too-large' })
     expect(body.destroyed).toBe(true)
   })
@@ -187,9 +182,7 @@ test('a Retry-After that no clock can count is a year', async () => {
 })
 
 test('a signal whose listener cannot be removed does not change the result', async () => {
-  const removeEventListener = () => {
-    throw new TypeError('not supported')
-  }
+  const removeEventListener = thrower(new TypeError('not supported'))
   const signal = { aborted: false, addEventListener() {}, removeEventListener } as never
   expect(await makeClient({ fetch: async () => json({ actor: 'self' }) }).me({ signal })).toEqual({ actor: 'self' })
 })

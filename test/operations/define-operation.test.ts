@@ -14,49 +14,34 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
 
+const create = {
+  id: 'tags.create',
+  method: 'POST',
+  path: '/api/oauth/v1/conversations/{conversation_id}/tags',
+  scope: 'tags:write',
+} as const
+const list = { id: 'tags.list', method: 'GET', path: '/api/oauth/v1/tags', envelope: 'list' } as const
+const toTime = (seconds: number) => new Date(seconds * 1000)
+
 /** The same operations, described with two schema libraries: seconds become a date, and a query has a default. */
 const withZod = {
   create: defineOperation({
-    id: 'tags.create',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations/{conversation_id}/tags',
-    scope: 'tags:write',
+    ...create,
     query: z.object({ notify: z.boolean().default(true) }),
     body: z.object({ name: z.string().transform((name) => name.trim()) }),
-    response: z.object({ id: z.string(), made_at: z.number().transform((seconds) => new Date(seconds * 1000)) }),
+    response: z.object({ id: z.string(), made_at: z.number().transform(toTime) }),
   }),
-  list: defineOperation({
-    id: 'tags.list',
-    method: 'GET',
-    path: '/api/oauth/v1/tags',
-    envelope: 'list',
-    response: z.object({ id: z.string().transform(Number) }),
-  }),
+  list: defineOperation({ ...list, response: z.object({ id: z.string().transform(Number) }) }),
 }
 
 const withValibot = {
   create: defineOperation({
-    id: 'tags.create',
-    method: 'POST',
-    path: '/api/oauth/v1/conversations/{conversation_id}/tags',
-    scope: 'tags:write',
+    ...create,
     query: v.object({ notify: v.optional(v.boolean(), true) }),
     body: v.object({ name: v.pipe(v.string(), v.trim()) }),
-    response: v.object({
-      id: v.string(),
-      made_at: v.pipe(
-        v.number(),
-        v.transform((seconds) => new Date(seconds * 1000)),
-      ),
-    }),
+    response: v.object({ id: v.string(), made_at: v.pipe(v.number(), v.transform(toTime)) }),
   }),
-  list: defineOperation({
-    id: 'tags.list',
-    method: 'GET',
-    path: '/api/oauth/v1/tags',
-    envelope: 'list',
-    response: v.object({ id: v.pipe(v.string(), v.transform(Number)) }),
-  }),
+  list: defineOperation({ ...list, response: v.object({ id: v.pipe(v.string(), v.transform(Number)) }) }),
 }
 
 describe.each([
