@@ -34,24 +34,7 @@ describe('textToHtml', () => {
 
 describe('textToHtml of any text', () => {
   // Characters that markup, entities, lines and paragraphs are made of, more often than chance makes them.
-  const pieces = [
-    '<',
-    '>',
-    '&',
-    '"',
-    "'",
-    '/',
-    '=',
-    ';',
-    '#',
-    '!--',
-    '-->',
-    '<br>',
-    '</p>',
-    '<script>',
-    '&amp;',
-    '&#60',
-  ]
+  const pieces = '< > & " \' / = ; # !-- --> <br> </p> <script> &amp; &#60'.split(' ')
   const spaces = ['\n', '\r\n', '\r', '\u2028', ' ', '\t']
   const anyText = fc
     .array(fc.oneof(fc.constantFrom(...pieces), fc.constantFrom(...spaces), fc.string({ unit: 'binary' })))

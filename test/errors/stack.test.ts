@@ -2,6 +2,7 @@ import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/resources/operations.ts'
 import { json, makeClient, page, refusal, rejection, scripted } from '../helpers/client.ts'
+import { thrower } from '../helpers/failing-callbacks.ts'
 import { calls } from '../operations/calls.ts'
 
 /** Returns the file of the first frame, and the line before the frames. */
@@ -25,6 +26,7 @@ describe('the stack of an error begins where the caller called', () => {
   const loop = async (list: AsyncIterable<unknown>) => {
     for await (const _ of list);
   }
+  const fetch = scripted(json({ data: {} }))
   test.each<[string, () => unknown]>([
     ['an invalid id', () => refused.messages.create(undefined as never, { body_html: '' })],
     ['an invalid body, checked by a schema', () => refused.messages.create('x', {} as never)],
@@ -37,15 +39,7 @@ describe('the stack of an error begins where the caller called', () => {
     ['a cursor that repeats', () => repeated.contacts.list().toArray()],
     ['an operation of your own', () => refused.call({ id: 'tags.list', method: 'GET', path: '/tags' })],
     ['request', () => refused.request('GET', '/tags')],
-    [
-      'connect',
-      () =>
-        SupportWorkspace.connect({
-          baseUrl: 'https://api.test',
-          accessToken: 't',
-          fetch: scripted(json({ data: {} })),
-        }),
-    ],
+    ['connect', () => SupportWorkspace.connect({ baseUrl: 'https://api.test', accessToken: 't', fetch })],
   ])('%s', async (_, call) => {
     expect(startOf(await rejection(call() as Promise<unknown>)).file).toBe('stack.test.ts')
   })
@@ -70,12 +64,7 @@ test('a frozen error of a token provider stays what it is', async () => {
 
 test.each([
   ['returns frames', (_: unknown, frames: unknown) => frames],
-  [
-    'throws',
-    () => {
-      throw new RangeError('broken')
-    },
-  ],
+  ['throws', thrower(new RangeError('broken'))],
 ])('Error.prepareStackTrace that %s does not replace the error', async (_, prepare) => {
   const { prepareStackTrace } = Error
   Error.prepareStackTrace = prepare as never

@@ -1,5 +1,12 @@
-import { type Actor, type ClientOptions, SupportWorkspace, schemas, type WebFetch } from 'support-workspace-sdk'
-import { onTestFinished, vi } from 'vitest'
+import {
+  type Actor,
+  type ClientOptions,
+  InvalidArgumentError,
+  SupportWorkspace,
+  schemas,
+  type WebFetch,
+} from 'support-workspace-sdk'
+import { expect, onTestFinished, vi } from 'vitest'
 import { provenFetches } from '../../src/http/fetch-error.ts'
 
 // The first write loads the schemas, which fake timers do not wait for.
@@ -26,6 +33,8 @@ export type Step = Response | Error | ((request: Request) => Response | Promise<
 /** A fetch that runs its steps in order, repeats the last one, and records the requests. */
 export interface ScriptedFetch extends WebFetch {
   readonly requests: Request[]
+  /** Returns the query of each request, with its question mark. */
+  queries(): string[]
 }
 
 /** Creates a `fetch` from a function of a `Request`. */
@@ -42,7 +51,7 @@ export function scripted(...steps: Step[]): ScriptedFetch {
     if (step instanceof Error) throw step
     return typeof step === 'function' ? step(request) : step.clone()
   })
-  return Object.assign(fetch, { requests })
+  return Object.assign(fetch, { requests, queries: () => requests.map(({ url }) => new URL(url).search) })
 }
 
 /** Replaces the platform's fetch, as if the runtime shipped with the replacement. Restored after the test. */
@@ -87,6 +96,15 @@ export async function rejection(promise: PromiseLike<unknown>): Promise<unknown>
     return error
   }
   throw new Error('The promise did not reject.')
+}
+
+/** Makes a call that must reject with an `InvalidArgumentError` before a request is sent. Returns the error. */
+export async function invalidArgument(call: (client: SupportWorkspace<'self'>) => PromiseLike<unknown>) {
+  const fetch = scripted(json({}))
+  const error = await rejection(call(makeClient({ fetch })))
+  expect(error).toBeInstanceOf(InvalidArgumentError)
+  expect(fetch.requests).toEqual([])
+  return error as InvalidArgumentError
 }
 
 /** The error that Node's fetch throws for a refused connection. */

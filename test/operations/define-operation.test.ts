@@ -3,7 +3,6 @@ import {
   ActorSelfRequiredError,
   type Drift,
   defineOperation,
-  InvalidArgumentError,
   type Operation,
   schemas,
   UnexpectedResponseError,
@@ -12,7 +11,7 @@ import { startSandbox } from 'support-workspace-sdk/sandbox'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
+import { invalidArgument, json, makeClient, page, refusal, rejection, scripted, token } from '../helpers/client.ts'
 
 const create = {
   id: 'tags.create',
@@ -76,11 +75,7 @@ describe.each([
     ['query.notify', { path, query: { notify: 'yes' }, body: { name: 'x' } }],
     ['conversation_id', { path: { conversation_id: '..' }, query: {}, body: { name: 'x' } }],
   ])('rejects an invalid %s before a request is sent', async (argument, input) => {
-    const fetch = scripted(created)
-    const error = await rejection(makeClient({ fetch }).call(create, input as never))
-    expect(error).toBeInstanceOf(InvalidArgumentError)
-    expect(error).toMatchObject({ argument })
-    expect(fetch.requests).toEqual([])
+    expect(await invalidArgument((client) => client.call(create, input as never))).toMatchObject({ argument })
   })
 
   test.each(['observe', 'strict', 'off'] as const)(
@@ -103,10 +98,7 @@ describe.each([
       .call(list, { query: { limit: 2, kind: ['a', 'b'] } })
       .toArray()
     expect(items).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
-    expect(fetch.requests.map(({ url }) => new URL(url).search)).toEqual([
-      '?limit=2&kind=a&kind=b',
-      '?limit=2&kind=a&kind=b&after=c%3D1%26',
-    ])
+    expect(fetch.queries()).toEqual(['?limit=2&kind=a&kind=b', '?limit=2&kind=a&kind=b&after=c%3D1%26'])
   })
 })
 
