@@ -1,7 +1,7 @@
-import { type Conversation, SupportWorkspace } from 'support-workspace-sdk'
+import { SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, scopesFor } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const redirectUri = 'http://127.0.0.1:3000/callback'
 
@@ -13,38 +13,20 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.close())
 
-describe('the main job', () => {
-  test('logs in through the consent page and reads 1,234 conversations in 25 requests', async () => {
-    const { clientId, clientSecret } = sandbox.app
-    const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
-    const { url, transaction } = await app.startLogin({ scope: scopesFor('conversations.list'), actor: 'app' })
+test('the main job logs in through the consent page and reads 1,234 conversations in 25 requests', async () => {
+  const { clientId, clientSecret } = sandbox.app
+  const app = new OAuthApp({ baseUrl: sandbox.url, clientId, clientSecret, redirectUri })
+  const { url, transaction } = await app.startLogin({ scope: scopesFor('conversations.list'), actor: 'app' })
 
-    const token = await app.finishLogin(await pressAllow(url), transaction)
-    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: token.accessToken, actor: 'app' })
-    const ids: string[] = []
-    for await (const conversation of workspace.conversations.list({ limit: 50 })) ids.push(conversation.id)
+  const token = await app.finishLogin(await pressAllow(url), transaction)
+  const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: token.accessToken, actor: 'app' })
+  const ids: string[] = []
+  for await (const conversation of workspace.conversations.list({ limit: 50 })) ids.push(conversation.id)
 
-    expect(token).toMatchObject({ tokenType: 'Bearer', scope: 'conversations:read', scopes: ['conversations:read'] })
-    expect(listRequests()).toHaveLength(25)
-    expect(new Set(ids).size).toBe(1234)
-    expect(ids).toEqual(await idsFromTheService())
-  })
-
-  test('returns the same pages in reverse when paging backward from the end', async () => {
-    const workspace = new SupportWorkspace({ baseUrl: sandbox.url, accessToken: sandbox.issueToken() })
-    const forward: Conversation[][] = []
-    let last: string | null = null
-    for await (const page of workspace.conversations.list({ limit: 100 }).pages()) {
-      forward.push(page.data)
-      last = page.before
-    }
-
-    const backward: Conversation[][] = []
-    const list = workspace.conversations.list({ limit: 100, before: last }, { direction: 'backward' })
-    for await (const page of list.pages()) backward.push(page.data)
-
-    expect(backward).toEqual(forward.slice(0, -1).reverse())
-  })
+  expect(token).toMatchObject({ tokenType: 'Bearer', scope: 'conversations:read', scopes: ['conversations:read'] })
+  expect(listRequests()).toHaveLength(25)
+  expect(new Set(ids).size).toBe(1234)
+  expect(ids).toEqual(await idsFromTheService())
 })
 
 /** Opens the consent page, submits its form with the Allow button, and returns the callback URL. */

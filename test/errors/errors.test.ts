@@ -24,13 +24,11 @@ describe('instanceof', () => {
     expect(copy.isSupportWorkspaceError(error)).toBe(true)
   })
 
-  test.each([undefined, null, 'text', 7, {}, new Error('x'), () => {}, Object.create(null)])(
-    'is false for %s',
-    (value) => {
-      expect(value instanceof sdk.SupportWorkspaceError).toBe(false)
-      expect(sdk.isSupportWorkspaceError(value)).toBe(false)
-    },
-  )
+  const others = [undefined, null, 'text', 7, {}, new Error('x'), () => {}, Object.create(null)]
+  test.each(others)('is false for %s', (value) => {
+    expect(value instanceof sdk.SupportWorkspaceError).toBe(false)
+    expect(sdk.isSupportWorkspaceError(value)).toBe(false)
+  })
 
   test('works for a custom subclass', async () => {
     class CustomNotFoundError extends sdk.NotFoundError {}

@@ -34,14 +34,11 @@ test('redact() removes a known token anywhere in a text, raw and percent-encoded
   )
 })
 
-test.each(['aladdin:opensesame', 'app_abc123:säcret?>~'])(
-  'redact() removes the HTTP Basic credentials of %s',
-  (text) => {
-    const base64 = Buffer.from(text).toString('base64')
-    expect(redact(`Sent Basic ${base64}.`)).toBe('Sent Basic [redacted].')
-    expect(redact(`{"authorization":"basic ${base64}"}`)).toBe('{"authorization":"basic [redacted]"}')
-  },
-)
+test.each(['aladdin:opensesame', 'app_abc123:säcret?>~'])('redact() removes HTTP Basic credentials of %s', (text) => {
+  const base64 = Buffer.from(text).toString('base64')
+  expect(redact(`Sent Basic ${base64}.`)).toBe('Sent Basic [redacted].')
+  expect(redact(`{"authorization":"basic ${base64}"}`)).toBe('{"authorization":"basic [redacted]"}')
+})
 
 test('redact() shows no part of a secret that the longest text cuts in two', () => {
   const token = 'tok-A1b2C3d4E5f6G7h8-opaque-Z9'
@@ -51,12 +48,10 @@ test('redact() shows no part of a secret that the longest text cuts in two', () 
   }
 })
 
-test.each(['BASIC ', 'Basic: ', 'basic=', 'Basic%20', 'Basic+', 'Basic "'])(
-  'redact() removes the credentials after %j',
-  (scheme) => {
-    expect(redact(`${scheme}YXBwOnNlY3JldDE=`)).toBe(`${scheme}[redacted]`)
-  },
-)
+const schemes = ['BASIC ', 'Basic: ', 'basic=', 'Basic%20', 'Basic+', 'Basic "']
+test.each(schemes)('redact() removes the credentials after %j', (scheme) => {
+  expect(redact(`${scheme}YXBwOnNlY3JldDE=`)).toBe(`${scheme}[redacted]`)
+})
 
 describe.each([
   'swot_0123456789abcdefghijklmnopqrstuv',
@@ -144,15 +139,13 @@ test.each([
   expect(redact(`${text} and more`, ['é1'.repeat(4_000)])).toBe('[redacted]')
 })
 
-test.each(['A', ' \n', '%', '%2b', '%25', '\\', '\\/', 'x%41', 'Bearer ', 'Basic\t'])(
-  'redact() cuts a very long text of %j without delay',
-  (piece) => {
-    const secrets = ['swot_0123456789', ...['é1', '%', '%25', '\\', ' ', '/'].map((part) => `${part.repeat(4_000)}!`)]
-    const start = performance.now()
-    expect(redact(piece.repeat(1_000_000), secrets).length).toBeLessThanOrEqual(501)
-    expect(performance.now() - start).toBeLessThan(2_000)
-  },
-)
+const pieces = ['A', ' \n', '%', '%2b', '%25', '\\', '\\/', 'x%41', 'Bearer ', 'Basic\t']
+test.each(pieces)('redact() cuts a very long text of %j without delay', (piece) => {
+  const secrets = ['swot_0123456789', ...['é1', '%', '%25', '\\', ' ', '/'].map((part) => `${part.repeat(4_000)}!`)]
+  const start = performance.now()
+  expect(redact(piece.repeat(1_000_000), secrets).length).toBeLessThanOrEqual(501)
+  expect(performance.now() - start).toBeLessThan(2_000)
+})
 
 test.each([
   ...['\n', '\r\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029', '\u200b', '\u00ad', '\ufeff'],
@@ -168,21 +161,16 @@ test.each([
   }
 })
 
-test.each(['\n', '\r\n  ', ' \n', '<br>', '', '  '])(
-  'redact() hides a text with %j instead of a space of a secret',
-  (gap) => {
-    const secret = 'correct horse battery staple 42'
-    for (const [space] of secret.matchAll(/(?<= )\w+/g)) {
-      const written = secret.replace(` ${space}`, `${gap}${space}`)
-      expect(redact(`It was ${written}, sent by you.`, [secret])).toBe('[redacted]')
-    }
-  },
-)
+test.each(['\n', '\r\n  ', ' \n', '<br>', '', '  '])('redact() removes a secret with %j for a space', (gap) => {
+  const secret = 'correct horse battery staple 42'
+  for (const [space] of secret.matchAll(/(?<= )\w+/g)) {
+    const written = secret.replace(` ${space}`, `${gap}${space}`)
+    expect(redact(`It was ${written}, sent by you.`, [secret])).toBe('[redacted]')
+  }
+})
 
-test.each(['Xy7Kq\\nWv93Zt', 'Tk\\rAbc<br>Def%0aGhi123', 'a<wbr>bcdefgh', 'Kq7%0aZw83Qx<br> 91'])(
-  'redact() removes the secret %s beside another one',
-  (secret) => {
-    const safe = redact(`code=f81d4fae-7dec secret=${secret}, sent by you.`, [secret, 'f81d4fae-7dec'])
-    expect(safe).toBe('code=[redacted] secret=[redacted], sent by you.')
-  },
-)
+const brokenSecrets = ['Xy7Kq\\nWv93Zt', 'Tk\\rAbc<br>Def%0aGhi123', 'a<wbr>bcdefgh', 'Kq7%0aZw83Qx<br> 91']
+test.each(brokenSecrets)('redact() removes the secret %s beside another one', (secret) => {
+  const safe = redact(`code=f81d4fae-7dec secret=${secret}, sent by you.`, [secret, 'f81d4fae-7dec'])
+  expect(safe).toBe('code=[redacted] secret=[redacted], sent by you.')
+})

@@ -49,16 +49,13 @@ describe('accessToken', () => {
     expect(() => makeClient({ accessToken: accessToken as never })).toThrow(`\`accessToken\` ${words}.`)
   })
 
-  test.each([undefined, null, 7, '', 'swot_secret\n', {}])(
-    'rejects for %j from a function and sends nothing',
-    async (junk) => {
-      const fetch = scripted(json({}))
-      const error = await rejection(makeClient({ fetch, accessToken: (() => junk) as never }).me())
-      expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'accessToken' })
-      expect(String(error)).not.toContain('secret')
-      expect(fetch.requests).toHaveLength(0)
-    },
-  )
+  test.each([undefined, null, 7, '', 'swot_secret\n', {}])('rejects for %j from a function', async (junk) => {
+    const fetch = scripted(json({}))
+    const error = await rejection(makeClient({ fetch, accessToken: (() => junk) as never }).me())
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'accessToken' })
+    expect(String(error)).not.toContain('secret')
+    expect(fetch.requests).toHaveLength(0)
+  })
 })
 
 describe('onInvalidToken', () => {
@@ -109,14 +106,11 @@ describe('onInvalidToken', () => {
 
   const storageError = new Error(`no storage for ${token}`)
 
-  test.each(failingCallbacks(storageError))(
-    'does not hide the 401 when it %s, and its redacted error is the cause',
-    async (_, onInvalidToken) => {
-      const fetch = scripted(refusal(401, 'invalid_token'))
-      const error = await rejection(makeClient({ fetch, accessToken: tokenSource(onInvalidToken) }).me())
-      expect(error).toBeInstanceOf(AuthenticationError)
-      expect(error).toMatchObject({ outcome: 'refused', cause: { message: 'no storage for [redacted]' } })
-      expect(fetch.requests).toHaveLength(1)
-    },
-  )
+  test.each(failingCallbacks(storageError))('that %s sets the cause of the 401 error', async (_, onInvalidToken) => {
+    const fetch = scripted(refusal(401, 'invalid_token'))
+    const error = await rejection(makeClient({ fetch, accessToken: tokenSource(onInvalidToken) }).me())
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect(error).toMatchObject({ outcome: 'refused', cause: { message: 'no storage for [redacted]' } })
+    expect(fetch.requests).toHaveLength(1)
+  })
 })

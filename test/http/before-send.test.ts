@@ -81,16 +81,13 @@ describe('beforeSend', () => {
     expect(await rejection(client.contacts.create(contact, { beforeSend }))).toBeInstanceOf(UnprocessableError)
   })
 
-  test.each([422, 429])(
-    'ends the call after a %i if its undo function takes longer than an attempt may',
-    async (status) => {
-      const { client, log } = recording(refusal(status, 'refused', { 'retry-after': '0' }), created())
-      const beforeSend = () => () => new Promise(() => {})
-      const call = client.contacts.create(contact, { beforeSend, timeout: 1 })
-      expect(await rejection(call)).toMatchObject({ status, outcome: 'refused', attempts: [{}] })
-      expect(log.filter((entry) => entry === 'turn')).toHaveLength(1)
-    },
-  )
+  test.each([422, 429])('ends the call after a %i if undoing takes longer than an attempt may', async (status) => {
+    const { client, log } = recording(refusal(status, 'refused', { 'retry-after': '0' }), created())
+    const beforeSend = () => () => new Promise(() => {})
+    const call = client.contacts.create(contact, { beforeSend, timeout: 1 })
+    expect(await rejection(call)).toMatchObject({ status, outcome: 'refused', attempts: [{}] })
+    expect(log.filter((entry) => entry === 'turn')).toHaveLength(1)
+  })
 
   test('has the time of an attempt, and what it did is taken back when it ends later', async () => {
     const { log, client } = recording(created())

@@ -224,21 +224,18 @@ describe('the turn of a request', () => {
     expect(events).toEqual(['turn', 'send', 'end', 'onInvalidToken'])
   })
 
-  test.each(['getAccessToken', 'onInvalidToken'] as const)(
-    'is not what a call in %s waits for, although both need the only turn',
-    async (name) => {
-      const rateLimiter = oneAtATime()
-      const other = keyedClient({ fetch: scripted(() => json({})), rateLimiter })
-      const ask = async () => {
-        await other.me()
-        return token
-      }
-      const accessToken = { getAccessToken: () => token, [name]: ask }
-      const fetch = scripted(refusal(503, 'x'), refusal(401, 'invalid_token'))
-      const error = await rejection(keyedClient({ accessToken, fetch, rateLimiter }).me())
-      expect(error).toMatchObject({ name: 'AuthenticationError', attempts: [{}, {}] })
-    },
-  )
+  test.each(['getAccessToken', 'onInvalidToken'] as const)('is not what a call in %s waits for', async (name) => {
+    const rateLimiter = oneAtATime()
+    const other = keyedClient({ fetch: scripted(() => json({})), rateLimiter })
+    const ask = async () => {
+      await other.me()
+      return token
+    }
+    const accessToken = { getAccessToken: () => token, [name]: ask }
+    const fetch = scripted(refusal(503, 'x'), refusal(401, 'invalid_token'))
+    const error = await rejection(keyedClient({ accessToken, fetch, rateLimiter }).me())
+    expect(error).toMatchObject({ name: 'AuthenticationError', attempts: [{}, {}] })
+  })
 })
 
 describe('a pause that a custom rate limiter announces', () => {

@@ -83,14 +83,11 @@ describe('the error of a response', () => {
     expect(await failure(json(body, 400))).toMatchObject({ code: 'some_code', description: 'Some words.' })
   })
 
-  test.each(['t', 'token', 'scope'])(
-    'keeps its code when a short test token is part of it: %s',
-    async (accessToken) => {
-      expect(await failure(refusal(401, 'invalid_token'), { accessToken })).toMatchObject({ code: 'invalid_token' })
-      const error = await failure(refusal(403, 'insufficient_scope'), { accessToken })
-      expect(error).toBeInstanceOf(InsufficientScopeError)
-    },
-  )
+  test.each(['t', 'token', 'scope'])('keeps its code when a short token is part of it: %s', async (accessToken) => {
+    expect(await failure(refusal(401, 'invalid_token'), { accessToken })).toMatchObject({ code: 'invalid_token' })
+    const error = await failure(refusal(403, 'insufficient_scope'), { accessToken })
+    expect(error).toBeInstanceOf(InsufficientScopeError)
+  })
 
   const invalidToken = 'Bearer realm="api", error="invalid_token"'
   test.each([

@@ -30,16 +30,13 @@ const parts: [
 const failure = new Error('vault 1.2 is shut.')
 
 describe.each(parts)('a %s that fails', (part, problem, good, optionsFor) => {
-  test.each(failingCallbacks(failure))(
-    '(it %s) before anything is sent is what the call rejects with',
-    async (_, fail) => {
-      const { beforeSend, ...clientOptions } = optionsFor(fail as never)
-      const fetch = scripted(json({}))
-      const call = makeClient({ fetch, ...clientOptions }).request('POST', '/x', {}, { beforeSend })
-      expect(await rejection(call)).toBe(failure)
-      expect(fetch.requests).toEqual([])
-    },
-  )
+  test.each(failingCallbacks(failure))('(it %s) before anything is sent passes its error on', async (_, fail) => {
+    const { beforeSend, ...clientOptions } = optionsFor(fail as never)
+    const fetch = scripted(json({}))
+    const call = makeClient({ fetch, ...clientOptions }).request('POST', '/x', {}, { beforeSend })
+    expect(await rejection(call)).toBe(failure)
+    expect(fetch.requests).toEqual([])
+  })
 
   test.each([
     ['POST', 429, 'refused'],

@@ -235,16 +235,14 @@ describe('headers', () => {
     expect(fetch.requests[0]?.headers.get('user-agent')?.replace(/^.* Node\.js\/\d+ /, '')).toBe(text)
   })
 
-  test.each([undefined, {}, { userAgent: 7 }, { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' }])(
-    'have no user-agent in a browser, or where the runtime does not tell its name: %j',
-    async (navigator) => {
-      vi.stubGlobal('navigator', navigator)
-      onTestFinished(() => void vi.unstubAllGlobals())
-      const fetch = scripted(json({}))
-      await makeClient({ fetch, appInfo: { name: 'my-sync' } }).me()
-      expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
-    },
-  )
+  const navigators = [undefined, {}, { userAgent: 7 }, { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' }]
+  test.each(navigators)('have no user-agent in a browser or an unknown runtime: %j', async (navigator) => {
+    vi.stubGlobal('navigator', navigator)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const fetch = scripted(json({}))
+    await makeClient({ fetch, appInfo: { name: 'my-sync' } }).me()
+    expect(fetch.requests[0]?.headers.has('user-agent')).toBe(false)
+  })
 
   test.each([
     {},

@@ -112,34 +112,28 @@ describe('with an app token', () => {
     await run(id, clientFor(sandbox.issueToken({ actor: 'app' }), { actor: 'app' }), await existing())
   })
 
-  test.each(refusedByService.map((id) => [id as (typeof rows)[number][0]]))(
-    '%s on an app client is sent, and the service refuses it',
-    async (id) => {
-      const error = await rejection(run(id, clientFor(sandbox.issueToken(), { actor: 'app' }), await existing()))
-      expect(error).toMatchObject({ operation: id, outcome: 'refused' })
-    },
-  )
+  test.each(rows.filter(([id]) => refusedByService.includes(id)))('%s on an app client is refused', async (id) => {
+    const error = await rejection(run(id, clientFor(sandbox.issueToken(), { actor: 'app' }), await existing()))
+    expect(error).toMatchObject({ operation: id, outcome: 'refused' })
+  })
 })
 
 const withScope = operations.flatMap(({ id, scope }) => (scope === undefined ? [] : [[id, scope] as const]))
 
-test.each(withScope)(
-  '%s without the scope %s rejects with an error that lists the scopes to request',
-  async (id, scope) => {
-    const granted = knownScopes.filter((known) => known !== scope)
-    const accessToken = sandbox.issueToken({ actor: 'self', scopes: granted })
-    const error = await rejection(run(id, clientFor(accessToken, { scopes: granted }), await existing()))
-    expect(error).toBeInstanceOf(InsufficientScopeError)
-    expect(error).toMatchObject({
-      operation: id,
-      outcome: 'refused',
-      required: [scope],
-      granted,
-      missing: [scope],
-      scopesToRequest: [...granted, scope],
-    })
-  },
-)
+test.each(withScope)('%s without the scope %s rejects with the scopes to request', async (id, scope) => {
+  const granted = knownScopes.filter((known) => known !== scope)
+  const accessToken = sandbox.issueToken({ actor: 'self', scopes: granted })
+  const error = await rejection(run(id, clientFor(accessToken, { scopes: granted }), await existing()))
+  expect(error).toBeInstanceOf(InsufficientScopeError)
+  expect(error).toMatchObject({
+    operation: id,
+    outcome: 'refused',
+    required: [scope],
+    granted,
+    missing: [scope],
+    scopesToRequest: [...granted, scope],
+  })
+})
 
 describe('a request body', () => {
   const withBody = rows.filter(([, { method }]) => method === 'POST' || method === 'PATCH')

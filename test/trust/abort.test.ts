@@ -24,31 +24,25 @@ const stages: [string, () => Options][] = [
 ]
 
 describe('an abort', () => {
-  test.each(stages)(
-    "during %s rejects at once with the caller's reason, and leaves no listener",
-    async (_, options) => {
-      const counting = countingSignal()
-      const result = rejection(makeClient(options()).me({ signal: counting.signal }))
-      await turns(20)
-      expect(counting.listeners).toBe(1)
-      const reason = Object.freeze({ why: 'the person left' })
-      counting.abort(reason)
-      expect(await result).toBe(reason)
-      expect(counting.listeners).toBe(0)
-    },
-  )
+  test.each(stages)("during %s rejects at once with the caller's reason and leaves no listener", async (_, options) => {
+    const counting = countingSignal()
+    const result = rejection(makeClient(options()).me({ signal: counting.signal }))
+    await turns(20)
+    expect(counting.listeners).toBe(1)
+    const reason = Object.freeze({ why: 'the person left' })
+    counting.abort(reason)
+    expect(await result).toBe(reason)
+    expect(counting.listeners).toBe(0)
+  })
 
-  test.each([new Error('mine'), 'mine', null, 0, undefined])(
-    'rejects with the reason %s of the signal',
-    async (reason) => {
-      const controller = new AbortController()
-      const result = makeClient({ fetch: scripted(neverSettles) }).me({ signal: controller.signal })
-      controller.abort(reason)
-      const [{ reason: thrown }] = (await Promise.allSettled([result])) as [PromiseRejectedResult]
-      // Without a reason, it is the AbortError of the platform.
-      expect(thrown).toBe(controller.signal.reason)
-    },
-  )
+  test.each([new Error('mine'), 'mine', null, 0, undefined])('rejects with its reason: %s', async (reason) => {
+    const controller = new AbortController()
+    const result = makeClient({ fetch: scripted(neverSettles) }).me({ signal: controller.signal })
+    controller.abort(reason)
+    const [{ reason: thrown }] = (await Promise.allSettled([result])) as [PromiseRejectedResult]
+    // Without a reason, it is the AbortError of the platform.
+    expect(thrown).toBe(controller.signal.reason)
+  })
 
   test('before the call sends nothing, and calls neither the token provider nor a schema', async () => {
     const fetch = scripted(json({}))

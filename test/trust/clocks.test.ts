@@ -129,21 +129,19 @@ describe('timeout', () => {
 
 describe('totalTimeout', () => {
   // The turn of a rate limiter is part of no attempt, so that `timeout` does not end it.
-  test.each([...stalls, ['the rate limiter', stallingLimiter, false] as const])(
-    'aborts a call waiting for %s',
-    async (_, options, sent) => {
-      const result = rejection(makeClient({ ...options(), totalTimeout: 1_000 }).me())
-      await vi.advanceTimersByTimeAsync(1_000)
-      expect(await settled(result)).toMatchObject({
-        name: 'TimeoutError',
-        message: `me took longer than its total limit of 1000 ms. ${hintFor(sent)}`,
-        limit: 'total',
-        timeout: 1_000,
-        outcome: sent ? 'no-effect' : 'not-sent',
-        attempts: sent ? [{}] : [],
-      })
-    },
-  )
+  const allStalls = [...stalls, ['the rate limiter', stallingLimiter, false] as const]
+  test.each(allStalls)('aborts a call waiting for %s', async (_, options, sent) => {
+    const result = rejection(makeClient({ ...options(), totalTimeout: 1_000 }).me())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await settled(result)).toMatchObject({
+      name: 'TimeoutError',
+      message: `me took longer than its total limit of 1000 ms. ${hintFor(sent)}`,
+      limit: 'total',
+      timeout: 1_000,
+      outcome: sent ? 'no-effect' : 'not-sent',
+      attempts: sent ? [{}] : [],
+    })
+  })
 
   test('is the limit that is reported when it equals the timeout', async () => {
     const result = rejection(makeClient({ fetch: scripted(neverSettles), timeout: 1_000, totalTimeout: 1_000 }).me())

@@ -136,13 +136,8 @@ const inPlace = unknown.call(
   { path: { id: 't' }, body: { name: 'urgent' } },
 )
 const listInPlace = self.call({ id: 'tags.list', method: 'GET', path: '/api/tags', envelope: 'list' })
-unknown.call({
-  id: 'x',
-  method: 'GET',
-  path: '/x',
-  // @ts-expect-error: the property is `response`
-  respones: z.object({}),
-})
+// @ts-expect-error: the property is `response`
+unknown.call({ id: 'x', method: 'GET', path: '/x', respones: z.object({}) })
 // @ts-expect-error: the path has a parameter
 unknown.call({ id: 'x', method: 'GET', path: '/x/{id}' })
 // @ts-expect-error: there is no path
@@ -162,29 +157,11 @@ export function callLogged<Definition extends Operation>(
   return unknown.call<Definition>(operation, ...args)
 }
 
-defineOperation({
-  id: 'x',
-  // @ts-expect-error: no such method
-  method: 'FETCH',
-  path: '/x',
-})
-defineOperation({
-  id: 'x',
-  method: 'GET',
-  // @ts-expect-error: a path begins with a slash
-  path: 'x',
-})
-defineOperation({
-  id: 'x',
-  method: 'GET',
-  path: '/x',
-  // @ts-expect-error: evidence is for the operations of this package
-  evidence: 'reference',
-})
-defineOperation({
-  id: 'x',
-  method: 'GET',
-  path: '/x',
-  // @ts-expect-error: the property is `response`
-  respones: z.object({}),
-})
+// @ts-expect-error: no such method
+defineOperation({ id: 'x', method: 'FETCH', path: '/x' })
+// @ts-expect-error: a path begins with a slash
+defineOperation({ id: 'x', method: 'GET', path: 'x' })
+// @ts-expect-error: evidence is for the operations of this package
+defineOperation({ id: 'x', method: 'GET', path: '/x', evidence: 'reference' })
+// @ts-expect-error: the property is `response`
+defineOperation({ id: 'x', method: 'GET', path: '/x', respones: z.object({}) })
