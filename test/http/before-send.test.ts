@@ -69,12 +69,6 @@ describe('beforeSend', () => {
     expect(log).toEqual(expected)
   })
 
-  test('proves as before that nothing was sent', async () => {
-    const { client, beforeSend } = recording(refusedConnection())
-    const call = client.contacts.create(contact, { beforeSend, maxRetries: 0 })
-    expect(await rejection(call)).toMatchObject({ outcome: 'not-sent', remedy: 'retry' })
-  })
-
   test('ignores an error of its undo function', async () => {
     const { client } = recording(refusal(422, 'validation_failed'))
     const beforeSend = () => () => Promise.reject(new Error('gone'))

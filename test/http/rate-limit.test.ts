@@ -20,15 +20,6 @@ async function rateLimited(options: Parameters<typeof makeClient>[0] = {}) {
 }
 
 describe('after a 429, the client', () => {
-  test('holds back no other operation', async () => {
-    const { client, fetch, first } = await rateLimited()
-    await settled(client.request('GET', '/x'))
-    await settled(client.request('POST', '/api/oauth/v1/me'))
-    expect(fetch.requests).toHaveLength(3)
-    await vi.advanceTimersByTimeAsync(10_000)
-    await settled(first)
-  })
-
   test('knows an operation by its method and path template, whatever the ids', async () => {
     const fetch = scripted(slowDown, () => json({ data: { id: 'x' } }))
     const client = makeClient({ fetch })
@@ -49,25 +40,7 @@ describe('after a 429, the client', () => {
     expect(fetch.queries()).toEqual(['', '', '?call=2'])
   })
 
-  test('does not hold back the calls of other clients', async () => {
-    await rateLimited()
-    const fetch = scripted(json({}))
-    await settled(makeClient({ fetch }).me())
-    expect(fetch.requests).toHaveLength(1)
-  })
-
-  test('holds back the other calls even if the first one is not retried', async () => {
-    const fetch = scripted(slowDown, () => json({}))
-    const client = makeClient({ fetch })
-    expect(await settled(rejection(client.me({ maxRetries: 0 })))).toBeInstanceOf(RateLimitError)
-    const second = client.me()
-    await vi.advanceTimersByTimeAsync(9_999)
-    expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(1)
-    await settled(second)
-  })
-
-  test('rejects further calls of the operation while a Retry-After above the maximum lasts', async () => {
+  test('rejects its further calls of the operation, and no others, while a Retry-After above the maximum lasts', async () => {
     const fetch = scripted(refusal(429, 'x', { 'retry-after': '90' }), () => json({}))
     const client = makeClient({ fetch })
     expect(await settled(rejection(client.me()))).toMatchObject({ retryAfter: 90, outcome: 'refused' })
@@ -80,9 +53,12 @@ describe('after a 429, the client', () => {
       attempts: [],
     })
     await settled(client.request('GET', '/x'))
+    await settled(client.request('POST', '/api/oauth/v1/me'))
+    await settled(makeClient({ fetch }).me())
+    expect(fetch.requests).toHaveLength(4)
     await vi.advanceTimersByTimeAsync(85_000)
     await settled(client.me())
-    expect(fetch.requests).toHaveLength(3)
+    expect(fetch.requests).toHaveLength(5)
   })
 })
 

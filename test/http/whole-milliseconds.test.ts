@@ -17,12 +17,7 @@ test('durations and waits are whole milliseconds', async () => {
   const numbers: number[] = []
   const record = (event: object) =>
     void numbers.push(...Object.values(event).filter((value) => typeof value === 'number'))
-  const hooks: Hooks = {
-    onAttemptEnd: record,
-    onRetry: record,
-    onWait: record,
-    onOperationEnd: record,
-  }
+  const hooks: Hooks = { onAttemptEnd: record, onRetry: record, onWait: record, onOperationEnd: record }
   const fetch = scripted(refusal(429, 'slow_down', { 'retry-after': '0.0012' }), refusal(400, 'invalid_request'))
   const error = await rejection(makeClient({ fetch, hooks }).me())
   const { attempts } = error as { attempts: readonly { duration: number; wait?: number }[] }
