@@ -33,6 +33,16 @@ function recordingLimiter(acquire: RateLimiter['acquire'] = () => {}) {
   return { rateLimiter, keys, penalties, calls }
 }
 
+/** Announces a wait, and lets the call go at once. */
+function announcing(...wait: Parameters<RateLimitedCall['onWait']>): RateLimiter['acquire'] {
+  return (_key, _signal, { onWait }) => onWait(...wait)
+}
+
+/** Lets the first attempt of a call go at once. */
+function beforeRetry(acquire: RateLimiter['acquire']) {
+  return recordingLimiter(vi.fn(acquire).mockReturnValueOnce(undefined)).rateLimiter
+}
+
 /** Needs no digest, which fake timers do not wait for. */
 function keyedClient(options: Parameters<typeof makeClient>[0]) {
   return makeClient({ rateLimitKey: 'org', ...options })
@@ -95,27 +105,19 @@ describe('a custom rate limiter', () => {
   })
 
   test.each<[string, RateLimiter['acquire'], object]>([
-    [
-      'would have to wait too long',
-      (_key, _signal, { onWait }) => onWait(60_000),
-      { name: 'RateLimitError', retryAfter: 60 },
-    ],
+    ['would have to wait too long', announcing(60_000), { name: 'RateLimitError', retryAfter: 60 }],
     ['is granted too late', neverSettles, { name: 'TimeoutError', limit: 'total' }],
-  ])('rejects a call whose retry %s, with its attempts', async (_, beforeRetry, expected) => {
-    let count = 0
-    const { rateLimiter } = recordingLimiter((...parameters) => {
-      count += 1
-      return count === 1 ? undefined : beforeRetry(...parameters)
-    })
+  ])('rejects a call whose retry %s, with its attempts', async (_, acquire, expected) => {
     const fetch = scripted(slowDown, json({}))
-    const call = rejection(keyedClient({ fetch, rateLimiter, totalTimeout: 20_000 }).me())
+    const client = keyedClient({ fetch, rateLimiter: beforeRetry(acquire), totalTimeout: 20_000 })
+    const call = rejection(client.me())
     await vi.advanceTimersByTimeAsync(20_000)
     expect(await settled(call)).toMatchObject({ ...expected, outcome: 'refused', attempts: [{ status: 429 }] })
     expect(fetch.requests).toHaveLength(1)
   })
 
   test('that announces no wait does not reject a call that cannot wait', async () => {
-    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => onWait(0))
+    const { rateLimiter } = recordingLimiter(announcing(0))
     await settled(keyedClient({ fetch: scripted(json({})), rateLimiter, maxRetries: 0 }).me())
   })
 
@@ -146,7 +148,7 @@ describe('a custom rate limiter', () => {
   })
 
   test('that announces an endless wait makes the call reject with a number of seconds', async () => {
-    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => onWait(Number.POSITIVE_INFINITY))
+    const { rateLimiter } = recordingLimiter(announcing(Number.POSITIVE_INFINITY))
     const error = await settled(rejection(keyedClient({ fetch: scripted(json({})), rateLimiter }).me()))
     expect(error).toMatchObject({ name: 'RateLimitError', retryAfter: 31_536_000 })
   })
@@ -240,7 +242,7 @@ describe('the turn of a request', () => {
 
 describe('a pause that a custom rate limiter announces', () => {
   const client = (pause: number, options: Parameters<typeof makeClient>[0] = {}) => {
-    const { rateLimiter } = recordingLimiter((_key, _signal, { onWait }) => onWait(1_000, pause))
+    const { rateLimiter } = recordingLimiter(announcing(1_000, pause))
     return keyedClient({ fetch: scripted(json({ id: 'me' })), rateLimiter, ...options })
   }
 
@@ -266,14 +268,6 @@ describe('a pause that a custom rate limiter announces', () => {
   })
 })
 
-const heldBackBeforeRetry = () => {
-  let count = 0
-  return recordingLimiter((_key, _signal, { onWait }) => {
-    count += 1
-    if (count > 1) onWait(90_000, 90_000)
-  }).rateLimiter
-}
-
 test.each<[string, 'GET' | 'DELETE', Parameters<typeof scripted>[0], object]>([
   ['a GET after a 429', 'GET', refusal(429, 'x'), { outcome: 'refused', remedy: 'retry' }],
   ['a GET after a 503', 'GET', refusal(503, 'x'), { outcome: 'no-effect', remedy: 'retry' }],
@@ -281,7 +275,7 @@ test.each<[string, 'GET' | 'DELETE', Parameters<typeof scripted>[0], object]>([
   ['a DELETE after a broken connection', 'DELETE', brokenConnection(), { outcome: 'unknown', remedy: 'retry' }],
 ])('a call that is held back after it was sent says so: %s', async (_, method, step, expected) => {
   jitter(0)
-  const client = keyedClient({ fetch: scripted(step), rateLimiter: heldBackBeforeRetry() })
+  const client = keyedClient({ fetch: scripted(step), rateLimiter: beforeRetry(announcing(90_000, 90_000)) })
   const error = (await rejection(client.request(method, '/x'))) as RequestError
   expect(error).toMatchObject({ ...expected, name: 'RateLimitError', attempts: [{}] })
   expect(error.message).toContain('failed and was not retried: the service has asked this client to slow down.')
