@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { context, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Express } from 'express'
 import type { FastifyInstance } from 'fastify'
-import { type Context, type Hono, Hono as HonoApp, type MiddlewareHandler } from 'hono'
+import { type Context, type Hono, Hono as HonoApp } from 'hono'
 import { Redis } from 'ioredis'
 import {
   type ClientOptions,
@@ -83,6 +83,9 @@ async function temporaryFolder(): Promise<string> {
   return folder
 }
 
+/** The folder that the examples are given. */
+const givenFolder = () => Reflect.get(globalThis, 'folder') as string
+
 /** Runs a file of a guide, and returns its exports. */
 async function run<Exports = unknown>(guide: string, name = 'main.ts'): Promise<Exports> {
   tested.add(guide)
@@ -126,12 +129,10 @@ async function replyInForm(send: (path: string, body: URLSearchParams) => Promis
   expect(sandbox.state.messages(id)[0]).toMatchObject({ body_html: '<p>On it &#38; more</p>' })
 }
 
-test('first-call.md lists the conversations of a sandbox, and sends and edits a message', async () => {
-  await run('first-call.md', 'first.mts')
-  expect(printed).toHaveLength(121)
-  expect(printed[0]).toMatch(/^.+ of .+$/)
+// `first-program.test.ts` runs its first program.
+test('first-call.md sends and edits a message', async () => {
   await run('first-call.md')
-  expect(printed[121]).toMatch(/ 200 /)
+  expect(printed[0]).toMatch(/ 200 /)
   expect(sandbox.state.writes).toHaveLength(3)
   const guide = await readFile(`${root}docs/first-call.md`, 'utf8')
   expect(guide).toContain(`'${textToHtml('Hi Ada,\n\nThe total is < 100.\nBye')}'`)
@@ -146,14 +147,7 @@ test('client-options.md lists every option of a client, with its default', async
   const guide = await readFile(`${root}docs/client-options.md`, 'utf8')
   const defaults = Object.entries(readClientSettings({ baseUrl: sandbox.url, accessToken: 'token' }))
   const given = defaults.filter(([, value]) => typeof value === 'number' || typeof value === 'string')
-  expect(given.map(([name]) => name).sort()).toEqual([
-    'maxResponseBytes',
-    'maxRetries',
-    'maxRetryAfter',
-    'timeout',
-    'totalTimeout',
-    'validation',
-  ])
+  expect(given).toHaveLength(6)
   for (const [name, value] of given) {
     const written = typeof value === 'number' ? value.toLocaleString('en') : `\`${value}\``
     expect(guide).toMatch(new RegExp(`^\\| \`${name}\` \\| .+ \\| ${written} \\|$`, 'm'))
@@ -180,7 +174,7 @@ describe('paging.md', () => {
 
   test('resumes after a crash where it stopped, and does nothing once it is finished', async () => {
     const { sync } = await run<Guide>('paging.md')
-    const file = join(await temporaryFolder(), 'checkpoint.json')
+    const file = join(givenFolder(), 'checkpoint.json')
     const seen: string[] = []
     let crashes = 1
     const save = async (conversations: Conversation[]) => {
@@ -199,7 +193,7 @@ describe('paging.md', () => {
 
   test('starts over when the saved cursor is rejected, even if that happened in the middle of a run', async () => {
     const { sync } = await run<Guide>('paging.md')
-    const file = join(await temporaryFolder(), 'checkpoint.json')
+    const file = join(givenFolder(), 'checkpoint.json')
     const seen = new Set<string>()
     const save = async (conversations: Conversation[]) => {
       for (const { id } of conversations) seen.add(id)
@@ -212,10 +206,6 @@ describe('paging.md', () => {
     await sync(file, save)
     expect(sandbox.requests.map(({ status }) => status)).toEqual([410, 200, 200, 200])
     expect([...seen]).toEqual(sandbox.state.conversations.map(({ id }) => id))
-    await writeFile(file, JSON.stringify({ cursor: 'made-up', done: false }))
-    sandbox.clearRequests()
-    await sync(file, save)
-    expect(sandbox.requests.map(({ status }) => status)).toEqual([400, 200, 200, 200])
   })
 })
 
@@ -230,10 +220,9 @@ describe('many-writes.md', () => {
     sandbox.faults.add({ method: 'POST', after: 3, status: 422 })
     sandbox.faults.add({ method: 'POST', after: 4, drop: 'after-effect' })
     await importContacts(contacts)
+    const words = [/created as /, /not created, UnprocessableError/, /check whether it exists/]
+    expect(words.map((each) => printed.filter((line) => each.test(line)).length)).toEqual([10, 1, 1])
     expect(printed).toHaveLength(12)
-    expect(printed.filter((line) => /created as /.test(line))).toHaveLength(10)
-    expect(printed.filter((line) => /not created, UnprocessableError/.test(line))).toHaveLength(1)
-    expect(printed.filter((line) => /check whether it exists/.test(line))).toHaveLength(1)
     expect(sandbox.state.writes).toHaveLength(11)
   })
 
@@ -246,8 +235,17 @@ describe('many-writes.md', () => {
 })
 
 describe('killed-jobs.md', () => {
-  const folderOfJob = () => Reflect.get(globalThis, 'folder') as string
+  interface Replies {
+    replyToAll(workspace: SupportWorkspace, journal: object): Promise<void>
+  }
   const errors: string[] = []
+
+  /** Opens a journal on a sandbox of its own, where no program of the guide has run. */
+  function openWaiting(conversations: number) {
+    const waiting = createSandbox({ conversations })
+    const workspace = workspaceOf(waiting, { fetch: waiting.fetch })
+    return { waiting, workspace, journal: new WriteJournal({ workspace, storage: memoryStorage(), settleFor: 1 }) }
+  }
 
   beforeEach(() => {
     errors.length = 0
@@ -261,10 +259,7 @@ describe('killed-jobs.md', () => {
     const waiting = sandbox.state.conversations.filter(({ id, user }) => {
       return sandbox.state.messages(id)[0]?.user.id === user.id
     })
-    const { replyToAll } = await run<{ replyToAll(workspace: SupportWorkspace, journal: object): Promise<void> }>(
-      'killed-jobs.md',
-      'reply.ts',
-    )
+    const { replyToAll } = await run<Replies>('killed-jobs.md', 'reply.ts')
     expect(sandbox.state.writes).toHaveLength(waiting.length)
     const workspace = workspaceOf(sandbox)
     await replyToAll(workspace, new WriteJournal({ workspace, storage: memoryStorage() }))
@@ -285,14 +280,9 @@ describe('killed-jobs.md', () => {
   })
 
   test('replies that an earlier run could not decide about do not stop the next one', async () => {
-    const { replyToAll } = await run<{ replyToAll(workspace: SupportWorkspace, journal: object): Promise<void> }>(
-      'killed-jobs.md',
-      'reply.ts',
-    )
-    const waiting = createSandbox({ conversations: 8 })
+    const { replyToAll } = await run<Replies>('killed-jobs.md', 'reply.ts')
+    const { waiting, workspace, journal } = openWaiting(8)
     waiting.faults.add({ method: 'POST', drop: 'before-effect', times: 5 })
-    const workspace = workspaceOf(waiting, { fetch: waiting.fetch })
-    const journal = new WriteJournal({ workspace, storage: memoryStorage(), settleFor: 1 })
     for (const applied of [0, 3]) {
       await expect(replyToAll(workspace, journal)).rejects.toMatchObject({ remedy: 'verify' })
       expect(waiting.state.writes).toHaveLength(applied)
@@ -300,13 +290,8 @@ describe('killed-jobs.md', () => {
   })
 
   test('a reply that was sent in other words, or may have been, is not sent again and does not stop the others', async () => {
-    const { replyToAll } = await run<{ replyToAll(workspace: SupportWorkspace, journal: object): Promise<void> }>(
-      'killed-jobs.md',
-      'reply.ts',
-    )
-    const waiting = createSandbox({ conversations: 3 })
-    const workspace = workspaceOf(waiting, { fetch: waiting.fetch })
-    const journal = new WriteJournal({ workspace, storage: memoryStorage(), settleFor: 1 })
+    const { replyToAll } = await run<Replies>('killed-jobs.md', 'reply.ts')
+    const { waiting, workspace, journal } = openWaiting(3)
     const [sent = '', lost = ''] = waiting.state.conversations.map(({ id }) => id)
     const replyEarlier = (id: string) =>
       journal.once(`reply:${waiting.state.messages(id)[0]?.id}`, (own) =>
@@ -327,7 +312,7 @@ describe('killed-jobs.md', () => {
     ['those that are no addresses', () => ['new-1@example.com', 'nonsense'], 0, 1, 65],
   ])('imports contacts with its progress, and tells %s', async (_, emailsWith, there, invalid, code) => {
     const emails = emailsWith(sandbox.state.contacts[0]?.user.email ?? '')
-    await writeFile(join(folderOfJob(), 'emails.txt'), `${[...emails, 'new-2@example.com'].join('\r\n')}\r\n`)
+    await writeFile(join(givenFolder(), 'emails.txt'), `${[...emails, 'new-2@example.com'].join('\r\n')}\r\n`)
     await run('killed-jobs.md', 'import.ts')
     expect(printed.at(-1)).toBe(`${JSON.stringify({ created: 2, there, invalid, undecided: 0 })} of 3`)
     expect(sandbox.state.writes).toHaveLength(2)
@@ -336,7 +321,7 @@ describe('killed-jobs.md', () => {
 
   test('exports every conversation, and again what has changed since', async () => {
     await run('killed-jobs.md', 'export.ts')
-    const database = new DatabaseSync(join(folderOfJob(), 'export.db'))
+    const database = new DatabaseSync(join(givenFolder(), 'export.db'))
     expect(database.prepare('SELECT count(*) AS count FROM items').get()).toEqual({ count: 121 })
     const [{ id } = { id: '' }] = sandbox.state.conversations
     sandbox.receiveMessage(id, '<p>And now?</p>')
@@ -372,25 +357,26 @@ describe('rate-limits.md', () => {
     pausesIn(redis: Redis): { left(key: string): Promise<number>; add(key: string, duration: number): Promise<void> }
   }
 
+  /** Expects that a 429 of one client holds back the other, and that neither waits. */
+  async function expectShared(one: SupportWorkspace, other: SupportWorkspace, options = {}) {
+    sandbox.clearRequests()
+    sandbox.failNext({ status: 429, retryAfter: 30 })
+    await expect(one.me(options)).rejects.toMatchObject({ name: 'RateLimitError', retryAfter: 30 })
+    await expect(other.me(options)).rejects.toMatchObject({ name: 'RateLimitError', outcome: 'not-sent' })
+    expect(sandbox.requests.map(({ status }) => status)).toEqual([429])
+  }
+
   test("clients of an organization hear of each other's 429, and others do not", async () => {
     const guide = await run<Guide>('rate-limits.md')
-    const accessToken = sandbox.issueToken()
-    sandbox.failNext({ status: 429, retryAfter: 30 })
-    const options = { maxRetries: 0 }
-    await expect(guide.workspaceOf('one', accessToken).me(options)).rejects.toMatchObject({ retryAfter: 30 })
-    await expect(guide.workspaceOf('one', accessToken).me(options)).rejects.toMatchObject({ outcome: 'not-sent' })
-    expect((await guide.workspaceOf('another', accessToken).me(options)).actor).toBe('app')
+    const open = (organization: string) => guide.workspaceOf(organization, sandbox.issueToken())
+    await expectShared(open('one'), open('one'), { maxRetries: 0 })
+    expect((await open('another').me({ maxRetries: 0 })).actor).toBe('app')
   })
 
   test('the clients of its store do not wait for a rate limit', async () => {
     const { store } = await run<Guide>('rate-limits.md')
     const { key } = await store.save(sandbox.issueToken())
-    const [limited, other] = [await store.workspace(key), await store.workspace(key)]
-    sandbox.clearRequests()
-    sandbox.failNext({ status: 429, retryAfter: 30 })
-    await expect(limited.contacts.list()).rejects.toMatchObject({ name: 'RateLimitError', retryAfter: 30 })
-    await expect(other.contacts.list()).rejects.toMatchObject({ name: 'RateLimitError', outcome: 'not-sent' })
-    expect(sandbox.requests.map(({ status }) => status)).toEqual([429])
+    await expectShared(await store.workspace(key), await store.workspace(key))
   })
 
   test("processes that share their pauses hear of each other's 429", async () => {
@@ -404,11 +390,7 @@ describe('rate-limits.md', () => {
       const rateLimiter = shareThrough(database)
       return workspaceOf(sandbox, { rateLimiter, rateLimitKey: 'org', maxRetries: 0 })
     }
-    const [one, another] = [clientOfProcess(), clientOfProcess()]
-    await one.me()
-    sandbox.failNext({ status: 429, retryAfter: 30 })
-    await expect(one.me()).rejects.toMatchObject({ retryAfter: 30 })
-    await expect(another.me()).rejects.toMatchObject({ outcome: 'not-sent', retryAfter: 30 })
+    await expectShared(clientOfProcess(), clientOfProcess())
   })
 
   describeOnRedis((path) => {
@@ -485,11 +467,7 @@ describe('errors.md', () => {
     await store.remove(key)
     expect(await runJob(() => store.workspace(key))).toBe('after a login')
     await expect(runJob(() => Promise.reject(new Error('a bug in the job')))).rejects.toThrow('a bug in the job')
-  })
-
-  test('a read that failed is run again, after the wait of a 503 if it names one', async () => {
-    const { runJob } = await run<Guide>('errors.md')
-    const list = () => workspaceOf(sandbox).contacts.list()
+    const list = () => workspace.contacts.list()
     sandbox.failNext({ status: 503, retryAfter: 90 })
     expect(await runJob(list)).toBe('again in 90 s')
     sandbox.faults.add({ status: 200, body: '<h1>Maintenance</h1>', times: 3 })
@@ -529,10 +507,9 @@ describe('errors.md', () => {
 
 describe('actors.md', () => {
   test('sends nothing on an app client, and a message on a client of a person', async () => {
-    const { greet } = await run<{ greet(workspace: SupportWorkspace, id: string): Promise<void> }>('actors.md')
+    await run('actors.md')
     expect(printed[0]).toBe('not-sent')
     expect(sandbox.state.writes).toHaveLength(1)
-    expect(greet).toBeTypeOf('function')
   })
 
   test('quotes the compiler', async () => {
@@ -601,7 +578,7 @@ describe('login-frameworks.md', () => {
     expect([failed.response.status, handled]).toMatchObject([503, [{ message: 'the database is down' }]])
   })
 
-  test('has a node:http server that logs in, shows the inbox, and survives an error', async () => {
+  test('has a node:http server that logs in, shows the inbox, and survives an error and a body that was read before', async () => {
     const { server } = await run<{ server: Server }>(guide, 'node-http.ts')
     const request = await listen(server)
     await logInAndSeeInbox(forward(request))
@@ -614,18 +591,12 @@ describe('login-frameworks.md', () => {
     const failed = await request('/inbox', { headers: { host: 'evil.example' } })
     expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
     expect(logged.mock.calls).toMatchObject([[{ reason: 'transaction_missing' }], [{ name: 'BadRequestError' }]])
-  })
-
-  test('has a node:http server that starts a login whether or not the body was read before', async () => {
-    const { server } = await run<{ server: Server }>(guide, 'node-http.ts')
-    const [listener] = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[]
-    const readFirst = createServer(async (request, response) => {
-      await request.toArray()
-      listener?.(request, response)
+    const afterReading = createServer(async (...exchange) => {
+      await exchange[0].toArray()
+      server.emit('request', ...exchange)
     })
-    for (const each of [server, readFirst]) {
-      const request = await listen(each)
-      expect((await request('/login', { method: 'POST', body: 'text=1' })).status).toBe(303)
+    for (const each of [request, await listen(afterReading)]) {
+      expect((await each('/login', { method: 'POST', body: 'text=1' })).status).toBe(303)
     }
   })
 
@@ -637,30 +608,23 @@ describe('login-frameworks.md', () => {
 
   test('says where a middleware can set a cookie without losing it or that of the login', async () => {
     const { site } = await run<{ site: Hono }>(guide, 'hono.ts')
-    const cookiesOf = async (middleware: MiddlewareHandler) => {
-      const response = await new HonoApp().use(middleware).route('/', site).request('/login')
+    const setOwn = (context: Context) => context.header('set-cookie', 'own=1', { append: true })
+    const setOwnAfterReading = (context: Context) => {
+      context.res.headers.set('x-read', '1')
+      setOwn(context)
+    }
+    const cookiesOf = async (before?: (context: Context) => void, after?: (context: Context) => void) => {
+      const outer = new HonoApp().use(async (context, next) => {
+        before?.(context)
+        await next()
+        after?.(context)
+      })
+      const response = await outer.route('/', site).request('/login')
       return response.headers.getSetCookie().map((cookie) => /^(own|.*support_login)/.exec(cookie)?.[1])
     }
-    const setOwn = (context: Context) => context.header('set-cookie', 'own=1', { append: true })
-    expect(
-      await cookiesOf(async (context, next) => {
-        await next()
-        setOwn(context)
-      }),
-    ).toEqual(['__Host-support_login', 'own'])
-    expect(
-      await cookiesOf((context, next) => {
-        setOwn(context)
-        return next()
-      }),
-    ).toEqual(['__Host-support_login'])
-    expect(
-      await cookiesOf((context, next) => {
-        context.res.headers.set('x-read', '1')
-        setOwn(context)
-        return next()
-      }),
-    ).toEqual(['own'])
+    expect(await cookiesOf(undefined, setOwn)).toEqual(['__Host-support_login', 'own'])
+    expect(await cookiesOf(setOwn)).toEqual(['__Host-support_login'])
+    expect(await cookiesOf(setOwnAfterReading)).toEqual(['own'])
   })
 
   describe.each([
@@ -668,27 +632,20 @@ describe('login-frameworks.md', () => {
     ['SvelteKit', (name: string) => `src/routes/${name}/+server.ts`, (request: Request) => ({ request })],
   ])('in %s', (_framework, fileOf, argument) => {
     type Route = { GET: (argument: unknown) => Promise<Response> }
-    const routes = async (): Promise<Map<string, Route>> =>
-      new Map(
-        await Promise.all(
-          ['login', 'callback', 'inbox'].map(
-            async (name) => [`/${name}`, await run<Route>(guide, fileOf(name))] as const,
-          ),
-        ),
-      )
-
     test('logs in and shows the inbox', async () => {
-      const all = await routes()
-      await logInAndSeeInbox((request) => {
-        const route = all.get(new URL(request.url).pathname)
-        return route?.GET(argument(request)) ?? new Response('Not found', { status: 404 })
+      await logInAndSeeInbox(async (request) => {
+        const { GET } = await run<Route>(guide, fileOf(new URL(request.url).pathname.slice(1)))
+        return GET(argument(request))
       })
     })
 
-    test('can be imported by a build, where no secret is set', async () => {
-      for (const name of ['clientId', 'clientSecret', 'secret']) vi.stubGlobal(name, undefined)
-      expect((await routes()).size).toBe(3)
-    })
+    test.each(['login', 'callback', 'inbox'])(
+      'has a route %s that a build can import without secrets',
+      async (name) => {
+        for (const given of ['clientId', 'clientSecret', 'secret']) vi.stubGlobal(given, undefined)
+        expect(await run<Route>(guide, fileOf(name))).toHaveProperty('GET')
+      },
+    )
   })
 
   test('logs in with Workers, and shows the inbox', async () => {
@@ -727,36 +684,30 @@ test('service-token.md logs in once, and the script uses the saved token', async
   expect((await fetch(new URL('/favicon.ico', registered))).status).toBe(404)
   expect(await (await fetch(url)).text()).toBe('You can close this page.')
   await done
-  const { folder } = globalThis as unknown as { folder: string }
-  const [name = '', value] = (await readFile(`${folder}/.env.workspace`, 'utf8')).trim().split('=')
-  expect((await stat(`${folder}/.env.workspace`)).mode & 0o777).toBe(0o600)
+  const file = `${givenFolder()}/.env.workspace`
+  const [name = '', value] = (await readFile(file, 'utf8')).trim().split('=')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
   vi.stubEnv(name, value)
   printed.length = 0
   await run('service-token.md', 'report.ts')
   expect(printed).toHaveLength(sandbox.state.contacts.length)
 })
 
-describe('export-everything.md', () => {
-  interface Guide {
-    exportAll(file: string, save: (items: readonly { messages: readonly Message[] }[]) => Promise<void>): Promise<void>
+test('export-everything.md saves every conversation with its messages, and resumes where it stopped', async () => {
+  type Save = (items: readonly { messages: readonly Message[] }[]) => Promise<void>
+  const { exportAll } = await run<{ exportAll(file: string, save: Save): Promise<void> }>('export-everything.md')
+  const file = `${givenFolder()}/checkpoint.json`
+  const saved: (readonly Message[])[] = []
+  let pages = 0
+  const save: Save = async (items) => {
+    if (++pages === 2) throw new Error('The disk is full.')
+    saved.push(...items.map(({ messages }) => messages))
   }
-
-  test('saves every conversation with its messages, and resumes where it stopped', async () => {
-    const { exportAll } = await run<Guide>('export-everything.md')
-    const { folder } = globalThis as unknown as { folder: string }
-    const file = `${folder}/checkpoint.json`
-    const saved: (readonly Message[])[] = []
-    let pages = 0
-    const save = async (items: readonly { messages: readonly Message[] }[]) => {
-      if (++pages === 2) throw new Error('The disk is full.')
-      saved.push(...items.map(({ messages }) => messages))
-    }
-    await expect(exportAll(file, save)).rejects.toThrow('The disk is full.')
-    expect(saved).toHaveLength(50)
-    await exportAll(file, save)
-    expect(saved).toHaveLength(120)
-    expect(saved[0]).toEqual(sandbox.state.messages(sandbox.state.conversations[0]?.id ?? ''))
-  })
+  await expect(exportAll(file, save)).rejects.toThrow('The disk is full.')
+  expect(saved).toHaveLength(50)
+  await exportAll(file, save)
+  expect(saved).toHaveLength(120)
+  expect(saved[0]).toEqual(sandbox.state.messages(sandbox.state.conversations[0]?.id ?? ''))
 })
 
 describe('sessions.md', () => {
@@ -843,14 +794,8 @@ describe('connections.md', () => {
       await expect((await store.workspace(key)).me()).rejects.toThrow('invalid_token')
     }
     const runJob = async () => {
-      const error = await keeping
-        .workspace(key)
-        .then(
-          (workspace) => workspace.contacts.get('unknown'),
-          (thrown: unknown) => thrown,
-        )
-        .catch((thrown: unknown) => thrown)
-      await recordRevocation(key, error)
+      const job = keeping.workspace(key).then((workspace) => workspace.contacts.get('unknown'))
+      await recordRevocation(key, await job.catch((thrown: unknown) => thrown))
     }
     await runJob()
     expect(saved.notices).toEqual(new Set())
