@@ -14,8 +14,9 @@ export async function violationsIn(path: string, allowed: readonly string[] = []
     const line = () => source.getLineAndCharacterOfPosition(node.getStart()).line + 1
     if (node.kind === ts.SyntaxKind.AnyKeyword) violations.push(`has \`any\` in line ${line()}`)
     const isNameOfType = ts.isIdentifier(node) && (ts.isTypeNode(node.parent) || ts.isQualifiedName(node.parent))
-    if (isNameOfType && ['Buffer', 'NodeJS'].includes(node.text))
+    if (isNameOfType && ['Buffer', 'NodeJS', 'process'].includes(node.text)) {
       violations.push(`names ${node.text} in line ${line()}`)
+    }
     ts.forEachChild(node, visit)
   }
   visit(source)

@@ -1,24 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
-import * as main from 'support-workspace-sdk'
-import * as journal from 'support-workspace-sdk/journal'
-import * as oauth from 'support-workspace-sdk/oauth'
-import * as otel from 'support-workspace-sdk/otel'
-import * as sandbox from 'support-workspace-sdk/sandbox'
-import * as storage from 'support-workspace-sdk/storage'
-import * as storageTests from 'support-workspace-sdk/storage-tests'
-import * as sweep from 'support-workspace-sdk/sweep'
 import { type Example, root } from './examples.ts'
 
-const entries = Object.entries({
-  'support-workspace-sdk': main,
-  'support-workspace-sdk/journal': journal,
-  'support-workspace-sdk/oauth': oauth,
-  'support-workspace-sdk/otel': otel,
-  'support-workspace-sdk/sandbox': sandbox,
-  'support-workspace-sdk/storage': storage,
-  'support-workspace-sdk/storage-tests': storageTests,
-  'support-workspace-sdk/sweep': sweep,
-})
+const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+const names = Object.keys(exports)
+  .filter((path) => path !== './package.json')
+  .map((path) => `support-workspace-sdk${path.slice(1)}`)
+const entries = await Promise.all(names.map(async (name) => [name, await import(/* @vite-ignore */ name)] as const))
 
 /** Returns the `@example` of every docs comment in `src`, with imports of the exports that it uses. */
 export function commentExamples(): Example[] {
