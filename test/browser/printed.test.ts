@@ -2,11 +2,10 @@ import type { Page } from 'playwright-core'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { browserName } from './helpers/installed-browsers.ts'
-import { type PageSite, startPageSite } from './helpers/page-site.ts'
+import { type PageSite, runInPage, startPageSite } from './helpers/page-site.ts'
 import { patience } from './helpers/patience.ts'
 import { useBrowser } from './helpers/use-browser.ts'
 import type { CheckName } from './page/checks.ts'
-import type { PageApi } from './page/page.ts'
 
 const visit = useBrowser()
 let site: PageSite
@@ -19,8 +18,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([site.close(), sandbox.close()]))
 
 function run(page: Page, name: CheckName, accessToken: string): Promise<unknown> {
-  const order = { run: name, facts: { baseUrl: sandbox.url, accessToken, redirectUri: site.url } }
-  return page.evaluate((given) => (globalThis as unknown as { api: PageApi }).api.order('page', given), order)
+  return runInPage(page, 'page', { run: name, facts: { baseUrl: sandbox.url, accessToken, redirectUri: site.url } })
 }
 
 /** Collects what the console of a page shows of each value: the fields of an object, the text of an error. */

@@ -1,4 +1,4 @@
-import { isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
+import { type ClientOptions, isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, PublicOAuthApp, parseTransaction, serializeTransaction } from 'support-workspace-sdk/oauth'
 import { isPlatformFetch } from '../../../src/http/fetch-error.ts'
 
@@ -10,9 +10,6 @@ export interface Facts {
 }
 
 export type CheckName = keyof typeof checks
-
-/** Aborts the running check. */
-export const interruption = { controller: new AbortController() }
 
 /** Each check uses the SDK as a script in a browser does, and returns plain data that a test can compare. */
 const checks = {
@@ -55,32 +52,18 @@ const checks = {
 
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),
 
-  /** Runs until the test interrupts it. */
-  async interrupted(facts: Facts) {
-    interruption.controller = new AbortController()
-    return reasonOf(client(facts).me({ signal: interruption.controller.signal }))
-  },
+  interrupted: (facts: Facts) => interruptedCall(facts, (interrupt) => ({ hooks: { onAttemptStart: interrupt } })),
 
-  interruptedInBody({ baseUrl, accessToken }: Facts) {
-    const controller = new AbortController()
-    const workspace = new SupportWorkspace({
-      baseUrl,
-      accessToken,
+  interruptedInBody: (facts: Facts) =>
+    interruptedCall(facts, (interrupt) => ({
       fetch: async (url, init) => {
         const response = await fetch(url, init)
-        setTimeout(() => controller.abort('enough'))
+        interrupt()
         return response
       },
-    })
-    return reasonOf(workspace.me({ signal: controller.signal }))
-  },
+    })),
 
-  interruptedInWait({ baseUrl, accessToken }: Facts) {
-    const controller = new AbortController()
-    const onRetry = () => void setTimeout(() => controller.abort('enough'))
-    const workspace = new SupportWorkspace({ baseUrl, accessToken, hooks: { onRetry } })
-    return reasonOf(workspace.me({ signal: controller.signal }))
-  },
+  interruptedInWait: (facts: Facts) => interruptedCall(facts, (interrupt) => ({ hooks: { onRetry: interrupt } })),
 
   secret: ({ baseUrl, redirectUri }: Facts) =>
     failureOf(
@@ -100,8 +83,18 @@ export function runCheck(name: CheckName, facts: Facts): Promise<unknown> {
   return checks[name](facts)
 }
 
-function client({ baseUrl, accessToken }: Facts): SupportWorkspace {
-  return new SupportWorkspace({ baseUrl, accessToken })
+function client({ baseUrl, accessToken }: Facts, options: Partial<ClientOptions> = {}): SupportWorkspace {
+  return new SupportWorkspace({ baseUrl, accessToken, ...options })
+}
+
+/** Makes a call whose signal is aborted in a new task after one of the options says so, and returns its reason. */
+function interruptedCall(
+  facts: Facts,
+  optionsWith: (interrupt: () => void) => Partial<ClientOptions>,
+): Promise<unknown> {
+  const controller = new AbortController()
+  const interrupt = () => void setTimeout(() => controller.abort('enough'))
+  return reasonOf(client(facts, optionsWith(interrupt)).me({ signal: controller.signal }))
 }
 
 function reasonOf(call: Promise<unknown>): Promise<unknown> {

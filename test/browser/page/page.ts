@@ -1,4 +1,4 @@
-import { interruption, runCheck } from './checks.ts'
+import { runCheck } from './checks.ts'
 import type { Order } from './worker.ts'
 
 export type Place = 'page' | 'worker'
@@ -13,11 +13,6 @@ worker.addEventListener('error', (event) => console.error(`worker: ${event.messa
 
 const api: PageApi = {
   async order(place, order) {
-    if ('interrupt' in order) {
-      if (place === 'page') interruption.controller.abort(order.interrupt)
-      else worker.postMessage(order)
-      return
-    }
     if (place === 'page') {
       // In a new task, because the page's policy does not apply to scripts that the driver runs.
       return new Promise((resolve) => setTimeout(() => resolve(runCheck(order.run, order.facts))))
