@@ -7,19 +7,11 @@ import { patience } from './patience.ts'
 export interface Watch {
   /** Waits for these responses with a status of at least 400, in any order. */
   expectFailedResponses(...responses: { status: number; path: string }[]): Promise<void>
-  /** Waits until this number of requests to the path has failed without a response, with this network error. */
-  expectNoResponse(failure: { error: string; path: string; times: number }): Promise<void>
+  /** Waits until a request to the path has failed without a response, with this network error. */
+  expectNoResponse(failure: { error: string; path: string }): Promise<void>
   /** Waits until CORS has blocked one request to the path. */
   expectCorsBlock(path: string): Promise<void>
   expectNothingMore(): Promise<void>
-}
-
-/** A watch for pages or workers whose errors are not logged. */
-export const silence: Watch = {
-  expectFailedResponses: async () => {},
-  expectNoResponse: async () => {},
-  expectCorsBlock: async () => {},
-  expectNothingMore: async () => {},
 }
 
 export async function watch(context: BrowserContext): Promise<Watch> {
@@ -46,9 +38,7 @@ export async function watch(context: BrowserContext): Promise<Watch> {
     expectFailedResponses: async (...responses) => {
       for (const { status, path } of responses) await take(`${status} ${path}`)
     },
-    expectNoResponse: async ({ error, path, times }) => {
-      for (let count = 0; count < times; count++) await take(`${error} ${path}`)
-    },
+    expectNoResponse: ({ error, path }) => take(`${error} ${path}`),
     expectCorsBlock: (path) => take(`blocked by CORS ${path}`),
     expectNothingMore: async () => {
       // Messages of a page or worker arrive in order, so after this result no earlier message is outstanding.
