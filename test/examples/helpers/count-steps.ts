@@ -2,6 +2,7 @@ import { Session } from 'node:inspector/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { toText } from '../../../examples/shared/message-text.ts'
 
+/** Counts how often each block of `toText` and of its libraries runs for each piece, repeated up to a length. */
 const { pieces, length } = workerData as { pieces: readonly string[]; length: number }
 
 const session = new Session()
