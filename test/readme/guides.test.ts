@@ -830,7 +830,9 @@ test('testing.md names the ids of the organizations, which no seed changes', asy
   expect(organizations.map(({ id }) => id)).toEqual([...ids, ...[...ids].map((id) => `${id}-2`)])
 })
 
-describe('sandbox.md', () => {
+describe('sandbox.md', async () => {
+  const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+
   test('limits the rate of calls, and reports each request', async () => {
     await run('sandbox.md')
     expect(printed.filter((line) => line === 'GET /api/oauth/v1/me 200')).toHaveLength(2)
@@ -838,21 +840,18 @@ describe('sandbox.md', () => {
     expect(printed).toContainEqual(expect.stringMatching(/^The third call: RateLimitError/))
   })
 
-  test('starts a service in a shell with the tokens that it names', async () => {
-    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+  test('starts a service in a shell with the tokens that it names', () => {
     const [, args = ''] = /^npx support-workspace-sdk (.+)$/m.exec(guide) ?? []
     const tokens = { self: 'swot_self', app: 'swot_app' }
     expect(readArguments(args.split(' '))).toMatchObject({ kind: 'sandbox', options: { tokens } })
   })
 
-  test('lists every option of the command line', async () => {
-    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+  test('lists every option of the command line', () => {
     const options = Object.keys(commandLineOptions).filter((name) => !['help', 'version'].includes(name))
     expect(options.filter((name) => !guide.includes(`--${name}`))).toEqual([])
   })
 
-  test('lists every option in code, with the defaults of those that are only in code', async () => {
-    const guide = await readFile(`${root}docs/sandbox.md`, 'utf8')
+  test('lists every option in code, with the defaults of those that are only in code', () => {
     const names = [...Object.keys(optionShape), ...Object.keys(readSandboxOptions({}).app)]
     expect(names.length).toBeGreaterThan(25)
     expect(names.filter((name) => !new RegExp(`^\\|.*[\`. ]${name}\\b.*\\|$`, 'm').test(guide))).toEqual([])
