@@ -79,17 +79,10 @@ const fail = async ({ SupportWorkspace }) =>
     maxRetries: 0,
     fetch: async () => Response.json({ error: 'insufficient_scope' }, { status: 403 }),
   }).contacts.get('k').catch((error) => error)
-const verdict = (error, copy) => [
-  error instanceof copy.InsufficientScopeError,
-  error instanceof copy.PermissionDeniedError,
-  error instanceof copy.SupportWorkspaceError,
-  copy.isSupportWorkspaceError(error),
-  error instanceof copy.RateLimitError,
-]
 console.log(JSON.stringify({
   copiesDiffer: esm.ApiError !== cjs.ApiError,
-  esmErrorInCjs: verdict(await fail(esm), cjs),
-  cjsErrorInEsm: verdict(await fail(cjs), esm),
+  esmErrorInCjs: (await fail(esm)) instanceof cjs.InsufficientScopeError,
+  cjsErrorInEsm: (await fail(cjs)) instanceof esm.InsufficientScopeError,
   oauthErrorInMain: (await new esmOauth.OAuthApp({
     baseUrl: 'https://api.test', clientId: 'a', clientSecret: 's', redirectUri: 'https://app.test/callback',
   }).finishLogin('nonsense', undefined).catch((error) => error)) instanceof cjs.SupportWorkspaceError,
