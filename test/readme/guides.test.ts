@@ -712,7 +712,7 @@ describe('sessions.md', () => {
     handle(request: Request): Promise<Response>
   }
 
-  test('connects the user who started the login, and disconnects', async () => {
+  test('connects the user who started the login, whose page waits for no rate limit, and disconnects', async () => {
     const { handle } = await run<Guide>('sessions.md')
     const browser = browserAt(handle)
     expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
@@ -725,17 +725,11 @@ describe('sessions.md', () => {
     await browser.go(`${siteUrl}/login`)
     expect((await browser.go(`${siteUrl}/disconnect`)).response.status).toBe(405)
     expect((await browser.go(`${siteUrl}/`)).response.status).toBe(200)
+    sandbox.failNext({ status: 429, retryAfter: 1 })
+    await expect(browser.go(`${siteUrl}/`)).rejects.toMatchObject({ name: 'RateLimitError', retryAfter: 1 })
     const disconnected = await browser.request(`${siteUrl}/disconnect`, { method: 'POST' })
     expect(await disconnected.text()).toMatch(/^Disconnected/)
     expect((await browser.go(`${siteUrl}/`)).response.status).toBe(409)
-  })
-
-  test('does not let a page wait for a rate limit', async () => {
-    const { handle } = await run<Guide>('sessions.md')
-    const browser = browserAt(handle)
-    await browser.go(`${siteUrl}/login`)
-    sandbox.failNext({ status: 429, retryAfter: 1 })
-    await expect(browser.go(`${siteUrl}/`)).rejects.toMatchObject({ name: 'RateLimitError', retryAfter: 1 })
   })
 
   test('refuses a login that another user started', async () => {
@@ -757,16 +751,12 @@ describe('sessions.md', () => {
 })
 
 describe('connections.md', () => {
-  test('saves, lists, verifies and removes a connection, and reseals the entries', async () => {
+  test('saves, lists, verifies and removes a connection, reseals the entries, and asks for a login after a revocation', async () => {
     const { store } = await run<{ store: ConnectionStore }>('connections.md')
     expect(printed[0]).toBe('1')
     expect(printed).toContainEqual(expect.stringMatching(/^.+ \w{3} \w{3} \d{2} \d{4}/))
     expect(printed.slice(-2)).toEqual(['0', '0 0'])
     expect((await store.list()).connections).toEqual([])
-  })
-
-  test('asks for a new login after a revocation', async () => {
-    const { store } = await run<{ store: ConnectionStore }>('connections.md')
     const { key } = await store.save(sandbox.issueToken())
     const workspace = await store.workspace(key)
     sandbox.revokeAll()
