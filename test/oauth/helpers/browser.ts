@@ -1,7 +1,7 @@
 type Site = (request: Request) => Response | Promise<Response>
 
 interface Cookie {
-  readonly value: string
+  value: string
   readonly host: string
   readonly path: string
   readonly secure: boolean
