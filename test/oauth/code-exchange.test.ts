@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import type { WebFetch } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type ClientAuthentication,
   type LoginErrorReason,
   NetworkError,
+  type OAuthAppOptions,
   type Remedy,
   serializeTransaction,
   TimeoutError,
@@ -230,26 +230,42 @@ describe('an error of the token endpoint', () => {
 })
 
 describe('a failed code exchange', () => {
-  test('has the outcome not-sent if the connection never opened', async () => {
-    const closed = await startTokenEndpoint()
-    await closed.close()
-    const error = await rejection(finish({ baseUrl: closed.url }))
+  const refused = () => Promise.reject(refusedConnection())
+  const untrusted = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  const blocked = 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.'
+  const noResponse = expect.stringContaining('The code exchange failed: the `fetch` option returned no Response')
+  test.each<[string, Partial<OAuthAppOptions>, object]>([
+    [
+      '`fetch` blocks the port',
+      { baseUrl: 'http://127.0.0.1:6000' },
+      { outcome: 'not-sent', remedy: 'fix', hint: blocked },
+    ],
+    [
+      'a custom fetch throws what would prove something from the platform',
+      { fetch: refused },
+      { outcome: 'unknown', message: expect.stringContaining('ECONNREFUSED 127.0.0.1:1. ') },
+    ],
+    [
+      'a custom fetch does not trust the certificate, although the code may have been sent',
+      { fetch: () => Promise.reject(untrusted) },
+      {
+        outcome: 'unknown',
+        remedy: 'fix',
+        hint: expect.stringMatching(/^The authorization code may have been used: .*`NODE_EXTRA_CA_CERTS`/),
+      },
+    ],
+    ['a custom fetch returns nothing', { fetch: async () => undefined as never }, { message: noResponse }],
+  ])('says what to do if %s', async (_title, options, expected) => {
+    const error = await rejection(finish(options))
     expect(error).toBeInstanceOf(NetworkError)
+    expect(error).toMatchObject(expected)
+  })
+
+  test('has the outcome not-sent if the connection never opened', async () => {
+    stubPlatformFetch(refused)
     const attempts = [{ error: 'NetworkError' }]
-    expect(error).toMatchObject({ operation: 'oauth.token', outcome: 'not-sent', remedy: 'reconnect', attempts })
-  })
-
-  test('is to be fixed if `fetch` blocks the port, because another login would fail in the same way', async () => {
-    const error = await rejection(finish({ baseUrl: 'http://127.0.0.1:6000' }))
-    const hint = 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.'
-    expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'fix', hint })
-  })
-
-  test('says what to fix if a custom fetch does not trust the certificate, although the code may have been sent', async () => {
-    const untrusted = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
-    const error = await rejection(finish({ fetch: () => Promise.reject(untrusted) }))
-    expect(error).toMatchObject({ outcome: 'unknown', remedy: 'fix' })
-    expect((error as NetworkError).hint).toMatch(/^The authorization code may have been used: .*`NODE_EXTRA_CA_CERTS`/)
+    const expected = { operation: 'oauth.token', outcome: 'not-sent', remedy: 'reconnect', attempts }
+    expect(await rejection(finish())).toMatchObject(expected)
   })
 
   test('has an unknown outcome if the body cannot be read, even after a connection error', async () => {
@@ -259,20 +275,6 @@ describe('a failed code exchange', () => {
       outcome: 'unknown',
       hint: expect.stringMatching(/used: start the login again\.$/),
     })
-  })
-
-  test('has the outcome unknown if a custom fetch throws the same error', async () => {
-    const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1'), {
-      code: 'ECONNREFUSED',
-      syscall: 'connect',
-    })
-    const retrying: WebFetch = async (url, init) => {
-      await fetch(url, init)
-      throw new TypeError('fetch failed', { cause: refused })
-    }
-    const error = await rejection(finish({ fetch: retrying }))
-    expect(error).toMatchObject({ outcome: 'unknown', message: expect.stringContaining('ECONNREFUSED 10.0.0.1. ') })
-    expect(endpoint.requests).toHaveLength(1)
   })
 
   test.each([
@@ -407,16 +409,4 @@ test.each<[string, unknown]>([
   const grant = { code, codeVerifier: 'v'.repeat(43), redirectUri }
   await expect(app.exchangeCode(grant, options as never)).rejects.toMatchObject(expected)
   expect(endpoint.requests).toEqual([])
-})
-
-describe('a fetch option that breaks its contract', () => {
-  const broken: [string, () => Promise<unknown>, string][] = [
-    ['returns nothing', async () => undefined, 'the `fetch` option returned no Response'],
-    ['returns plain headers', async () => ({ status: 200, headers: {} }), 'the `fetch` option returned no Response'],
-  ]
-  test.each(broken)('and %s is named as the cause', async (_title, fetch, message) => {
-    const error = (await rejection(finish({ fetch: fetch as WebFetch }))) as NetworkError
-    expect(error).toBeInstanceOf(NetworkError)
-    expect(error.message).toContain(`The code exchange failed: ${message}`)
-  })
 })
