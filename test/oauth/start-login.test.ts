@@ -37,13 +37,6 @@ describe('the authorize URL', () => {
     expect(transaction.expiresAt - transaction.createdAt).toBe(600_000)
   })
 
-  test('omits the actor by default, and includes additional parameters', async () => {
-    const { url } = await app.startLogin({ scope: 'conversations:read', parameters: { organization: 'org 1&2' } })
-    const { searchParams } = new URL(url)
-    expect(searchParams.has('actor')).toBe(false)
-    expect(searchParams.get('organization')).toBe('org 1&2')
-  })
-
   test('keeps the path prefix of the base URL, with or without a trailing slash', async () => {
     for (const prefixed of ['https://example.org/support', 'https://example.org/support/']) {
       const { url } = await makeApp(prefixed).startLogin({ scope: 'conversations:read' })
@@ -51,10 +44,13 @@ describe('the authorize URL', () => {
     }
   })
 
-  test('contains the redirect URI as written, without normalizing it', async () => {
+  test('contains the redirect URI as written and additional parameters, and no actor by default', async () => {
     const written = 'HTTPS://App.Example:443/login/../callback?tenant=a b'
-    const { url } = await makeApp(baseUrl, { redirectUri: written }).startLogin({ scope: 'conversations:read' })
-    expect(new URL(url).searchParams.get('redirect_uri')).toBe(written)
+    const request = { scope: 'conversations:read', parameters: { organization: 'org 1&2' } }
+    const { searchParams } = new URL((await makeApp(baseUrl, { redirectUri: written }).startLogin(request)).url)
+    expect(searchParams.get('redirect_uri')).toBe(written)
+    expect(searchParams.get('organization')).toBe('org 1&2')
+    expect(searchParams.has('actor')).toBe(false)
   })
 
   test('differs each time', async () => {
@@ -67,23 +63,16 @@ describe('the authorize URL', () => {
   })
 })
 
-describe('the transaction', () => {
-  test('has its expiry, the request and the app', async () => {
-    const { transaction } = await makeApp(baseUrl, { transactionLifetime: 60_000 }).startLogin({
-      scope: 'conversations:read  contacts:read conversations:read',
-      actor: 'app',
-    })
-    expect(transaction).toMatchObject({
-      baseUrl,
-      clientId: 'app_abc123',
-      redirectUri,
-      scope: 'conversations:read contacts:read',
-      scopes: ['conversations:read', 'contacts:read'],
-      actor: 'app',
-    })
-    expect(transaction.expiresAt - transaction.createdAt).toBe(60_000)
-    expect(Math.abs(Date.now() - transaction.createdAt)).toBeLessThan(5_000)
+test('the transaction has its expiry, the request and the app', async () => {
+  const { transaction } = await makeApp(baseUrl, { transactionLifetime: 60_000 }).startLogin({
+    scope: 'conversations:read  contacts:read conversations:read',
+    actor: 'app',
   })
+  const scopes = ['conversations:read', 'contacts:read']
+  const expected = { baseUrl, clientId: 'app_abc123', redirectUri, scope: scopes.join(' '), scopes, actor: 'app' }
+  expect(transaction).toMatchObject(expected)
+  expect(transaction.expiresAt - transaction.createdAt).toBe(60_000)
+  expect(Math.abs(Date.now() - transaction.createdAt)).toBeLessThan(5_000)
 })
 
 describe('rejects', () => {
@@ -101,34 +90,6 @@ describe('rejects', () => {
     ['not a list', undefined],
   ])('a scope that is %s', async (_title, scope) => {
     await expect(app.startLogin({ scope: scope as never })).rejects.toMatchObject({ argument: 'scope' })
-  })
-
-  test.each(['user', 'Self', '', null, 1])('an actor that is %j', async (actor) => {
-    const login = app.startLogin({ scope: 'conversations:read', actor: actor as never })
-    await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'actor' })
-  })
-
-  test.each([
-    'response_type',
-    'response_mode',
-    'client_id',
-    'client_secret',
-    'redirect_uri',
-    'scope',
-    'state',
-    'code_challenge',
-    'code_challenge_method',
-    'actor',
-    'request',
-    'request_uri',
-  ])('an additional parameter named %s', async (name) => {
-    const login = app.startLogin({ scope: 'conversations:read', parameters: { [name]: 'mine' } })
-    await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument: 'parameters' })
-  })
-
-  test('an additional parameter that is not a string', async () => {
-    const login = app.startLogin({ scope: 'conversations:read', parameters: { count: 1 as never } })
-    await expect(login).rejects.toMatchObject({ argument: 'parameters' })
   })
 
   test.each([
@@ -205,14 +166,27 @@ test.each([undefined, null, 'https://api.example', []])('rejects the options %j'
   }
 })
 
-test.each([
-  ['request', undefined],
-  ['request', null],
-  ['request', 'conversations:read'],
+const reserved = [
+  'response_type',
+  'response_mode',
+  'client_id',
+  'client_secret',
+  'redirect_uri',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'actor',
+  'request',
+  'request_uri',
+]
+test.each<[string, unknown]>([
+  ...[undefined, null, 'conversations:read'].map((request): [string, unknown] => ['request', request]),
+  ...['user', 'Self', '', null, 1].map((actor): [string, unknown] => ['actor', { scope: 'conversations:read', actor }]),
+  ...[...reserved.map((name) => ({ [name]: 'mine' })), { count: 1 }, null, ['prompt=consent'], 'prompt=consent'].map(
+    (parameters): [string, unknown] => ['parameters', { scope: 'conversations:read', parameters }],
+  ),
   ['scopes', { scope: 'conversations:read', scopes: ['messages:write'] }],
-  ['parameters', { scope: 'conversations:read', parameters: null }],
-  ['parameters', { scope: 'conversations:read', parameters: ['prompt=consent'] }],
-  ['parameters', { scope: 'conversations:read', parameters: 'prompt=consent' }],
 ])('rejects a login for its %s: %j', async (argument, request) => {
   const login = app.startLogin(request as never)
   await expect(login).rejects.toMatchObject({ name: 'InvalidArgumentError', argument })
