@@ -15,6 +15,7 @@ import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
 import { mirrorOne, prune, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { createSite } from '../../examples/fleet-sync/site.ts'
+import type { OrganizationTable } from '../../examples/fleet-sync/tables.ts'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
 import { describeOnDatabases } from './helpers/databases.ts'
 import { FleetProcess } from './helpers/fleet-process.ts'
@@ -28,13 +29,8 @@ const day = 86_400_000
 async function startFleet(context: TestContext, databaseUrl: string, options: SandboxOptions = {}, more = {}) {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {})
   const redisServer = await startRedis()
-  const sandbox = await startSandbox({
-    conversations: 3,
-    messagesPerConversation: 2,
-    contacts: 1,
-    members: 1,
-    ...options,
-  })
+  const small = { conversations: 3, messagesPerConversation: 2, contacts: 1, members: 1 }
+  const sandbox = await startSandbox({ ...small, ...options })
   const environment = {
     BASE_URL: sandbox.url,
     REDIS_URL: redisServer.url,
@@ -58,6 +54,11 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
     await sandbox.close()
     await redisServer.close()
   })
+  const connect = async (organization = sandbox.state.organization.id) => {
+    const { key } = await store.save(sandbox.issueToken({ organization }))
+    await mirrorOne(database, store, key)
+    return key
+  }
   const parts = { database, store, queue, retention: 30 * day, interval: settings.interval }
   const fileOf = (name: string) => fileURLToPath(new URL(`../../examples/fleet-sync/${name}`, import.meta.url))
   const preload = new URL('../../scripts/from-source.js', import.meta.url).href
@@ -69,11 +70,15 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
     sandbox,
     redisServer,
     events: () => log.mock.calls.map(([line]) => JSON.parse(String(line)).event as string),
-    connect: async (organization = sandbox.state.organization.id) => {
-      const { key } = await store.save(sandbox.issueToken({ organization }))
-      await mirrorOne(database, store, key)
-      return key
+    connect,
+    /** Returns the keys, as many as there are organizations. */
+    connectAll: async () => {
+      const keys: string[] = []
+      for (const { id } of sandbox.state.organizations) keys.push(await connect(id))
+      return keys as [string, string, string, string]
     },
+    update: (key: string, change: Partial<OrganizationTable>) =>
+      database.updateTable('organizations').set(change).where('key', '=', key).execute(),
     schedule: () => schedule(parts),
     reconcile: () => reconcile(parts),
     prune: (retention: number) => prune({ ...parts, retention }),
@@ -106,12 +111,8 @@ describeOnDatabases((createDatabase) => {
     startFleet(context, await createDatabase(), options, more)
 
   test('adds one job for each organization that is due, first syncs first', async (context) => {
-    const { sandbox, database, queue, connect, schedule } = await start(context, { organizations: 4 })
-    const keys: string[] = []
-    for (const { id } of sandbox.state.organizations) keys.push(await connect(id))
-    const [known, paused, later, first] = keys as [string, string, string, string]
-    const update = (key: string, change: object) =>
-      database.updateTable('organizations').set(change).where('key', '=', key).execute()
+    const { queue, connectAll, update, schedule } = await start(context, { organizations: 4 })
+    const [known, paused, later, first] = await connectAll()
     await update(known, { sweeps: 3 })
     await update(paused, { paused: 1 })
     await update(later, { due_at: Date.now() + day })
@@ -123,34 +124,28 @@ describeOnDatabases((createDatabase) => {
   })
 
   test('schedules the others while a stopped worker holds the lock of a row', async (context) => {
-    const { sandbox, settings, connect, schedule } = await start(context, { organizations: 3 })
+    const { settings, connectAll, schedule } = await start(context, { organizations: 3 })
     // SQLite locks the whole file.
     if (!settings.databaseUrl.startsWith('postgres')) return context.skip()
-    const keys: string[] = []
-    for (const { id } of sandbox.state.organizations) keys.push(await connect(id))
+    const [key] = await connectAll()
     const stopped = new pg.Client(settings.databaseUrl)
     await stopped.connect()
     context.onTestFinished(() => stopped.end())
     await stopped.query('BEGIN')
-    await stopped.query('UPDATE organizations SET lease = lease + 1 WHERE key = $1', [keys[0]])
+    await stopped.query('UPDATE organizations SET lease = lease + 1 WHERE key = $1', [key])
     expect(await schedule()).toEqual({ added: 2, lost: 0 })
     await stopped.query('COMMIT')
     expect(await schedule()).toEqual({ added: 1, lost: 0 })
   })
 
   test('adds jobs again that a Redis has lost, and says so', async (context) => {
-    const { database, queue, redisServer, connect, schedule, events } = await start(context)
-    await connect()
+    const { queue, redisServer, connect, update, schedule, events } = await start(context)
+    const key = await connect()
     await schedule()
-    const age = () =>
-      database
-        .updateTable('organizations')
-        .set({ queued_at: Date.now() - day })
-        .execute()
-    await age()
+    await update(key, { queued_at: Date.now() - day })
     expect(await schedule()).toEqual({ added: 0, lost: 0 })
     await redisServer.crash(0)
-    await age()
+    await update(key, { queued_at: Date.now() - day })
     expect(await schedule()).toEqual({ added: 1, lost: 1 })
     expect(await queue.getPrioritizedCount()).toBe(1)
     expect(events()).toContain('jobs lost')
@@ -184,10 +179,8 @@ describeOnDatabases((createDatabase) => {
   })
 
   test('erases an organization that has left for long enough, with its token, and old changes', async (context) => {
-    const { sandbox, database, store, connect, prune, reconcile } = await start(context, { organizations: 2 })
-    const [staying, leaving] = sandbox.state.organizations.map(({ id }) => id)
-    const kept = await connect(staying)
-    const key = await connect(leaving)
+    const { database, store, connectAll, update, prune, reconcile } = await start(context, { organizations: 2 })
+    const [kept, key] = await connectAll()
     const change = { kind: 'message', id: 'any', change: 'created', number: 1 } as const
     await database
       .insertInto('changes')
@@ -196,7 +189,7 @@ describeOnDatabases((createDatabase) => {
         { key, ...change, at: Date.now() },
       ])
       .execute()
-    await database.updateTable('organizations').set({ ended: 'no token', ended_at: 1 }).where('key', '=', key).execute()
+    await update(key, { ended: 'no token', ended_at: 1 })
     await prune(2 * Date.now())
     expect(await changesOf(database, undefined, key)).toHaveLength(1)
     await prune(day)
@@ -207,12 +200,8 @@ describeOnDatabases((createDatabase) => {
   })
 
   test('shows what is late first, names what is skipped, and counts for Prometheus', async (context) => {
-    const { sandbox, database, queue, interval, connect } = await start(context, { organizations: 4 })
-    const keys: string[] = []
-    for (const { id } of sandbox.state.organizations) keys.push(await connect(id))
-    const [ok, never, gone, skipping] = keys as [string, string, string, string]
-    const update = (key: string, change: object) =>
-      database.updateTable('organizations').set(change).where('key', '=', key).execute()
+    const { database, queue, interval, connectAll, update } = await start(context, { organizations: 4 })
+    const [ok, never, gone, skipping] = await connectAll()
     const now = Date.now()
     await update(ok, { name: 'Fine & well', completed_at: now, sweeps: 5, requests: 100, refused: 3 })
     await update(never, { name: 'Never', added_at: now - 3 * interval })
@@ -316,17 +305,15 @@ describe('on SQLite, with worker processes', () => {
 
   test('manage pauses, resumes, syncs and erases one organization, and sets its interval', async (context) => {
     const fleet = await start(context, { organizations: 2 })
-    const { sandbox, database, store, manage, schedule } = fleet
-    const keys: string[] = []
-    for (const { id } of sandbox.state.organizations) keys.push(await fleet.connect(id))
-    const [key, other] = keys as [string, string]
+    const { database, store, manage, schedule } = fleet
+    const [key, other] = await fleet.connectAll()
     await manage('pause', key)
     expect(await schedule()).toEqual({ added: 1, lost: 0 })
     await manage('resume', key)
     await manage('interval', key, '5')
     expect(await schedule()).toEqual({ added: 1, lost: 0 })
     await fleet.startWorker()
-    for (const each of keys) {
+    for (const each of [key, other]) {
       await waitUntil(async () => expect(await organizationOf(database, each)).toMatchObject({ sweeps: 1 }))
     }
     expect((await organizationOf(database, key)).due_at).toBeLessThan(Date.now() + 5_000)
@@ -389,7 +376,7 @@ describe('on SQLite, with worker processes', () => {
       const fleet = await start(context, { organizations: 6, conversations: 6 }, { SYNC_INTERVAL: '1', PORT: '0' })
       const { sandbox, database, environment, redisServer } = fleet
       sandbox.faults.add({ path: /messages$/, latency: 100, times: Infinity })
-      for (const { id } of sandbox.state.organizations) await fleet.connect(id)
+      await fleet.connectAll()
       const proxy = await startProxy(`${redisServer.url}.proxy`, redisServer.url)
       const processes = new FleetProcess({ ...environment, REDIS_URL: proxy.path, WORKERS: '1' })
       context.onTestFinished(() => {

@@ -10,116 +10,96 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-interface Sabotage {
-  readonly title: string
-  readonly file: string
-  readonly from: string
-  readonly to: string
-}
+type Sabotage = readonly [title: string, file: string, from: string, to: string]
 
 export const sabotages: readonly Sabotage[] = [
-  {
-    title: 'the checkpoint is saved before the rows, in a transaction of its own',
-    file: 'replica.ts',
-    from: 'else await database.transaction().execute(run)',
-    to: 'else await run(database)',
-  },
-  {
-    title: 'jobs are not deduplicated',
-    file: 'queue.ts',
-    from: 'deduplication: { id: key },',
-    to: '',
-  },
-  {
-    title: 'a changed status is not reported',
-    file: 'replica.ts',
-    from: "if (field === 'presigned_url') return undefined",
-    to: "if (field === 'presigned_url' || field === 'status' || field === 'pinned') return undefined",
-  },
-  {
-    title: 'the lease is not checked',
-    file: 'replica.ts',
-    from: "      .where('lease', '=', lease)\n",
-    to: "      .where('lease', '>=', Math.min(lease, 0))\n",
-  },
-  {
-    title: 'an item is deleted after one reading',
-    file: 'sync-organization.ts',
-    from: 'isRead = missing.length === 0 || before !== undefined\n      const deleted = missing.filter((id) => before?.includes(id))',
-    to: 'isRead = true\n      const deleted = missing',
-  },
-  {
-    title: 'nothing is ever deleted',
-    file: 'sync-organization.ts',
-    from: 'const deleted = missing.filter((id) => before?.includes(id))',
-    to: 'const deleted = missing.filter(() => before === null)',
-  },
-  {
-    title: 'a skipped conversation loses its messages',
-    file: 'sync-organization.ts',
-    from: 'await this.#save({ read: { conversation: id, problem }, seen: null })',
-    to: 'await this.#save({ list: id, deleted: [...known.keys()], read: { conversation: id, problem }, seen: null })',
-  },
-  {
-    title: 'a conversation that fails is never skipped',
-    file: 'sync-organization.ts',
-    from: 'const mostTries = 3',
-    to: 'const mostTries = 300',
-  },
-  {
-    title: 'jobs that Redis has lost are not added again',
-    file: 'scheduler.ts',
-    from: 'await addJobs(queue, [...fresh, ...lost])',
-    to: 'await addJobs(queue, fresh)',
-  },
-  {
-    title: 'a login is ordered by the clock',
-    file: 'organizations.ts',
-    from: "eb('login', '<>', login)",
-    to: "eb('login', '<', login)",
-  },
-  {
-    title: 'the messages of a conversation that changed are not read',
-    file: 'replica.ts',
-    from: "const stale = list === '' ? 1 : 0",
-    to: 'const stale = 0',
-  },
-  {
-    title: 'what was seen before a slice ended is forgotten',
-    file: 'sync-organization.ts',
-    from: 'this.#seen = ids\n',
-    to: 'this.#seen = new Set([...ids].slice(0, 0))\n',
-  },
-  {
-    title: 'a revocation gets a notice whenever it is seen',
-    file: 'organizations.ts',
-    from: '.values({ key, login })',
-    to: '.values({ key, login: login + Math.round(Math.random() * 1e9) })',
-  },
-  {
-    title: 'a first sync that never ends is not late',
-    file: 'site.ts',
-    from: 'const lag = now - (row.completed_at ?? row.added_at)',
-    to: 'const lag = now - (row.completed_at ?? now)',
-  },
-  {
-    title: 'a job keeps its slot until the sweep is complete',
-    file: 'sync-organization.ts',
-    from: 'if (Date.now() > this.#until) throw new SliceOver()',
-    to: 'if (this.#until === 0) throw new SliceOver()',
-  },
-  {
-    title: 'a connection to Redis that has gone silent is never replaced',
-    file: 'queue.ts',
-    from: ', socketTimeout: 15_000',
-    to: '',
-  },
-  {
-    title: 'numbers of changes have gaps',
-    file: 'replica.ts',
-    from: 'let number = last - changes.length',
-    to: 'let number = last - changes.length + (changes.length > 1 ? 1 : 0)',
-  },
+  [
+    'the checkpoint is saved before the rows, in a transaction of its own',
+    'replica.ts',
+    'else await database.transaction().execute(run)',
+    'else await run(database)',
+  ],
+  ['jobs are not deduplicated', 'queue.ts', 'deduplication: { id: key },', ''],
+  [
+    'a changed status is not reported',
+    'replica.ts',
+    "if (field === 'presigned_url') return undefined",
+    "if (field === 'presigned_url' || field === 'status' || field === 'pinned') return undefined",
+  ],
+  [
+    'the lease is not checked',
+    'replica.ts',
+    "      .where('lease', '=', lease)\n",
+    "      .where('lease', '>=', Math.min(lease, 0))\n",
+  ],
+  [
+    'an item is deleted after one reading',
+    'sync-organization.ts',
+    'isRead = missing.length === 0 || before !== undefined\n      const deleted = missing.filter((id) => before?.includes(id))',
+    'isRead = true\n      const deleted = missing',
+  ],
+  [
+    'nothing is ever deleted',
+    'sync-organization.ts',
+    'const deleted = missing.filter((id) => before?.includes(id))',
+    'const deleted = missing.filter(() => before === null)',
+  ],
+  [
+    'a skipped conversation loses its messages',
+    'sync-organization.ts',
+    'await this.#save({ read: { conversation: id, problem }, seen: null })',
+    'await this.#save({ list: id, deleted: [...known.keys()], read: { conversation: id, problem }, seen: null })',
+  ],
+  [
+    'a conversation that fails is never skipped',
+    'sync-organization.ts',
+    'const mostTries = 3',
+    'const mostTries = 300',
+  ],
+  [
+    'jobs that Redis has lost are not added again',
+    'scheduler.ts',
+    'await addJobs(queue, [...fresh, ...lost])',
+    'await addJobs(queue, fresh)',
+  ],
+  ['a login is ordered by the clock', 'organizations.ts', "eb('login', '<>', login)", "eb('login', '<', login)"],
+  [
+    'the messages of a conversation that changed are not read',
+    'replica.ts',
+    "const stale = list === '' ? 1 : 0",
+    'const stale = 0',
+  ],
+  [
+    'what was seen before a slice ended is forgotten',
+    'sync-organization.ts',
+    'this.#seen = ids\n',
+    'this.#seen = new Set([...ids].slice(0, 0))\n',
+  ],
+  [
+    'a revocation gets a notice whenever it is seen',
+    'organizations.ts',
+    '.values({ key, login })',
+    '.values({ key, login: login + Math.round(Math.random() * 1e9) })',
+  ],
+  [
+    'a first sync that never ends is not late',
+    'site.ts',
+    'const lag = now - (row.completed_at ?? row.added_at)',
+    'const lag = now - (row.completed_at ?? now)',
+  ],
+  [
+    'a job keeps its slot until the sweep is complete',
+    'sync-organization.ts',
+    'if (Date.now() > this.#until) throw new SliceOver()',
+    'if (this.#until === 0) throw new SliceOver()',
+  ],
+  ['a connection to Redis that has gone silent is never replaced', 'queue.ts', ', socketTimeout: 15_000', ''],
+  [
+    'numbers of changes have gaps',
+    'replica.ts',
+    'let number = last - changes.length',
+    'let number = last - changes.length + (changes.length > 1 ? 1 : 0)',
+  ],
 ]
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -145,16 +125,13 @@ function failedTests(folder: string): string[] {
     const file = join(folder, 'result.json')
     const options = [
       'run',
-      '--config',
-      'vitest.slow.config.ts',
+      '--config=vitest.slow.config.ts',
       tests,
-      '-t',
-      'on SQLite',
+      '--testNamePattern=on SQLite',
       '--bail=1',
       '--reporter=json',
-      `--outputFile=${file}`,
     ]
-    spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', ...options], { cwd: folder })
+    spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', ...options, `--outputFile=${file}`], { cwd: folder })
     type Results = { testResults: { assertionResults: { status: string; title: string }[] }[] }
     const { testResults } = JSON.parse(readFileSync(file, 'utf8')) as Results
     const results = testResults.flatMap(({ assertionResults }) => assertionResults)
@@ -170,15 +147,13 @@ const [failedBefore] = failedTests(copy)
 if (failedBefore !== undefined) throw new Error(`Without a sabotage, this fails: ${failedBefore}`)
 let unseen = 0
 try {
-  for (const [index, { title, file, from, to }] of sabotages.entries()) {
+  for (const [index, [title, file, from, to]] of sabotages.entries()) {
     if (wanted.length > 0 && !wanted.includes(index + 1)) continue
     const path = join(copy, 'examples/fleet-sync', file)
     const text = readFileSync(path, 'utf8')
     if (text.split(from).length !== 2) throw new Error(`${file} does not contain once: ${from}`)
-    writeFileSync(
-      path,
-      text.replace(from, () => to),
-    )
+    const broken = text.replace(from, () => to)
+    writeFileSync(path, broken)
     const [failed] = failedTests(copy)
     writeFileSync(path, text)
     if (failed === undefined) unseen += 1

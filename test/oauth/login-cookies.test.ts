@@ -35,10 +35,8 @@ describe('the cookie of a login', () => {
 
   /** Logs in with one return_to after another, and returns the size of the cookies before each callback. */
   async function sizes(start: string, returnTo: string, rounds: number) {
-    const visitor = makeSite({
-      app: { redirectUri: `${start}/callback` },
-      handlers: { scope: knownScopes },
-    }).browser()
+    const app = { redirectUri: `${start}/callback` }
+    const visitor = makeSite({ app, handlers: { scope: knownScopes } }).browser()
     const measured: { cookies: number; largest: number; together: number }[] = []
     for (let round = 0; round < rounds; round++) {
       await untilCallback(visitor, `${start}?return_to=${encodeURIComponent(returnTo)}`)

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Browser } from './helpers/browser.ts'
 import { type SiteOptions, siteUrl, startService, untilCallback } from './helpers/site.ts'
 
 const { makeSite } = await startService()
@@ -21,7 +22,8 @@ async function failedLogin(options: SiteOptions = denying, change: (url: URL) =>
   return { visitor, url, response, html: await response.text() }
 }
 
-const withError = (error: string) => (url: URL) => url.searchParams.set('error', error)
+const withError = (code: string) => (url: URL) => url.searchParams.set('error', code)
+const withState = (url: URL) => url.searchParams.set('state', 'forged')
 const wrongSecret = { app: { clientSecret: 'a-wrong-secret' } }
 const offline = { app: { fetch: () => Promise.reject(new TypeError('fetch failed')) } }
 const silent = { app: { fetch: () => new Promise<never>(() => {}), timeout: 1 } }
@@ -38,14 +40,7 @@ test.each<[string, SiteOptions, ((url: URL) => void) | undefined, number, string
   ['that the app was rejected', wrongSecret, undefined, 502, notSetUp, 'invalid_client'],
   ['that the service is down', offline, undefined, 502, failedService, 'exchange_failed'],
   ['that the service is slow', silent, undefined, 502, failedService, 'exchange_failed'],
-  [
-    'that the login is unknown',
-    {},
-    (url) => url.searchParams.set('state', 'x'),
-    400,
-    'This login is no longer valid.',
-    'transaction_missing',
-  ],
+  ['that the login is unknown', {}, withState, 400, 'This login is no longer valid.', 'transaction_missing'],
 ])('the page says in words for visitors %s', async (_title, options, change, status, words, reason) => {
   const { response, html, url, visitor } = await failedLogin(options, change)
   expect(response.status).toBe(status)
@@ -59,23 +54,17 @@ test.each<[string, SiteOptions, ((url: URL) => void) | undefined, number, string
   expect(visitor.cookies.size).toBe(reason === 'transaction_missing' ? 1 : 0)
 })
 
-describe('the callback of a login that was completed', () => {
-  test.each([
-    ['with its cookie', 1],
-    ['twice with its cookie', 2],
-  ])('says that the visitor is connected, if it is requested again %s', async (_title, replays) => {
-    const { html, response } = await failedLogin({}, undefined, replays)
+test.each([1, 2])(
+  'a visitor is connected already who requests a callback %i more times with its cookie',
+  async (replays) => {
+    const { html, response, visitor, url } = await failedLogin({}, undefined, replays)
     expect(response.status).toBe(400)
     expect(html).toContain('<h1>You are already connected</h1>')
     expect(html).toContain('<a href="/inbox">Continue</a>')
-  })
-
-  test('says so without its cookie, too', async () => {
-    const { visitor, url } = await failedLogin({})
-    const { response } = await visitor.go(url.href)
-    expect(await response.text()).toContain('<h1>You are already connected</h1>')
-  })
-})
+    // And without its cookie.
+    expect(await (await visitor.go(url.href)).response.text()).toContain('<h1>You are already connected</h1>')
+  },
+)
 
 test('a replayed callback of a login that failed says that nothing is connected', async () => {
   const { html } = await failedLogin(wrongSecret, undefined, 1)
@@ -99,7 +88,7 @@ describe('the description of the service', () => {
 
   test('is not shown for a forged callback', async () => {
     const { html } = await failedLogin(denying, (url) => {
-      url.searchParams.set('state', 'forged')
+      withState(url)
       describing('Call this number')(url)
     })
     expect(html).not.toContain('Call this number')
@@ -112,14 +101,11 @@ test.each([
   ['//login', '/'],
   ['/login/callback?state=unknown', '/'],
 ])('the page of a login at %s links to %s', async (start, link) => {
-  const { login, browser } = makeSite(denying)
-  const visitor = browser()
-  const started = start === '//login' ? await login.start(new Request(siteUrl + start)) : undefined
-  for (const line of started?.headers.getSetCookie() ?? []) {
-    const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')
-    visitor.cookies.set(name, { value, host: 'app.example', path: '/', secure: true })
-  }
-  const { response } = await visitor.go(started?.headers.get('location') ?? siteUrl + start)
+  const { login } = makeSite(denying)
+  const visitor = new Browser({
+    [siteUrl]: (request) => (request.url.includes('/callback') ? login.callback : login.start)(request),
+  })
+  const { response } = await visitor.go(siteUrl + start)
   const [, href = ''] = /<a href="([^"]*)">Try again<\/a>/.exec(await response.text()) ?? []
   expect(href.replaceAll('&#38;', '&')).toBe(link)
 })

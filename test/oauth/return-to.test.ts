@@ -18,7 +18,8 @@ describe('a return path', () => {
     expect(safeReturnTo(text)).toBe(path)
   })
 
-  test.each([
+  test.each<unknown>([
+    ...[undefined, null, 7, ['/inbox'], {}],
     '//evil.example',
     '///evil.example',
     '/\\evil.example',
@@ -61,28 +62,8 @@ describe('a return path', () => {
     expect(safeReturnTo(text)).toBeUndefined()
   })
 
-  test.each([undefined, null, 7, ['/inbox'], {}])('%j is rejected', (value) => {
-    expect(safeReturnTo(value)).toBeUndefined()
-  })
-
   test('never leaves the site', () => {
-    const pieces = fc.constantFrom(
-      '/',
-      '\\',
-      '.',
-      '..',
-      '%2e',
-      '%2f',
-      '%5c',
-      '@',
-      ':',
-      '?',
-      '#',
-      'evil.example',
-      ' ',
-      '\t',
-      'x',
-    )
+    const pieces = fc.constantFrom(...'/ \\ . .. %2e %2f %5c @ : ? # evil.example x'.split(' '), ' ', '\t')
     fc.assert(
       fc.property(
         fc.array(pieces, { maxLength: 10 }).map((list) => list.join('')),
