@@ -13,7 +13,7 @@ import { rejection } from '../helpers/client.ts'
 import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
 import { accessToken, goodResponse, jsonResponse, useTokenEndpoint } from './helpers/token-endpoint.ts'
 
-const endpoint = useTokenEndpoint()
+const endpoint = await useTokenEndpoint()
 afterEach(() => {
   vi.useRealTimers()
 })

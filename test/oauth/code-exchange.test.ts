@@ -14,7 +14,7 @@ import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, scope } from './helpers/login.ts'
 import { accessToken, jsonResponse, startTokenEndpoint, useTokenEndpoint } from './helpers/token-endpoint.ts'
 
-const endpoint = useTokenEndpoint()
+const endpoint = await useTokenEndpoint()
 
 async function finish(options: Parameters<typeof makeApp>[1] = {}, signal?: AbortSignal) {
   const app = makeApp(endpoint.url, options)

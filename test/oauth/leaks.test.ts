@@ -20,7 +20,7 @@ import { accessToken, jsonResponse, type Responder, useTokenEndpoint } from './h
 
 const sealSecret = 'a secret of this app, 32 characters or more'
 
-const endpoint = useTokenEndpoint()
+const endpoint = await useTokenEndpoint()
 afterEach(() => {
   vi.useRealTimers()
 })

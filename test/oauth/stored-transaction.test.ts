@@ -6,7 +6,7 @@ import { accessToken, useTokenEndpoint } from './helpers/token-endpoint.ts'
 const secret = 'a secret of this app, 32 characters or more'
 const older = 'the secret of last year, 32 characters or more'
 
-const endpoint = useTokenEndpoint()
+const endpoint = await useTokenEndpoint()
 afterEach(() => {
   vi.useRealTimers()
 })

@@ -1,6 +1,8 @@
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeEach } from 'vitest'
 
 /** What the token endpoint received. */
 export interface TokenRequest {
@@ -36,25 +38,16 @@ export const goodResponse: Responder = jsonResponse({
 })
 
 export async function startTokenEndpoint(): Promise<TokenEndpoint> {
-  const requests: TokenRequest[] = []
-  const server: Server = createServer((message, response) => {
-    const chunks: Buffer[] = []
-    message.on('data', (chunk: Buffer) => chunks.push(chunk))
-    message.on('end', () => {
-      const request = {
-        method: message.method ?? '',
-        path: message.url ?? '',
-        headers: message.headers,
-        form: new URLSearchParams(Buffer.concat(chunks).toString('utf8')),
-      }
-      requests.push(request)
-      endpoint.respond(response, request)
-    })
+  const server = createServer(async (message, response) => {
+    const { method = '', url: path = '', headers } = message
+    const request = { method, path, headers, form: new URLSearchParams(await text(message)) }
+    endpoint.requests.push(request)
+    endpoint.respond(response, request)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const endpoint: TokenEndpoint = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
+    requests: [],
     respond: goodResponse,
     close: () =>
       new Promise((resolve) => {
@@ -66,26 +59,12 @@ export async function startTokenEndpoint(): Promise<TokenEndpoint> {
 }
 
 /** A token endpoint for all tests of a file. Before each of them it has received nothing and responds with a token. */
-export function useTokenEndpoint(): TokenEndpoint {
-  let endpoint: TokenEndpoint
-  beforeAll(async () => {
-    endpoint = await startTokenEndpoint()
-  })
+export async function useTokenEndpoint(): Promise<TokenEndpoint> {
+  const endpoint = await startTokenEndpoint()
   afterAll(() => endpoint.close())
   beforeEach(() => {
     endpoint.requests.length = 0
     endpoint.respond = goodResponse
   })
-  return {
-    get url() {
-      return endpoint.url
-    },
-    get requests() {
-      return endpoint.requests
-    },
-    set respond(respond: Responder) {
-      endpoint.respond = respond
-    },
-    close: () => endpoint.close(),
-  }
+  return endpoint
 }
