@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { AuthenticationError, type OperationEndEvent, type SupportWorkspace } from '../../src/index.ts'
-import type { Connection, ConnectionStoreOptions } from '../../src/oauth.ts'
+import { AuthenticationError, type OperationEndEvent } from '../../src/index.ts'
+import type { ConnectionStoreOptions } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { rejection } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
@@ -19,83 +19,45 @@ afterEach(() => {
 
 const connected = (options?: Partial<ConnectionStoreOptions>) => connectedStore(sandbox, options)
 
-function callMany(clients: readonly SupportWorkspace[], times: number): Promise<unknown[]> {
-  const calls = Array.from({ length: times }, (_, index) => clients[index % clients.length]?.me())
-  return Promise.all(calls.map((call) => rejection(call as PromiseLike<unknown>)))
-}
-
-describe('a hundred calls with a revoked token', () => {
-  test('call onRevoked once and remove the connection once, across several clients', async () => {
-    const { gate, watch, revoked, store, token, connection, workspace } = await connected()
-    const clients = [workspace, await store.workspace(connection.key), await store.workspace(connection.key)]
-    gate.hold('requests')
-    const calls = callMany(clients, 100)
-    await gate.held(100)
-    sandbox.revoke(token)
-    gate.release()
-    for (const error of await calls) {
-      expect(error).toBeInstanceOf(AuthenticationError)
-      expect(error).toMatchObject({ code: 'invalid_token', outcome: 'refused' })
-      expect((error as Error).cause).toBeUndefined()
-    }
-    expect(revoked).toEqual([connection])
-    // The mark, and its removal.
-    expect(watch.count('compareAndSet')).toBe(2)
-    expect(watch.items.size).toBe(0)
-    // The calls and one `/me` that confirms the revocation.
-    expect(sandbox.requests).toHaveLength(101)
-    expect(await store.get(connection.key)).toBeUndefined()
-    expect(await store.list()).toEqual({ connections: [], unreadable: [] })
-  })
-
-  test('keep a connection that onRevoked saved', async () => {
-    const successor = sandbox.issueToken({ actor: 'self' })
-    let save: () => Promise<Connection> = () => expect.unreachable()
-    let saved: Connection | undefined
-    const { revoked, gate, store, token, workspace, connection } = await connected({
-      onRevoked: async () => {
-        saved = await save()
-      },
-    })
-    save = () => store.save(successor)
-    gate.hold('requests')
-    const calls = callMany([workspace], 100)
-    await gate.held(100)
-    sandbox.revoke(token)
-    gate.release()
-    for (const error of await calls) expect(error).toBeInstanceOf(AuthenticationError)
-    expect(revoked).toEqual([connection])
-    expect(saved?.key).toBe(connection.key)
-    expect(await store.get(connection.key)).toEqual(saved)
-    expect((await workspace.me()).actor).toBe('self')
-  })
+test('a hundred calls with a revoked token call onRevoked once and remove the connection once, across several clients', async () => {
+  const { gate, watch, revoked, store, token, connection, workspace } = await connected()
+  const clients = [workspace, await store.workspace(connection.key), await store.workspace(connection.key)]
+  gate.hold()
+  const calls = Array.from({ length: 100 }, (_, index) => rejection(clients[index % 3]!.me()))
+  await gate.held(100)
+  sandbox.revoke(token)
+  gate.release()
+  for (const error of await Promise.all(calls)) {
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect(error).toMatchObject({ code: 'invalid_token', outcome: 'refused' })
+    expect((error as Error).cause).toBeUndefined()
+  }
+  expect(revoked).toEqual([connection])
+  // The mark, and its removal.
+  expect(watch.count('compareAndSet')).toBe(2)
+  expect(watch.items.size).toBe(0)
+  // The calls and one `/me` that confirms the revocation.
+  expect(sandbox.requests).toHaveLength(101)
+  expect(await store.get(connection.key)).toBeUndefined()
+  expect(await store.list()).toEqual({ connections: [], unreadable: [] })
 })
 
-describe('after a revocation', () => {
-  test('calls reject without a request until a new login, and then work with the same client', async () => {
-    const { store, token, connection, workspace, watch } = await connected()
-    sandbox.revoke(token)
-    await rejection(workspace.me())
-    sandbox.clearRequests()
-    const error = await storeError(workspace.conversations.list())
-    expect(error).toMatchObject({ reason: 'not_connected', key: connection.key, outcome: 'not-sent' })
-    expect(error.message).toContain('Log in again')
-    await storeError(store.workspace(connection.key))
-    expect(sandbox.requests).toEqual([])
-
-    await makeStore(sandbox, { storage: watch.storage, secret }).save(sandbox.issueToken({ actor: 'self' }))
-    expect((await workspace.conversations.list()).data).not.toEqual([])
+test('after a revocation, calls reject without a request until a new login, and then work with the same client', async () => {
+  const ends: OperationEndEvent[] = []
+  const { store, token, connection, workspace, watch } = await connected({
+    client: { maxRetries: 0, hooks: { onOperationEnd: (event) => void ends.push(event) } },
   })
+  sandbox.revoke(token)
+  await rejection(workspace.me())
+  sandbox.clearRequests()
+  const error = await storeError(workspace.conversations.list())
+  expect(error).toMatchObject({ reason: 'not_connected', key: connection.key, outcome: 'not-sent' })
+  expect(ends.at(-1)).toMatchObject({ error: 'ConnectionStoreError', outcome: 'not-sent', status: undefined })
+  await storeError(store.workspace(connection.key))
+  expect(sandbox.requests).toEqual([])
 
-  test('the hooks report that nothing was sent', async () => {
-    const ends: OperationEndEvent[] = []
-    const { store, connection, workspace } = await connected({
-      client: { hooks: { onOperationEnd: (event) => void ends.push(event) } },
-    })
-    await store.remove(connection.key)
-    await storeError(workspace.me())
-    expect(ends.at(-1)).toMatchObject({ error: 'ConnectionStoreError', outcome: 'not-sent', status: undefined })
-  })
+  await makeStore(sandbox, { storage: watch.storage, secret }).save(sandbox.issueToken({ actor: 'self' }))
+  expect((await workspace.conversations.list()).data).not.toEqual([])
 })
 
 describe('a 401 with another meaning', () => {
@@ -123,14 +85,18 @@ describe('onRevoked', () => {
     },
   )
 
-  test('can use the store and its clients, in which the connection is already removed', async () => {
+  test('can use the store and its clients, in which the connection is already removed, and save a new login', async () => {
     const seen: unknown[] = []
-    let look: (key: string) => Promise<void> = async () => {}
-    const { token, workspace, store } = await connected({ onRevoked: ({ key }) => look(key) })
-    look = async (key) => void seen.push(await store.get(key), (await storeError(workspace.me())).reason)
+    const successor = sandbox.issueToken({ actor: 'self' })
+    let use: (key: string) => Promise<void> = async () => {}
+    const { token, workspace, store, key } = await connected({ onRevoked: ({ key }) => use(key) })
+    use = async (key) => {
+      seen.push(await store.get(key), (await storeError(workspace.me())).reason, await store.save(successor))
+    }
     sandbox.revoke(token)
-    await rejection(workspace.me())
-    expect(seen).toEqual([undefined, 'not_connected'])
+    expect(await rejection(workspace.me())).toBeInstanceOf(AuthenticationError)
+    expect(seen).toEqual([undefined, 'not_connected', await store.get(key)])
+    expect((await workspace.me()).actor).toBe('self')
   })
 })
 
@@ -160,8 +126,10 @@ describe('a failing storage', () => {
     await workspace.me()
   })
 
-  test('makes a call reject before sending anything when reading the token', async () => {
-    const { watch, workspace } = await connected()
+  test('makes a call reject before sending anything, as does an entry that is unreadable', async () => {
+    const { watch, workspace, key } = await connected()
+    for (const place of watch.items.keys()) watch.items.set(place, 'spoiled')
+    expect(await storeError(workspace.me())).toMatchObject({ reason: 'entry_damaged', key, outcome: 'not-sent' })
     watch.before = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
     const error = await storeError(workspace.me())
     expect(error).toMatchObject({ reason: 'storage_failed', outcome: 'not-sent', cause: { code: 'ECONNREFUSED' } })

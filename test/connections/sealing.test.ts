@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ConnectionStoreOptions } from '../../src/oauth.ts'
 import type { Sandbox } from '../../src/sandbox.ts'
 import { mapStorage } from './helpers/storages.ts'
 import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
@@ -53,45 +54,24 @@ describe('a store with a secret', () => {
     await (await store(secret).workspace(key)).me()
   })
 
-  test('rejects an entry copied to another connection', async () => {
-    const app = await store(secret).save(sandbox.issueToken())
-    const self = await store(secret).save(sandbox.issueToken({ actor: 'self' }))
-    storage.items.set(place(self.key), storage.items.get(place(app.key)) ?? '')
-    expect(await storeError(store(secret).workspace(self.key))).toMatchObject({
-      reason: 'entry_damaged',
-      key: self.key,
-    })
-  })
-
-  test('rejects an entry copied to another service', async () => {
-    const { key } = await store(secret).save(sandbox.issueToken())
-    const elsewhere = await newSandbox()
-    const port = (url: string) => `=3a${new URL(url).port}`
-    for (const [item, value] of [...storage.items]) {
-      storage.items.set(item.replace(port(sandbox.url), port(elsewhere.url)), value)
-    }
-    const other = makeStore(elsewhere, { storage, secret })
-    expect(await storeError(other.workspace(key))).toMatchObject({ reason: 'entry_damaged', key })
-    expect(elsewhere.requests).toEqual([])
-  })
-
-  test('rejects an entry copied to another prefix of the same storage', async () => {
-    const one = makeStore(sandbox, { storage, secret, prefix: 'a' })
-    const two = makeStore(sandbox, { storage, secret, prefix: 'b' })
-    const saved = await one.save(sandbox.issueToken())
-    for (const [item, value] of [...storage.items]) storage.items.set(item.replace(/^a:/, 'b:'), value)
+  test.each<[string, Partial<ConnectionStoreOptions>, (item: string, port: string) => string]>([
+    ['connection', {}, (item) => item.replace('app.', 'self.').concat('.user')],
+    ['service', {}, (item, port) => item.replace(/=3a\d+/, `=3a${port}`)],
+    ['prefix', { prefix: 'b' }, (item) => item.replace(/^connections:/, 'b:')],
+  ])('rejects an entry copied to another %s, and keeps it where it was', async (name, options, move) => {
+    const saved = await store(secret).save(sandbox.issueToken())
+    const elsewhere = name === 'service' ? await newSandbox() : sandbox
+    const [[item, value]] = [...storage.items] as [[string, string]]
+    const copy = move(item, new URL(elsewhere.url).port)
+    storage.items.set(copy, value)
     sandbox.clearRequests()
-    expect(await storeError(two.workspace(saved.key))).toMatchObject({ reason: 'entry_damaged', key: saved.key })
-    expect(await two.list()).toMatchObject({ connections: [], unreadable: [{ reason: 'entry_damaged' }] })
-    expect(sandbox.requests).toEqual([])
-    expect(await one.get(saved.key)).toEqual(saved)
+    const other = makeStore(elsewhere, { storage, secret, ...options })
+    const key = copy.slice(copy.lastIndexOf(':') + 1)
+    expect(await storeError(other.workspace(key))).toMatchObject({ reason: 'entry_damaged', key })
+    expect((await other.list()).unreadable).toMatchObject([{ reason: 'entry_damaged', key }])
+    expect([...sandbox.requests, ...elsewhere.requests]).toEqual([])
+    expect(await store(secret).get(saved.key)).toEqual(saved)
   })
-})
-
-test('stores the token in plain text without a secret', async () => {
-  const token = sandbox.issueToken()
-  const { key } = await store().save(token)
-  expect(decoded(storage.items.get(place(key)) ?? '')).toContain(token)
 })
 
 describe('a damaged entry', () => {
@@ -106,23 +86,19 @@ describe('a damaged entry', () => {
     `plain:${btoa(encodeURIComponent(change(decoded(value))))}`
   const plainDamages: typeof damages = [
     ['that is not base64', () => 'plain:{}'],
-    ...(
-      [
-        ['that is null', () => 'null'],
-        ['that is a list', () => '[]'],
-        ['without content', () => '{}'],
-        ['with a token that is not a string', (json) => json.replace(/"accessToken":"[^"]+"/, '"accessToken":7')],
-        ['without its organization', (json) => json.replace('"organization"', '"organisation"')],
-        ['with another actor', (json) => json.replace('"actor":"app"', '"actor":"self"')],
-        ['revoked but with a token', (json) => json.replace('"connectedAt"', '"revokedAt":1,"connectedAt"')],
-        ['without a token', (json) => json.replace(/,"accessToken":"[^"]+"/, '')],
-        ['without a login', (json) => json.replace('"login"', '"logout"')],
-        ['without a time', (json) => json.replace('"connectedAt"', '"connected"')],
-        ['of another service', (json) => json.replace('"http.', '"https.')],
-        ['of another prefix', (json) => json.replace('"prefix":"connections"', '"prefix":"other"')],
-        ['without a prefix', (json) => json.replace('"prefix":"connections",', '')],
-      ] as typeof damages
-    ).map(([title, change]) => [title, edited(change)] as (typeof damages)[number]),
+    ['that is null', edited(() => 'null')],
+    ['that is a list', edited(() => '[]')],
+    ['without content', edited(() => '{}')],
+    ['with a token that is no string', edited((json) => json.replace(/"accessToken":"[^"]+"/, '"accessToken":7'))],
+    ['without its organization', edited((json) => json.replace('"organization"', '"organisation"'))],
+    ['with another actor', edited((json) => json.replace('"actor":"app"', '"actor":"self"'))],
+    ['revoked but with a token', edited((json) => json.replace('"connectedAt"', '"revokedAt":1,"connectedAt"'))],
+    ['without a token', edited((json) => json.replace(/,"accessToken":"[^"]+"/, ''))],
+    ['without a login', edited((json) => json.replace('"login"', '"logout"'))],
+    ['without a time', edited((json) => json.replace('"connectedAt"', '"connected"'))],
+    ['of another service', edited((json) => json.replace('"http.', '"https.'))],
+    ['of another prefix', edited((json) => json.replace('"prefix":"connections"', '"prefix":"other"'))],
+    ['without a prefix', edited((json) => json.replace('"prefix":"connections",', ''))],
   ]
   const sealedDamages: typeof damages = [
     ['with another tag', (value) => value.replace(/(?<=\.)[\w-](?=[\w-]*$)/, (letter) => (letter === 'A' ? 'B' : 'A'))],
@@ -152,9 +128,8 @@ describe('a damaged entry', () => {
 
   test('ignores metadata that is not an object', async () => {
     const { metadata: _, ...saved } = await store().save(sandbox.issueToken(), { metadata: { owner: 7 } })
-    const entry = place(saved.key)
-    const json = decoded(storage.items.get(entry) ?? '').replace('{"owner":7}', '"text"')
-    storage.items.set(entry, `plain:${btoa(encodeURIComponent(json))}`)
+    const [[item, value]] = [...storage.items] as [[string, string]]
+    storage.items.set(item, edited((json) => json.replace('{"owner":7}', '"text"'))(value))
     expect(await store().get(saved.key)).toEqual(saved)
   })
 })

@@ -5,12 +5,9 @@
  *   node --import ./scripts/from-source.js test/fleet/measure.ts idle --organizations 1000
  *   node --import ./scripts/from-source.js test/fleet/measure.ts starve
  *
- * One worker runs in this process, on Postgres (`--database sqlite` for SQLite), beside the sandbox.
+ * One worker runs in this process, on Postgres, beside the sandbox.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
@@ -28,7 +25,6 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     organizations: { type: 'string', default: '1000' },
-    database: { type: 'string', default: 'postgres' },
     slots: { type: 'string', default: '20' },
   },
 })
@@ -47,10 +43,6 @@ Redis.prototype.sendCommand = function (...values) {
   return sendCommand.apply(this, values)
 }
 
-function countRequest(): void {
-  sent.requests += 1
-}
-
 function take(): typeof sent {
   const taken = { ...sent }
   Object.assign(sent, { statements: 0, redis: 0, requests: 0 })
@@ -60,18 +52,19 @@ function take(): typeof sent {
 const cleanUps: (() => unknown)[] = []
 
 async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-measure-'))
-  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
-  const postgres = options.database === 'postgres' ? await startPostgres(findPostgres() ?? '') : undefined
-  if (postgres !== undefined) cleanUps.push(postgres.close)
+  const postgres = await startPostgres(findPostgres() ?? '')
+  cleanUps.push(postgres.close)
   const redisServer = await startRedis()
   cleanUps.push(redisServer.close)
+  const onRequest = () => {
+    sent.requests += 1
+  }
   const small = { contacts: 1, members: 1, tasks: 0, segments: 0 }
-  const sandbox = await startSandbox({ ...small, ...sandboxOptions, onRequest: countRequest })
+  const sandbox = await startSandbox({ ...small, ...sandboxOptions, onRequest })
   const settings = readSettings({
     BASE_URL: sandbox.url,
     REDIS_URL: redisServer.url,
-    DATABASE_URL: (await postgres?.createDatabase()) ?? join(folder, 'replica.sqlite'),
+    DATABASE_URL: await postgres.createDatabase(),
     STORE_SECRET: randomBytes(32).toString('base64'),
     SYNC_INTERVAL: '86400',
     SLOTS: options.slots,
@@ -111,13 +104,11 @@ async function sweep({ settings, database, parts }: Started, sweeps: number, mor
 
 /** The number of rows that Postgres has inserted, updated and deleted. */
 async function rowWrites({ settings }: Started): Promise<number> {
-  if (options.database !== 'postgres') return Number.NaN
   await setTimeout(2_000)
   const client = new pg.Client(settings.databaseUrl)
   await client.connect()
-  const { rows } = await client.query(
-    'SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int AS count FROM pg_stat_user_tables',
-  )
+  const sql = 'SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int AS count FROM pg_stat_user_tables'
+  const { rows } = await client.query(sql)
   await client.end()
   return rows[0].count
 }
@@ -143,28 +134,20 @@ async function cost(): Promise<void> {
     const { statements, redis, requests } = take()
     const rows = (await rowWrites(started)) - before.rows
     const server = (await serverCommands(started)) - before.server
-    const a = (value: number, of: number) => (value / of).toFixed(2)
     console.log(`${name}: ${count} organizations, ${60 * count} items, ${requests} requests in ${seconds.toFixed(1)} s`)
-    console.log(`  row writes: ${rows}, ${a(rows, 60 * count)} an item, ${a(rows, count)} an organization`)
-    console.log(
-      `  statements: ${statements}, ${a(statements, requests)} a request, ${a(statements, count)} an organization`,
-    )
-    console.log(`  Redis commands: ${redis}, ${a(redis, requests)} a request, ${a(redis, count)} an organization`)
-    console.log(`  the same with those inside scripts: ${server}, ${a(server, requests)} a request`)
+    const counts = { 'row writes': rows, statements, 'Redis commands': redis, 'with those inside scripts': server }
+    for (const [what, value] of Object.entries(counts)) {
+      const [item, request, organization] = [60 * count, requests, count].map((of) => (value / of).toFixed(2))
+      console.log(`  ${what}: ${value}, ${item} an item, ${request} a request, ${organization} an organization`)
+    }
   }
 }
 
 async function idle(): Promise<void> {
-  const started = await start({
-    organizations: Number(options.organizations),
-    conversations: 1,
-    messagesPerConversation: 0,
-  })
-  const { database, parts } = started
-  await database
-    .updateTable('organizations')
-    .set({ due_at: Date.now() + 1e9 })
-    .execute()
+  const organizations = Number(options.organizations)
+  const { database, parts } = await start({ organizations, conversations: 1, messagesPerConversation: 0 })
+  const due_at = Date.now() + 1e9
+  await database.updateTable('organizations').set({ due_at }).execute()
   for (const [name, run] of [
     ['schedule, each second', () => schedule(parts)],
     ['reconcile, each minute', () => reconcile(parts)],
@@ -176,10 +159,8 @@ async function idle(): Promise<void> {
     await run()
     const { user, system } = process.cpuUsage(cpu)
     const { statements, redis } = take()
-    const milliseconds = (performance.now() - began).toFixed(1)
-    console.log(
-      `${name}: ${milliseconds} ms, CPU ${((user + system) / 1_000).toFixed(1)} ms, ${statements} statements, ${redis} Redis commands`,
-    )
+    const times = [performance.now() - began, (user + system) / 1_000].map((time) => `${time.toFixed(1)} ms`)
+    console.log(`${name}: ${times.join(', CPU ')}, ${statements} statements, ${redis} Redis commands`)
   }
 }
 
@@ -187,16 +168,10 @@ async function idle(): Promise<void> {
 async function starve(): Promise<void> {
   let planned = 0
   const isSlow = (index: number) => index < 40
-  const started = await start(
-    {
-      organizations: 60,
-      conversations: 30,
-      messagesPerConversation: 1,
-      rateLimit: () => (isSlow(planned++) ? '20/min' : undefined),
-    },
-    { SYNC_INTERVAL: '10', READ_ALL_EVERY: '1' },
-  )
-  const { settings, sandbox, database, parts, keys } = started
+  const rateLimit = () => (isSlow(planned++) ? '20/min' : undefined)
+  const size = { organizations: 60, conversations: 30, messagesPerConversation: 1 }
+  const more = { SYNC_INTERVAL: '10', READ_ALL_EVERY: '1' }
+  const { settings, sandbox, database, parts, keys } = await start({ ...size, rateLimit }, more)
   const worker = runWorker(settings)
   const end = Date.now() + 90_000
   while (Date.now() < end) {
@@ -213,9 +188,8 @@ async function starve(): Promise<void> {
     const sweeps = group.map((row) => row?.sweeps ?? 0)
     const requests = group.reduce((sum, row) => sum + (row?.requests ?? 0), 0)
     const refused = group.reduce((sum, row) => sum + (row?.refused ?? 0), 0)
-    console.log(
-      `${name}: ${sweeps.length} organizations, sweeps in 90 s: at least ${Math.min(...sweeps)}, at most ${Math.max(...sweeps)}`,
-    )
+    const range = `at least ${Math.min(...sweeps)}, at most ${Math.max(...sweeps)}`
+    console.log(`${name}: ${sweeps.length} organizations, sweeps in 90 s: ${range}`)
     console.log(`  ${requests} requests, ${((100 * refused) / requests).toFixed(1)} % got a 429`)
   }
   process.emit('SIGTERM')

@@ -24,13 +24,12 @@ import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { FleetProcess } from './helpers/fleet-process.ts'
 import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
 import { startRedis } from './helpers/redis-server.ts'
-import { baselineOf, compare, type Differences, startService } from './helpers/service.ts'
+import { baselineOf, compare, startService } from './helpers/service.ts'
 import { startProxy } from './helpers/silent-proxy.ts'
 
 const { values: options } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
-    database: { type: 'string', default: 'postgres' },
     organizations: { type: 'string' },
     seconds: { type: 'string' },
     workers: { type: 'string' },
@@ -48,10 +47,10 @@ async function prove(): Promise<boolean> {
   const began = Date.now()
   const folder = mkdtempSync(join(tmpdir(), 'fleet-proof-'))
   cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
-  const binaries = options.database === 'postgres' ? findPostgres() : undefined
-  if (options.database === 'postgres' && binaries === undefined) throw new Error('Install postgresql.')
-  const postgres = binaries === undefined ? undefined : await startPostgres(binaries)
-  if (postgres !== undefined) cleanUps.push(postgres.close)
+  const binaries = findPostgres()
+  if (binaries === undefined) throw new Error('Install postgresql.')
+  const postgres = await startPostgres(binaries)
+  cleanUps.push(postgres.close)
   const redis = await startRedis()
   cleanUps.push(redis.close)
   const proxy = await startProxy(join(folder, 'redis.sock'), redis.url)
@@ -61,7 +60,7 @@ async function prove(): Promise<boolean> {
   const environment = {
     BASE_URL: service.sandbox.url,
     REDIS_URL: proxy.path,
-    DATABASE_URL: (await postgres?.createDatabase()) ?? join(folder, 'replica.sqlite'),
+    DATABASE_URL: await postgres.createDatabase(),
     STORE_SECRET: randomBytes(32).toString('base64'),
     SYNC_INTERVAL: '5',
     SLICE: '3',
@@ -120,7 +119,7 @@ async function prove(): Promise<boolean> {
   const before = await sweepsNow()
   await everySweep((key) => (before.get(key)?.sweeps ?? 0) + 1)
   const back = (Date.now() - over) / 1_000
-  const unexpected = fleet.unexpectedEnds()
+  const unexpected = fleet.unexpectedEnds
   const { takeovers, lost, events } = fleet
   await fleet.stop()
 
@@ -131,28 +130,18 @@ async function prove(): Promise<boolean> {
   await everySweep((key) => (last.get(key)?.sweeps ?? 0) + (last.get(key)?.position === null ? 1 : 2))
   await fleet.stop()
 
-  const differences: Differences = {
-    missing: 0,
-    stale: 0,
-    extra: 0,
-    doubledChanges: 0,
-    lostChanges: 0,
-    falseDeletions: 0,
-  }
-  let compared = 0
+  const differences: Record<string, number> = {}
   const rows = await database.selectFrom('organizations').selectAll().execute()
   for (const row of rows) {
     const account = service.accounts.get(keys.get(row.key) ?? '')
     if (account === undefined || row.ended !== null) throw new Error(`${row.key} is ${row.ended ?? 'unknown'}.`)
     const found = await compare(database, service.sandbox, row, account, baseline.get(row.key))
-    for (const name of Object.keys(found) as (keyof Differences)[]) differences[name] += found[name]
-    compared += 1
+    for (const [name, count] of Object.entries(found)) differences[name] = (differences[name] ?? 0) + count
   }
   const notices = (await database.selectFrom('notices').selectAll().execute()).length
   const items = (await database.selectFrom('items').select('id').execute()).length
   const report = {
-    database: options.database,
-    organizations: compared,
+    organizations: rows.length,
     items,
     ...differences,
     'notices of revocations': `${notices} of ${counts.revocations}`,
@@ -174,7 +163,7 @@ async function prove(): Promise<boolean> {
   if (notices !== counts.revocations) problems.push(['notices', notices])
   if (unexpected > 0) problems.push(['processes that ended by themselves', unexpected])
   if (back > 60) problems.push(['seconds until all were synced again', back])
-  if (compared !== organizations) problems.push(['organizations', compared])
+  if (rows.length !== organizations) problems.push(['organizations', rows.length])
   // A single one may meet an empty queue.
   if (counts['Redis killed'] > 2 && lost === 0) problems.push(['jobs lost and added again', 0])
   // What a worker reads again after a kill is bounded by the pages that it had not saved.
@@ -196,37 +185,22 @@ async function prove(): Promise<boolean> {
 
   async function disturb(): Promise<void> {
     const worker = pick(fleet.workers())
-    const kinds: (() => Promise<unknown>)[] = [
-      async () => {
-        if (worker !== undefined) fleet.kill(worker)
-        counts.kills += 1
-      },
-      async () => {
-        if (worker !== undefined) void fleet.pause(worker, short ? 16_000 : 25_000)
-        counts.stops += 1
-      },
-      async () => {
-        await redis.crash(2_000)
-        counts['Redis killed'] += 1
-      },
-      async () => {
-        await proxy.silence(short ? 2_000 : 10_000)
-        counts['Redis silent'] += 1
-      },
+    const ways = [
+      () => postgres.crash(short ? 2_000 : 5_000),
+      () => postgres.silence(short ? 8_000 : 30_000),
+      postgres.terminate,
+      lockRow,
     ]
-    if (postgres !== undefined) {
-      const ways = [
-        () => postgres.crash(short ? 2_000 : 5_000),
-        () => postgres.silence(short ? 8_000 : 30_000),
-        postgres.terminate,
-        lockRow,
-      ]
-      kinds.push(async () => {
-        await (ways[counts['Postgres disturbed'] % ways.length] as () => Promise<unknown>)()
-        counts['Postgres disturbed'] += 1
-      })
-    }
-    await kinds[disturbances() % kinds.length]?.()
+    const kinds: [name: keyof typeof counts, run: () => unknown][] = [
+      ['kills', () => worker !== undefined && fleet.kill(worker)],
+      ['stops', () => worker !== undefined && void fleet.pause(worker, short ? 16_000 : 25_000)],
+      ['Redis killed', () => redis.crash(2_000)],
+      ['Redis silent', () => proxy.silence(short ? 2_000 : 10_000)],
+      ['Postgres disturbed', () => ways[counts['Postgres disturbed'] % ways.length]?.()],
+    ]
+    const [name, run] = kinds[disturbances() % kinds.length]!
+    await run()
+    counts[name] += 1
   }
 
   /** Holds the lock of a row, as a worker does that is stopped inside a transaction. */

@@ -35,9 +35,11 @@ describe('the cookie of a login', () => {
 
   /** Logs in with one return_to after another, and returns the size of the cookies before each callback. */
   async function sizes(start: string, returnTo: string, rounds: number) {
-    const app = { redirectUri: `${start}/callback` }
-    const visitor = makeSite({ app, handlers: { scope: knownScopes } }).browser()
-    const measured: { cookies: number; largest: number; together: number }[] = []
+    const visitor = makeSite({
+      app: { redirectUri: `${start}/callback` },
+      handlers: { scope: knownScopes },
+    }).browser()
+    const measured: Record<'cookies' | 'largest' | 'together', number>[] = []
     for (let round = 0; round < rounds; round++) {
       await untilCallback(visitor, `${start}?return_to=${encodeURIComponent(returnTo)}`)
       const header = visitor.cookieHeader(new URL(`${start}/callback`))
@@ -48,26 +50,15 @@ describe('the cookie of a login', () => {
   }
 
   test.each([
-    ['a long path', `/${'x'.repeat(1_000)}`],
-    ['a path of 511 CJK characters', `/${'漢'.repeat(511)}`],
-    ['a path that is much too long', `/${'x'.repeat(8_000)}`],
-    ['a short path', '/inbox'],
-  ])('stays below the limits of browsers and servers with %s', async (_title, returnTo) => {
-    for (const start of [`${siteUrl}/login`, `${loopback}/login`]) {
-      for (const { cookies, largest, together } of await sizes(start, returnTo, 8)) {
-        expect(cookies).toBeLessThanOrEqual(5)
-        expect(largest).toBeLessThanOrEqual(3_500)
-        expect(together).toBeLessThanOrEqual(6_100)
-      }
-    }
-  })
-
-  test.each([
-    ['five short logins over http', `${loopback}/login`, '/inbox', [1, 2, 3, 4, 5, 5]],
-    ['two logins with a long path and one without it', `${siteUrl}/login`, `/${'x'.repeat(1_000)}`, [1, 2, 3, 3]],
-  ])('leaves room for %s', async (_title, start, returnTo, counts) => {
+    ['a short path', `${loopback}/login`, '/inbox', [1, 2, 3, 4, 5, 5]],
+    ['a long path', `${siteUrl}/login`, `/${'x'.repeat(1_000)}`, [1, 2, 3, 3, 3, 3]],
+    ['a path of 511 CJK characters', `${loopback}/login`, `/${'漢'.repeat(511)}`, [1, 2, 3, 4, 5, 5]],
+    ['a path that is much too long', `${siteUrl}/login`, `/${'x'.repeat(8_000)}`, [1, 2, 3, 4, 5, 5]],
+  ])('stays below the limits of browsers and servers with %s', async (_title, start, returnTo, counts) => {
     const measured = await sizes(start, returnTo, counts.length)
     expect(measured.map(({ cookies }) => cookies)).toEqual(counts)
+    expect(Math.max(...measured.map(({ largest }) => largest))).toBeLessThanOrEqual(3_500)
+    expect(Math.max(...measured.map(({ together }) => together))).toBeLessThanOrEqual(6_100)
   })
 
   const data = 'd'.repeat(1_000)
@@ -128,26 +119,13 @@ describe('the cookie of a login', () => {
     await visitor.go(oldest)
     expect(errors[0]).toMatchObject({ reason: 'transaction_missing' })
   })
-
-  test.each([
-    ['25 small ones', 25, 100],
-    ['8 large ones', 8, 2_048],
-  ])('costs at most five headers, however many a browser sends: %s', async (_title, count, size) => {
-    const { login } = makeSite()
-    const pairs = Array.from({ length: count }, (_, index) => makeLogin(index, size, '__Host-support_login').join('='))
-    const headers = { cookie: pairs.join('; ') }
-    const response = await login.start(new Request(`${siteUrl}/login`, { headers }))
-    const set = response.headers.getSetCookie()
-    expect(set).toHaveLength(5)
-    expect(set.filter((line) => line.includes('Max-Age=0'))).toHaveLength(4)
-  })
 })
 
 const cookies = loginCookies('https://app.example/callback', 'login')
 
 /** Returns name and value of a login's cookie that has the given size in bytes. */
-function makeLogin(index: number, size: number, prefix = '__Host-login'): [name: string, value: string] {
-  const name = `${prefix}.${String(index).padStart(16, '0')}`
+function makeLogin(index: number, size: number): [name: string, value: string] {
+  const name = `__Host-login.${String(index).padStart(16, '0')}`
   return [name, 'x'.repeat(size - name.length - 1)]
 }
 
@@ -155,7 +133,8 @@ test.each<[string, number[], number, number[]]>([
   ['none, if they have 6,000 bytes', [1_000, 2_000], 3_000, []],
   ['the oldest, if they have more', [1_000, 2_000], 3_001, [0]],
   ['as many as needed', [1_000, 2_000, 2_500], 3_000, [0, 1]],
-  ['at most four', [900, 900, 900, 900, 900, 900, 900, 900], 3_000, [0, 1, 2, 3]],
+  ['at most four large ones', Array(8).fill(2_048), 3_000, [0, 1, 2, 3]],
+  ['at most four small ones', Array(25).fill(100), 100, [0, 1, 2, 3]],
 ])('makes room by removing %s', (_title, sizes, size, removed) => {
   const header = sizes.map((each, index) => makeLogin(index, each).join('=')).join('; ')
   const cleared = removed.map((index) => cookies.clear(makeLogin(index, 100)[0]))

@@ -18,63 +18,51 @@ describe('a return path', () => {
     expect(safeReturnTo(text)).toBe(path)
   })
 
-  test.each<unknown>([
-    ...[undefined, null, 7, ['/inbox'], {}],
+  test.each([
     '//evil.example',
-    '///evil.example',
-    '/\\evil.example',
-    '\\\\evil.example',
-    '\\/evil.example',
-    '/\t/evil.example',
-    '\t//evil.example',
-    '/\n/evil.example',
-    '/\r\n/evil.example',
-    ' //evil.example',
-    '/ /evil.example\u0000',
-    'https://evil.example',
-    'https:evil.example',
-    'https:/evil.example',
-    'HTTPS:\\\\evil.example',
-    'javascript:alert(1)',
-    'java\tscript:alert(1)',
-    'data:text/html,x',
-    '/inbox\\evil.example',
-    '@evil.example',
+    '//:',
     'evil.example',
-    '.evil.example',
+    'https://evil.example',
+    'javascript:alert(1)',
     '?next=//evil.example',
     '/.//evil.example',
-    '/..//evil.example',
-    '/a/..//evil.example',
-    '/%2e//evil.example',
-    '/%2e%2e//evil.example',
     '/a/%2E%2e//evil.example',
-    '/./\\evil.example',
     '/\u2028/evil.example',
-    '/inbox\u0000',
-    '/inbox\u001f/more',
     '/inbox\u007f',
     '',
     `/${'x'.repeat(1_024)}`,
     `/${'x/../'.repeat(205)}`,
     `/${'漢'.repeat(114)}`,
+    undefined,
+    null,
+    7,
+    ['/inbox'],
+    {},
   ])('%j is rejected', (text) => {
     expect(safeReturnTo(text)).toBeUndefined()
   })
 
-  test('never leaves the site', () => {
-    const pieces = fc.constantFrom(...'/ \\ . .. %2e %2f %5c @ : ? # evil.example x'.split(' '), ' ', '\t')
+  test('never leaves the site, and has nothing that browsers rewrite', () => {
+    const pieces = fc.constantFrom(
+      ...'/\\.@:?#x \t\n\r\0\u001f',
+      '..',
+      '%2e',
+      '%2E',
+      '%2f',
+      '%5c',
+      'https:',
+      'evil.example',
+    )
     fc.assert(
-      fc.property(
-        fc.array(pieces, { maxLength: 10 }).map((list) => list.join('')),
-        (text) => {
-          const path = safeReturnTo(text)
-          if (path === undefined) return
-          for (const site of ['https://app.example/login/callback', 'http://localhost:3000/a/b']) {
-            expect(new URL(path, site).origin).toBe(new URL(site).origin)
-          }
-        },
-      ),
+      fc.property(fc.array(pieces, { maxLength: 10 }), (list) => {
+        const text = list.join('')
+        const path = safeReturnTo(text)
+        if (path === undefined) return
+        expect(text).toMatch(/^\/[^\\\s\p{Cc}]*$/u)
+        for (const site of ['https://app.example/login/callback', 'http://localhost:3000/a/b']) {
+          expect(new URL(path, site).origin).toBe(new URL(site).origin)
+        }
+      }),
       { numRuns: 2_000 },
     )
   })

@@ -1,16 +1,8 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Turns } from '../../../src/connections/turns.ts'
 import type { OpenStorage } from '../../../src/storage-tests.ts'
 import { mapStorage } from './storages.ts'
-
-/** A driver that must fail: what is wrong with it, a function that opens handles of the same data, and a test that finds it. */
-export interface UnfitStorage {
-  readonly fault: string
-  readonly open: () => OpenStorage
-  readonly foundBy: RegExp
-}
 
 /** A storage of which each handle changes something. */
 function changed(change: (storage: ReturnType<typeof mapStorage>) => Partial<OpenStorage>): () => OpenStorage {
@@ -20,7 +12,8 @@ function changed(change: (storage: ReturnType<typeof mapStorage>) => Partial<Ope
 
 const immediate = () => new Promise((resolve) => setImmediate(resolve))
 
-export const unfitStorages: readonly UnfitStorage[] = [
+/** Drivers that must fail: what is wrong, a function that opens handles of the same data, and the test that finds it. */
+export const unfitStorages: readonly { fault: string; open: () => OpenStorage; foundBy: RegExp }[] = [
   {
     fault: 'a cache in each process',
     open: changed((storage) => {
@@ -134,17 +127,19 @@ export const unfitStorages: readonly UnfitStorage[] = [
   { fault: 'data that handles do not share', open: () => mapStorage(), foundBy: /shows every write to another handle/ },
 ]
 
-/** Keeps each text in a file, which `writeFile` truncates before it writes. Otherwise it is correct within one process. */
-export function truncatingFiles(folder: string): OpenStorage {
+const turns = new Turns()
+
+/** Keeps each text in a file, which `replace` writes. It compares before that, which is correct within one process. */
+function filesIn(folder: string, replace: (path: string, text: string) => Promise<void>): OpenStorage {
   const pathOf = (key: string) => join(folder, encodeURIComponent(key))
-  const get = async (key: string) => readFile(pathOf(key), 'utf8').catch(() => null)
+  const get = (key: string) => readFile(pathOf(key), 'utf8').catch(() => null)
   return {
     get,
     compareAndSet: (key, expected, value) =>
       turns.run(key, async () => {
         if ((await get(key)) !== expected) return false
         if (value === null) await rm(pathOf(key), { force: true })
-        else await truncateAndWrite(pathOf(key), value)
+        else await replace(pathOf(key), value)
         return true
       }),
     async *list(prefix) {
@@ -156,48 +151,23 @@ export function truncatingFiles(folder: string): OpenStorage {
     },
   }
 }
-const turns = new Turns()
-
-/** What `writeFile` does, in two steps that a kill separates more often. */
-async function truncateAndWrite(path: string, text: string): Promise<void> {
-  await writeFile(path, '')
-  await writeFile(path, text)
-}
-
-/** Keeps each text in a file that it replaces in one step, but compares before that step. Within one process it is correct. */
-export function comparingFiles(folder: string): OpenStorage {
-  const pathOf = (key: string) => join(folder, encodeURIComponent(key))
-  const get = (key: string) => {
-    try {
-      return readFileSync(pathOf(key), 'utf8')
-    } catch {
-      return null
-    }
-  }
-  return {
-    get,
-    compareAndSet(key, expected, value) {
-      if (get(key) !== expected) return false
-      if (value === null) rmSync(pathOf(key), { force: true })
-      else {
-        const temporary = join(folder, `${process.pid}.tmp`)
-        writeFileSync(temporary, value)
-        renameSync(temporary, pathOf(key))
-      }
-      return true
-    },
-    async *list(prefix) {
-      for (const name of readdirSync(folder)) {
-        const key = decodeURIComponent(name)
-        const text = key.startsWith(prefix) ? get(key) : null
-        if (text !== null) yield [[key, text]]
-      }
-    },
-  }
-}
 
 /** Drivers of files that other processes open as well. */
-export const unfitFiles = { truncating: truncatingFiles, comparing: comparingFiles }
+export const unfitFiles = {
+  /** Does what `writeFile` does, in two steps that a kill separates more often. */
+  truncating: (folder: string) =>
+    filesIn(folder, async (path, text) => {
+      await writeFile(path, '')
+      await writeFile(path, text)
+    }),
+  /** Replaces a file in one step. */
+  comparing: (folder: string) =>
+    filesIn(folder, async (path, text) => {
+      const temporary = `${path}.${process.pid}`
+      await writeFile(temporary, text)
+      await rename(temporary, path)
+    }),
+}
 
 /** Returns the URL of this module that opens the files of a folder. */
 export function moduleFor(kind: keyof typeof unfitFiles, folder: string): string {

@@ -1,25 +1,29 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findPostgres, type PostgresServer, startPostgres } from './postgres-server.ts'
 
+type Tests = (createDatabase: () => Promise<string>) => void
+
 /** Describes tests that run on SQLite and on Postgres. Each test gets its own database from `createDatabase`. */
-export function describeOnDatabases(tests: (createDatabase: () => Promise<string>) => void): void {
-  describe('on SQLite', () => {
-    let folder: string
-    let databases = 0
-    beforeAll(() => {
-      folder = mkdtempSync(join(tmpdir(), 'fleet-'))
-    })
-    afterAll(() => rmSync(folder, { recursive: true }))
-    tests(async () => join(folder, `${++databases}.sqlite`))
-  })
+export function describeOnDatabases(tests: Tests): void {
+  describeOnSqlite(tests)
   describeOnPostgres(tests)
 }
 
+export function describeOnSqlite(tests: Tests): void {
+  describe('on SQLite', () => {
+    // In memory where possible, because each write waits for the disk.
+    const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'sqlite-'))
+    let databases = 0
+    afterAll(() => rmSync(folder, { recursive: true }))
+    tests(async () => join(folder, `${++databases}.sqlite`))
+  })
+}
+
 /** Describes tests that need Postgres. Without it they are skipped, or fail with `REQUIRE_POSTGRES=1`. */
-export function describeOnPostgres(tests: (createDatabase: () => Promise<string>) => void): void {
+export function describeOnPostgres(tests: Tests): void {
   describe('on Postgres', () => {
     const binaries = findPostgres()
     if (binaries === undefined) {

@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url'
 /** The example with all of its processes, as `npm start` runs it. */
 export class FleetProcess {
   readonly #supervisor: ChildProcess
-  #ended = 0
   #isStopping = false
+  /** How many processes have ended that nobody killed. */
+  unexpectedEnds = 0
   takeovers = 0
   lost = 0
   readonly events = new Map<string, number>()
@@ -21,7 +22,7 @@ export class FleetProcess {
     const env = { ...process.env, ...environment, NODE_OPTIONS: `--import=${preload}` }
     this.#supervisor = spawn(process.execPath, [path], { env, stdio: ['ignore', 'ignore', 'pipe'] })
     this.#supervisor.once('exit', () => {
-      if (!this.#isStopping) this.#ended += 1
+      if (!this.#isStopping) this.unexpectedEnds += 1
     })
     const file = log === undefined ? undefined : createWriteStream(log, { flags: 'a' })
     createInterface({ input: this.#supervisor.stderr as NodeJS.ReadableStream }).on('line', (line) => {
@@ -30,7 +31,7 @@ export class FleetProcess {
       this.events.set(event, (this.events.get(event) ?? 0) + 1)
       if (event === 'stalled') this.takeovers += 1
       if (event === 'jobs lost') this.lost += count
-      if (event === 'worker ended' && signal !== 'SIGKILL') this.#ended += 1
+      if (event === 'worker ended' && signal !== 'SIGKILL') this.unexpectedEnds += 1
     })
   }
 
@@ -68,11 +69,6 @@ export class FleetProcess {
     } catch {
       // It was killed meanwhile.
     }
-  }
-
-  /** How many processes have ended that nobody killed. */
-  unexpectedEnds(): number {
-    return this.#ended
   }
 
   /** Ends all processes, as Ctrl-C does. Returns the exit code. */

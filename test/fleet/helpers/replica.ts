@@ -46,7 +46,8 @@ export async function createReplica(context: TestContext, url = ':memory:', opti
     for (let slices = 1; slices < 1_000; slices += 1) if ((await slice(more)) === 'done') return slices
     throw new Error('The sweep does not end.')
   }
-  return { sandbox, database, workspace, person: client(), slice, sweep }
+  const expectCopy = () => expectReplica({ sandbox, database })
+  return { sandbox, database, workspace, person: client(), slice, sweep, expectCopy }
 }
 
 export async function organizationOf(database: Database, wanted = key): Promise<OrganizationTable> {

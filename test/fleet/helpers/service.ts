@@ -15,21 +15,15 @@ interface Account {
   pages: Set<string>
 }
 
-export interface ServiceOptions {
-  readonly organizations: number
-  readonly conversations: number
-}
-
 /** The sandbox, with people who change things, with faults, and with a count of the pages that were read twice. */
-export async function startService({ organizations, conversations }: ServiceOptions) {
+export async function startService(options: { readonly organizations: number; readonly conversations: number }) {
   const accounts = new Map<string, Account>()
   /** The organization of each token of the fleet. */
   const tokens = new Map<string, string>()
   const counts = { requests: 0, refused: 0, faults: 0, pagesReadTwice: 0, edits: 0 }
   let planned = 0
   const sandbox = await startSandbox({
-    organizations,
-    conversations,
+    ...options,
     messagesPerConversation: 2,
     contacts: 1,
     tasks: 0,
@@ -64,12 +58,7 @@ export async function startService({ organizations, conversations }: ServiceOpti
     }
   }
 
-  async function send(
-    account: Account,
-    method: string,
-    path: string,
-    body?: object,
-  ): Promise<{ id: string } | undefined> {
+  async function send(account: Account, method: string, path: string, body?: object) {
     const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/conversations${path}`, {
       method,
       headers: { authorization: `Bearer ${account.person}`, ...(body && { 'content-type': 'application/json' }) },
