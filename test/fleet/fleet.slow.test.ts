@@ -389,7 +389,7 @@ describe('on SQLite, with worker processes', () => {
       for (const { key, sweeps } of before) {
         await waitUntil(async () => expect((await organizationOf(database, key)).sweeps).toBeGreaterThan(sweeps))
       }
-      expect(processes.unexpectedEnds()).toBe(0)
+      expect(processes.unexpectedEnds).toBe(0)
       void proxy.silence(10_000)
       expect(await processes.stop()).toBe(0)
     },
