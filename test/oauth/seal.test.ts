@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSealer } from '../../src/oauth/seal.ts'
 
 const secret = 'a secret of this app, 32 characters or more'
-const older = 'the secret of last year, 32 characters or more'
+const older = 'a secret with just 32 characters'
 
 const opened = (value: unknown, outdated = false) => ({ ok: true, value, outdated })
 
