@@ -230,7 +230,8 @@ export interface RateLimitedCall {
   /** The rest of its `totalTimeout`, in milliseconds. */
   readonly timeLeft: number
   /**
-   * Must be called before the call is held back. Throws an error if the call cannot wait that long; let it through.
+   * Must be called before the call is held back. Throws an error if the call cannot wait that long, or was aborted; let it
+   * through.
    *
    * @param wait expected time until the call is sent, in milliseconds
    * @param pause the part of it that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.

@@ -193,6 +193,8 @@ class Exchange {
         startedAt: start,
         timeLeft: clock.remaining,
         onWait: (wait, pause = 0) => {
+          // A limiter that ignores the signal ends here, and does not announce what comes after the end of the call.
+          clock.signal.throwIfAborted()
           heldBack = this.#announceWait(wait, pause, isKnown)
           isKnown = false
           if (heldBack !== undefined) throw heldBack

@@ -79,6 +79,26 @@ describe('a custom rate limiter', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
+  test('that ignores the abort of a call is stopped at its next announcement, which emits nothing', async () => {
+    const events: string[] = []
+    const { rateLimiter } = recordingLimiter(async (_key, _signal, { onWait }) => {
+      for (;;) {
+        onWait(1_000)
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+      }
+    })
+    const hooks = { onWait: () => void events.push('wait'), onOperationEnd: () => void events.push('end') }
+    const controller = new AbortController()
+    const client = keyedClient({ fetch: scripted(json({})), rateLimiter, hooks })
+    const call = rejection(client.me({ signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(0)
+    controller.abort('enough')
+    expect(await settled(call)).toBe('enough')
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(events).toEqual(['wait', 'end'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('that aborts the call starts no attempt', async () => {
     const controller = new AbortController()
     const { rateLimiter } = recordingLimiter(() => controller.abort('enough'))
