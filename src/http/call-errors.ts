@@ -7,6 +7,7 @@ import {
   BadRequestError,
   CursorRejectedError,
   InsufficientScopeError,
+  isSupportWorkspaceError,
   NetworkError,
   NotFoundError,
   type Outcome,
@@ -60,7 +61,7 @@ function create<Details extends RequestErrorDetails>(
     outcome,
     attempts,
     ...(needsCheck && { remedy: 'verify' }),
-    hint: needsCheck ? `${checkFirst}${isConfiguration ? ` ${hint}` : ''}` : hint,
+    hint: withoutSecrets(needsCheck ? `${checkFirst}${isConfiguration ? ` ${hint}` : ''}` : hint, secrets),
     ...(cause !== undefined && { cause: safeCause(cause, secrets) }),
   }
   return new ErrorClass(withoutSecrets(message, secrets), details as unknown as Details)
@@ -295,14 +296,21 @@ const callerParts = {
 
 export type CallerPart = keyof typeof callerParts
 
-/** Creates the error when a function of the caller fails before a retry. Its error becomes the cause. */
+/**
+ * Creates the error when a function of the caller fails before a retry. Its error becomes the cause. An error of this package
+ * may know that another try is of no use, for example because the connection was removed.
+ */
 export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
-  const problem = safeCause(cause, record.secrets).message.replace(/\.$/, '')
+  const isLasting = isSupportWorkspaceError(cause) && (cause.remedy === 'reconnect' || cause.remedy === 'fix')
+  const { hint, remedy } = isLasting ? cause : { hint: `Check the ${part}, then try again.`, remedy: 'retry' as const }
+  const problem = safeCause(cause, record.secrets)
+    .message.replace(hint, '')
+    .replace(/\.? *$/, '')
   return create(RequestError, record, {
     message: `${record.call.operation.id} failed and could not be retried, because ${callerParts[part]}: ${problem}.`,
-    hint: `Check the ${part}, then try again.`,
+    hint,
     outcome: 'not-sent',
-    remedy: 'retry',
+    remedy,
     cause,
   })
 }

@@ -34,6 +34,23 @@ test('a connection that does not exist is reconnected, and a storage that fails 
   expect(failing).toMatchObject({ reason: 'storage_failed', remedy: 'retry' })
 })
 
+test('a call whose connection is removed before its retry is reconnected, and nothing else is advised', async () => {
+  const me = { actor: 'app', application: { id: 'a' }, organization: { id: 'o' } }
+  const fetch = scripted(json(me), async () => {
+    await store.remove('app.a.o')
+    return refusal(503, 'down')
+  })
+  const store: ConnectionStore = new ConnectionStore({ baseUrl: 'https://api.test', client: { fetch } })
+  await store.save('swot_token_of_ada')
+  const error = await rejection((await store.workspace('app.a.o')).organization.get())
+  expect(error).toMatchObject({
+    remedy: 'reconnect',
+    outcome: 'no-effect',
+    hint: 'Log in again and save the new token.',
+  })
+  expect(String(error)).toMatch(/no access token: .+ was revoked\. Log in again and save the new token\.$/)
+})
+
 test('a token that was not saved has the remedy of the call that failed', async () => {
   const client = { fetch: scripted(refusal(401, 'invalid_token')) }
   const store = new ConnectionStore({ baseUrl: 'https://api.test', client })
