@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from './errors/index.ts'
-import { isObject, kindOf } from './json.ts'
+import { isObject, isPlainObject, kindOf } from './json.ts'
 
 // Every check here throws an `InvalidArgumentError` that names the option.
 
@@ -69,7 +69,12 @@ export function checkInteger(name: string, value: unknown, least: number, hint =
  * @param owner what the options belong to, for the message: "a call", "the login handlers".
  */
 export function checkOptions(name: string, options: unknown, names: OptionNames, owner: string): void {
-  checkObject(name, options, `Pass an object with ${listOf(names)}.`)
+  const hint = `Pass an object with ${listOf(names)}.`
+  checkObject(name, options, hint)
+  // A promise that nobody awaited, a Map or a signal has none of them, and would be silently ignored as a whole.
+  if (!isPlainObject(options) && !Object.keys(names).some((known) => known in options)) {
+    throw mustBe('an object with options', name, options, hint)
+  }
   checkNames(options, names, owner)
 }
 

@@ -1,4 +1,4 @@
-import { type Check, checkFunction, checkNames, checkObject, mustBe, readOptions } from '../check-options.ts'
+import { type Check, checkFunction, checkNames, mustBe, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
 import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
@@ -54,7 +54,7 @@ export function captureCall(
   options: CallOptions = {},
   { isOwn, defaults }: { readonly isOwn: boolean; readonly defaults: CallSettings },
 ): CapturedCall {
-  checkObject('input', input, plain)
+  checkPlain('input', input)
   checkNames(input, inputNames, 'the input of a call')
   checkPlain('options', options)
   const {

@@ -1,7 +1,8 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import type { Actor } from '../actor.ts'
-import { checkObject, checkOptions } from '../check-options.ts'
+import { checkOptions, mustBe } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
+import { isPlainObject } from '../json.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
 import type { AppSettings } from './app-options.ts'
 import { LoginTransaction } from './transaction.ts'
@@ -126,7 +127,14 @@ const reservedParameters: readonly string[] = [
 ]
 
 function checkParameters(parameters: unknown = {}): [string, string][] {
-  checkObject('parameters', parameters, "Pass names and values, for example { prompt: 'consent' }.")
+  if (!isPlainObject(parameters)) {
+    throw mustBe(
+      'a plain object',
+      'parameters',
+      parameters,
+      "Pass names and values, for example { prompt: 'consent' }.",
+    )
+  }
   return Object.entries(parameters).map(([name, value]) => {
     if (reservedParameters.includes(name)) {
       throw new InvalidArgumentError(

@@ -1,4 +1,10 @@
-import { defineOperation, type FetchInit, type InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
+import {
+  defineOperation,
+  type FetchInit,
+  type InvalidArgumentError,
+  RetryAfterLimiter,
+  SupportWorkspace,
+} from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { invalidArgument, json, makeClient, page, rejection, scripted, token } from '../helpers/client.ts'
@@ -69,6 +75,40 @@ describe('a misspelled or misplaced name is rejected, not ignored', () => {
     expect(() => defineOperation(definition as never)).toThrow(expect.objectContaining({ argument }))
     if (argument === 'envelop' || argument === 'evidence') return
     expect(await rejection(client.call(definition as never))).toMatchObject({ argument, outcome: 'not-sent' })
+  })
+})
+
+describe('what holds no options and would be ignored as a whole is rejected', () => {
+  const client = makeClient({ fetch: () => Promise.reject(new Error('not expected')) })
+  const later = Promise.resolve({ timeout: 5 })
+  test.each<[string, () => unknown, string]>([
+    [
+      'options of withOptions',
+      () => client.withOptions(later as never),
+      '`options` must be an object with options, not a Promise.',
+    ],
+    [
+      'options of a limiter',
+      () => new RetryAfterLimiter(new Map() as never),
+      '`options` must be an object with options, not a Map.',
+    ],
+    [
+      'input of a write',
+      () => client.request('POST', '/x', new FormData() as never),
+      '`input` must be a plain object, not a FormData.',
+    ],
+  ])('%s', async (_, use, problem) => {
+    expect(String(await rejection(startedBy(use)))).toContain(problem)
+  })
+
+  test('but options can be an instance of a class', () => {
+    class Configuration {
+      readonly baseUrl = 'https://api.test'
+      get accessToken() {
+        return token
+      }
+    }
+    expect(String(new SupportWorkspace(new Configuration()))).toBe('[object SupportWorkspace]')
   })
 })
 

@@ -397,6 +397,7 @@ describe('a failed code exchange', () => {
 test.each<[string, unknown]>([
   ['options', null],
   ['options', 'x'],
+  ['options', AbortSignal.abort()],
   ['Signal', { Signal: AbortSignal.abort() }],
   ['signal', { signal: new AbortController() }],
   ['signal', { signal: {} }],

@@ -180,10 +180,11 @@ const reserved = [
   'request',
   'request_uri',
 ]
+const notPlain = [null, ['prompt=consent'], 'prompt=consent', new URLSearchParams('prompt=consent')]
 test.each<[string, unknown]>([
   ...[undefined, null, 'conversations:read'].map((request): [string, unknown] => ['request', request]),
   ...['user', 'Self', '', null, 1].map((actor): [string, unknown] => ['actor', { scope: 'conversations:read', actor }]),
-  ...[...reserved.map((name) => ({ [name]: 'mine' })), { count: 1 }, null, ['prompt=consent'], 'prompt=consent'].map(
+  ...[...reserved.map((name) => ({ [name]: 'mine' })), { count: 1 }, ...notPlain].map(
     (parameters): [string, unknown] => ['parameters', { scope: 'conversations:read', parameters }],
   ),
   ['scopes', { scope: 'conversations:read', scopes: ['messages:write'] }],
