@@ -5,7 +5,7 @@ import { throwIfAborted } from '../abort.ts'
 import type { Actor } from '../actor.ts'
 import { SupportWorkspace } from '../client.ts'
 import { checkAccessToken } from '../credentials.ts'
-import { isSupportWorkspaceError } from '../errors/index.ts'
+import { isLasting, isSupportWorkspaceError } from '../errors/index.ts'
 import { safeCause } from '../errors/redact.ts'
 import type { AccessTokenSource } from '../http/options.ts'
 import { notify } from '../notify.ts'
@@ -257,11 +257,12 @@ export class ConnectionStore {
       })
     } catch (thrown) {
       const cause = isSupportWorkspaceError(thrown) ? thrown : safeCause(thrown, [accessToken])
-      throw new ConnectionNotSavedError(`The connection was not saved: ${cause.message}`, {
+      const hint = isLasting(cause) ? cause.hint : 'The token is not lost: call `retry()` on this error.'
+      throw new ConnectionNotSavedError(`The connection was not saved: ${cause.message.replace(hint, '').trimEnd()}`, {
         reason: cause instanceof ConnectionStoreError ? cause.reason : 'me_failed',
         key: save.identity?.key,
         cause,
-        hint: 'The token is not lost: call `retry()` on this error.',
+        hint,
         retry: () => {
           save.isRetry = true
           return this.#save(save)

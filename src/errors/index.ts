@@ -29,6 +29,7 @@ export {
 export {
   type ErrorDetails,
   InvalidArgumentError,
+  isLasting,
   isSupportWorkspaceError,
   NotLoadedError,
   type Remedy,

@@ -87,6 +87,11 @@ export function isSupportWorkspaceError(value: unknown): value is SupportWorkspa
   return value instanceof SupportWorkspaceError
 }
 
+/** Whether a value is an error of this package that comes again at each new try. Its hint is then the next step. */
+export function isLasting(value: unknown): value is SupportWorkspaceError {
+  return isSupportWorkspaceError(value) && (value.remedy === 'reconnect' || value.remedy === 'fix')
+}
+
 /** An option or argument is invalid. Thrown before anything is sent. */
 export class InvalidArgumentError extends SupportWorkspaceError {
   static override readonly kind: string = 'InvalidArgumentError'

@@ -7,7 +7,7 @@ import {
   BadRequestError,
   CursorRejectedError,
   InsufficientScopeError,
-  isSupportWorkspaceError,
+  isLasting,
   NetworkError,
   NotFoundError,
   type Outcome,
@@ -301,8 +301,9 @@ export type CallerPart = keyof typeof callerParts
  * may know that another try is of no use, for example because the connection was removed.
  */
 export function couldNotRetryError(record: CallRecord, cause: unknown, part: CallerPart): RequestError {
-  const isLasting = isSupportWorkspaceError(cause) && (cause.remedy === 'reconnect' || cause.remedy === 'fix')
-  const { hint, remedy } = isLasting ? cause : { hint: `Check the ${part}, then try again.`, remedy: 'retry' as const }
+  const { hint, remedy } = isLasting(cause)
+    ? cause
+    : { hint: `Check the ${part}, then try again.`, remedy: 'retry' as const }
   const problem = safeCause(cause, record.secrets)
     .message.replace(hint, '')
     .replace(/\.? *$/, '')
