@@ -34,7 +34,11 @@ export async function inTime<Value>(result: Value, limit = timeLimit): Promise<A
 
 /** Yields the pages of a storage, and awaits each of them up to the time limit. */
 export async function* eachInTime(pages: AsyncIterable<StoragePage>): AsyncGenerator<StoragePage, void, undefined> {
-  if (typeof Object(pages)[Symbol.asyncIterator] !== 'function') throw unfit('`list` returned no async iterable.')
+  if (typeof Object(pages)[Symbol.asyncIterator] !== 'function') {
+    // The error of an async function says more, and must be handled.
+    await inTime(pages)
+    throw unfit('`list` returned no async iterable.')
+  }
   const iterator = pages[Symbol.asyncIterator]()
   let isReading = true
   try {
