@@ -57,10 +57,9 @@ describe('authentication', () => {
 
   test('accepts no token after all were revoked', async () => {
     const organizations = sandbox.state.organizations.map(({ id }) => id)
-    const before = organizations.flatMap((organization) => [
-      sandbox.issueToken({ organization }),
-      sandbox.issueToken({ organization, actor: 'self' }),
-    ])
+    const before = organizations.flatMap((organization) =>
+      (['app', 'self'] as const).map((actor) => sandbox.issueToken({ organization, actor })),
+    )
     expect(sandbox.revokeAll()).toBe(4)
     for (const token of before) expect((await call(sandbox, token, 'GET', me)).status).toBe(401)
     expect(sandbox.state.tokens).toBe(0)
@@ -75,15 +74,15 @@ describe('authentication', () => {
 
   test('rejects the token of an archived or removed member', async () => {
     const owner = sandbox.issueToken({ actor: 'self' })
-    const [agent, moderator] = [
-      sandbox.issueToken({ actor: 'self', role: 'agent' }),
-      sandbox.issueToken({ actor: 'self', role: 'moderator' }),
-    ]
-    const idOf = (role: string) => sandbox.state.members.find((member) => member.role === role)?.id
-    await call(sandbox, owner, 'PATCH', `/api/oauth/v1/users/${idOf('agent')}`, { archived: true })
-    await call(sandbox, owner, 'DELETE', `/api/oauth/v1/users/${idOf('moderator')}`)
-    expect((await call(sandbox, agent, 'GET', me)).status).toBe(401)
-    expect((await call(sandbox, moderator, 'GET', me)).status).toBe(401)
+    for (const [role, method] of [
+      ['agent', 'PATCH'],
+      ['moderator', 'DELETE'],
+    ] as const) {
+      const token = sandbox.issueToken({ actor: 'self', role })
+      const id = sandbox.state.members.find((member) => member.role === role)?.id
+      await call(sandbox, owner, method, `/api/oauth/v1/users/${id}`, { archived: true })
+      expect((await call(sandbox, token, 'GET', me)).status).toBe(401)
+    }
   })
 
   test('limits a token to its own organization', async () => {
@@ -107,47 +106,38 @@ describe('authentication', () => {
   })
 })
 
-describe('scopes', () => {
-  test('limits a self token to the scopes of the person’s current role', async () => {
-    const second = sandbox.state.members.filter(({ role }) => role === 'admin')[1]?.id ?? ''
-    const token = sandbox.issueToken({ actor: 'self', member: second })
-    const owner = sandbox.issueToken({ actor: 'self' })
-    expect((await call(sandbox, token, 'GET', me)).body.scopes).toContain('users:write')
-    await call(sandbox, owner, 'PATCH', `/api/oauth/v1/users/${second}`, { role: 'agent' })
-    const scopes = (await call(sandbox, token, 'GET', me)).body.scopes
-    expect(scopes).toContain('users:read')
-    expect(scopes).not.toContain('users:write')
-    expect(scopes).not.toContain('organization:write')
-  })
+test('limits a self token to the scopes of the person’s current role', async () => {
+  const second = sandbox.state.members.filter(({ role }) => role === 'admin')[1]?.id ?? ''
+  const token = sandbox.issueToken({ actor: 'self', member: second })
+  const owner = sandbox.issueToken({ actor: 'self' })
+  expect((await call(sandbox, token, 'GET', me)).body.scopes).toContain('users:write')
+  await call(sandbox, owner, 'PATCH', `/api/oauth/v1/users/${second}`, { role: 'agent' })
+  const scopes = (await call(sandbox, token, 'GET', me)).body.scopes
+  expect(scopes).toContain('users:read')
+  expect(scopes).not.toContain('users:write')
+  expect(scopes).not.toContain('organization:write')
+  const refused = await call(sandbox, token, 'POST', '/api/oauth/v1/users', { email: 'kim@team.example' })
+  expect(refused).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
 })
 
-describe('the order of checks', () => {
-  const path = '/api/oauth/v1/conversations/cnv_none/messages'
-
-  test('is token, scope, actor, resource, body', async () => {
-    const conversation = sandbox.state.conversations[0]?.id
-    const refused = async (token: string | undefined, where: string) => {
-      const { status, body } = await send(token, where, 'application/json', 'not json')
-      return [status, body.error]
-    }
-    expect(await refused(undefined, path)).toEqual([401, 'invalid_token'])
-    expect(await refused(sandbox.issueToken({ scopes: [] }), path)).toEqual([403, 'insufficient_scope'])
-    expect(await refused(sandbox.issueToken(), path)).toEqual([422, 'actor_self_required'])
-    const self = sandbox.issueToken({ actor: 'self' })
-    expect(await refused(self, path)).toEqual([404, 'not_found'])
-    expect(await refused(self, `/api/oauth/v1/conversations/${conversation}/messages`)).toEqual([
-      400,
-      'invalid_request',
-    ])
-  })
+test('checks token, scope, actor, resource and body, in this order', async () => {
+  const pathOf = (id: string | undefined) => `/api/oauth/v1/conversations/${id}/messages`
+  const self = sandbox.issueToken({ actor: 'self' })
+  const refused = async (token: string | undefined, path = pathOf('cnv_none')) => {
+    const { status, body } = await send(token, path, 'application/json', 'not json')
+    return [status, body.error]
+  }
+  expect(await refused(undefined)).toEqual([401, 'invalid_token'])
+  expect(await refused(sandbox.issueToken({ scopes: [] }))).toEqual([403, 'insufficient_scope'])
+  expect(await refused(sandbox.issueToken())).toEqual([422, 'actor_self_required'])
+  expect(await refused(self)).toEqual([404, 'not_found'])
+  expect(await refused(self, pathOf(sandbox.state.conversations[0]?.id))).toEqual([400, 'invalid_request'])
 })
 
 describe('an invalid request', () => {
   test('gets a 404 for an unknown path', async () => {
-    expect(await call(sandbox, undefined, 'GET', '/api/oauth/v2/me')).toMatchObject({
-      status: 404,
-      body: { error: 'not_found', error_description: expect.any(String) },
-    })
+    const body = { error: 'not_found', error_description: expect.any(String) }
+    expect(await call(sandbox, undefined, 'GET', '/api/oauth/v2/me')).toMatchObject({ status: 404, body })
   })
 
   test('gets a 405 with the supported methods', async () => {
@@ -170,14 +160,11 @@ describe('an invalid request', () => {
   })
 })
 
-test.each(['Application/JSON', 'application/json ;charset=utf-8'])(
-  'accepts JSON with the content type %s',
-  async (type) => {
-    const body = JSON.stringify({ email: 'new@customer.example' })
-    const response = await send(sandbox.issueToken({ actor: 'self' }), '/api/oauth/v1/contacts', type, body)
-    expect(response.status).toBe(201)
-  },
-)
+test.each(['Application/JSON', 'application/json ;charset=utf-8'])('accepts JSON as %s', async (type) => {
+  const body = JSON.stringify({ email: 'new@customer.example' })
+  const response = await send(sandbox.issueToken({ actor: 'self' }), '/api/oauth/v1/contacts', type, body)
+  expect(response.status).toBe(201)
+})
 
 test('sends a unique request id with every response', async () => {
   const first = await fetch(`${sandbox.url}${me}`)

@@ -84,13 +84,10 @@ describe('an invalid authorization request', () => {
     expect(redirectParameters(response).error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+\.$/)
   })
 
-  test('redirects without a state if it has none', async () => {
+  test('redirects with invalid_request for no state, a repeated parameter and a state of two lines', async () => {
     const parameters = redirectParameters(await authorize(sandbox, { state: undefined }))
     expect(parameters.error).toBe('invalid_request')
     expect(parameters).not.toHaveProperty('state')
-  })
-
-  test('redirects with invalid_request for a repeated parameter and a state of two lines', async () => {
     const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters()}&state=another`
     expect(redirectParameters(await fetch(url, { redirect: 'manual' })).error).toBe('invalid_request')
     // A form could change it.
@@ -180,10 +177,8 @@ describe('the consent decision', () => {
   const consent = '/api/oauth/authorize/consent'
 
   test('shows an error page for a forged form with another redirect URI', async () => {
-    const form = authorizeParameters({
-      redirect_uri: 'https://evil.example/',
-      target_organization_id: sandbox.state.organization.id,
-    })
+    const target_organization_id = sandbox.state.organization.id
+    const form = authorizeParameters({ redirect_uri: 'https://evil.example/', target_organization_id })
     const response = await postForm(sandbox, consent, form)
     expect(response.status).toBe(400)
     expect(response.headers.get('location')).toBeNull()
@@ -223,12 +218,10 @@ describe('the consent decision', () => {
   })
 
   test('can be sent as JSON and returns the redirect location', async () => {
-    const send = (changes: Record<string, unknown>): Promise<Response> =>
-      fetch(`${sandbox.url}${consent}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...Object.fromEntries(authorizeParameters()), ...changes }),
-      })
+    const send = (changes: Record<string, unknown>): Promise<Response> => {
+      const body = JSON.stringify({ ...Object.fromEntries(authorizeParameters()), ...changes })
+      return fetch(sandbox.url + consent, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    }
     const target_organization_id = sandbox.state.organization.id
     const allowed = (await (await send({ target_organization_id })).json()) as { redirect_to: string }
     expect(allowed.redirect_to).toMatch(/^http:\/\/localhost:3000\/callback\?code=code_[0-9a-f]+&state=/)
@@ -262,11 +255,9 @@ describe('the consent decision', () => {
   })
 
   test('keeps the query of the redirect URI', async () => {
-    sandbox.registerRedirectUri('http://localhost:3000/callback?tenant=7')
-    const response = await authorize(sandbox, {
-      auto: 'allow',
-      redirect_uri: 'http://localhost:3000/callback?tenant=7',
-    })
+    const redirect_uri = 'http://localhost:3000/callback?tenant=7'
+    sandbox.registerRedirectUri(redirect_uri)
+    const response = await authorize(sandbox, { auto: 'allow', redirect_uri })
     expect(redirectParameters(response)).toMatchObject({ tenant: '7', code: expect.any(String) })
   })
 })

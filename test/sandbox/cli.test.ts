@@ -27,12 +27,11 @@ function run(...args: string[]): Run {
   const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   running.push(child)
   const output = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output.stdout += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    output.stderr += text
-  })
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text) => {
+      output[name] += text
+    })
+  }
   const exit = new Promise<number | null>((resolve) => child.once('close', resolve))
   const printed = async (text: string): Promise<void> => {
     while (!output.stdout.includes(text)) {
@@ -46,32 +45,29 @@ function run(...args: string[]): Run {
 const urlIn = (text: string): string => /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? ''
 
 describe('the command-line interface', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    'starts a sandbox, prints working tokens, and closes on %s',
-    async (signal) => {
-      const { child, output, exit, printed } = run(
-        ...['sandbox', '--port', '0', '--conversations', '3', '--auto-consent', 'deny'],
-        ...['--redirect-uri', 'http://localhost:8080/back', '--no-cors'],
-      )
-      await printed('Ctrl+C')
-      const url = urlIn(output.stdout)
-      for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `curl -H`]) {
-        expect(output.stdout).toContain(text)
-      }
-      for (const actor of ['app', 'self']) {
-        const token = new RegExp(`actor=${actor} +(swot_\\w+)`).exec(output.stdout)?.[1]
-        const headers = { authorization: `Bearer ${token}`, origin: 'https://app.example' }
-        const me = await fetch(`${url}/api/oauth/v1/me`, { headers })
-        expect(await me.json()).toMatchObject({ actor })
-        expect(me.headers.has('access-control-allow-origin')).toBe(false)
-        const list = await fetch(`${url}/api/oauth/v1/conversations`, { headers })
-        expect(((await list.json()) as { data: unknown[] }).data).toHaveLength(3)
-      }
-      child.kill(signal)
-      expect(await exit).toBe(0)
-      expect(output.stderr).toBe('')
-    },
-  )
+  test.each(['SIGINT', 'SIGTERM'] as const)('prints working tokens, and closes on %s', async (signal) => {
+    const { child, output, exit, printed } = run(
+      ...['sandbox', '--port', '0', '--conversations', '3', '--auto-consent', 'deny'],
+      ...['--redirect-uri', 'http://localhost:8080/back', '--no-cors'],
+    )
+    await printed('Ctrl+C')
+    const url = urlIn(output.stdout)
+    for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `curl -H`]) {
+      expect(output.stdout).toContain(text)
+    }
+    for (const actor of ['app', 'self']) {
+      const token = new RegExp(`actor=${actor} +(swot_\\w+)`).exec(output.stdout)?.[1]
+      const headers = { authorization: `Bearer ${token}`, origin: 'https://app.example' }
+      const me = await fetch(`${url}/api/oauth/v1/me`, { headers })
+      expect(await me.json()).toMatchObject({ actor })
+      expect(me.headers.has('access-control-allow-origin')).toBe(false)
+      const list = await fetch(`${url}/api/oauth/v1/conversations`, { headers })
+      expect(((await list.json()) as { data: unknown[] }).data).toHaveLength(3)
+    }
+    child.kill(signal)
+    expect(await exit).toBe(0)
+    expect(output.stderr).toBe('')
+  })
 
   test.each([
     ['-h', help],
@@ -98,23 +94,19 @@ describe('the command-line interface', () => {
     expect(await statusOf('me', 'swot_self')).toBe(429)
     await printed('rate limit')
     const lines = output.stdout.split('Ctrl+C to stop.\n')[1]?.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
-    expect(lines).toBe(
-      [
-        '200  GET     /api/oauth/v1/me  self',
-        '503  GET     /api/oauth/v1/contacts  app  contacts:read  [status=503]',
-        '401  GET     /api/oauth/v1/conversations  conversations:read',
-        '429  GET     /api/oauth/v1/me  self  [rate limit]\n',
-      ].join('\n'),
-    )
+    expect(lines?.split('\n')).toEqual([
+      '200  GET     /api/oauth/v1/me  self',
+      '503  GET     /api/oauth/v1/contacts  app  contacts:read  [status=503]',
+      '401  GET     /api/oauth/v1/conversations  conversations:read',
+      '429  GET     /api/oauth/v1/me  self  [rate limit]',
+      '',
+    ])
   })
 
-  test.each([
-    [['sandbox', '--prot', '1'], "Unknown option '--prot'. Did you mean `--port`?"],
-    [['sandbox', '--port', '70000'], '--port must be an integer from 0 to 65535, not 70000.'],
-  ])('reports an invalid option in %j and exits with 2', async (args, message) => {
-    const { output, exit } = run(...args)
+  test('reports an invalid option and exits with 2', async () => {
+    const { output, exit } = run('sandbox', '--port', '70000')
     expect(await exit).toBe(2)
-    expect(output).toEqual({ stdout: '', stderr: `${message}\n` })
+    expect(output).toEqual({ stdout: '', stderr: '--port must be an integer from 0 to 65535, not 70000.\n' })
   })
 
   test('escapes the control characters of an argument', async () => {
@@ -182,11 +174,8 @@ describe('readArguments', () => {
     })
   })
 
-  test('allows every origin with --cors', () => {
-    expect(readArguments(['sandbox', '--cors'])).toMatchObject({ options: { cors: true } })
-  })
-
   test('returns every option of the sandbox', () => {
+    expect(readArguments(['sandbox', '--cors'])).toMatchObject({ options: { cors: true } })
     const args = [
       ...['--port', '0', '--host', '::1', '--conversations', '9', '--seed', '7', '--auto-consent', 'allow'],
       ...['--self-token', 'swot_self', '--app-token', 'swot_app', '--rate-limit', '5/s', '--no-cors', '--log'],
@@ -208,11 +197,7 @@ describe('readArguments', () => {
         tokens: { self: 'swot_self', app: 'swot_app' },
         rateLimit: '5/s',
         cors: false,
-        app: {
-          clientId: 'app_x',
-          clientSecret: 'secret_x',
-          redirectUris: [...defaultRedirectUris, 'a:b', 'c:d'],
-        },
+        app: { clientId: 'app_x', clientSecret: 'secret_x', redirectUris: [...defaultRedirectUris, 'a:b', 'c:d'] },
       },
       faults: [
         { status: 503, times: 2, path: /\/messages/ },
@@ -223,16 +208,14 @@ describe('readArguments', () => {
   })
 })
 
-describe('parseFault', () => {
-  test.each<[string, FaultRule]>([
-    ['status=429,retry-after=30', { status: 429, retryAfter: 30 }],
-    ['status=503,retry-after=soon,effect', { status: 503, retryAfter: 'soon', effect: true }],
-    ['drop=after-effect,after=3', { drop: 'after-effect', after: 3 }],
-    ['truncate', { truncate: true }],
-    ['garbage=true', { garbage: true }],
-    ['latency=1.5,times=all', { latency: 1.5, times: Infinity }],
-    ['status=500,path=/a.b', { status: 500, path: /\/a\.b/ }],
-  ])('reads %s', (text, rule) => {
-    expect(parseFault(text)).toEqual(rule)
-  })
+test.each<[string, FaultRule]>([
+  ['status=429,retry-after=30', { status: 429, retryAfter: 30 }],
+  ['status=503,retry-after=soon,effect', { status: 503, retryAfter: 'soon', effect: true }],
+  ['drop=after-effect,after=3', { drop: 'after-effect', after: 3 }],
+  ['truncate', { truncate: true }],
+  ['garbage=true', { garbage: true }],
+  ['latency=1.5,times=all', { latency: 1.5, times: Infinity }],
+  ['status=500,path=/a.b', { status: 500, path: /\/a\.b/ }],
+])('reads the fault %s', (text, rule) => {
+  expect(parseFault(text)).toEqual(rule)
 })

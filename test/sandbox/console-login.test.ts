@@ -114,15 +114,14 @@ describe('a login in the console', () => {
     expect(text).toContain('invalid_scope: The app does not declare the scope tasks:read.')
   })
 
-  test.each(['', '?state=unknown&code=x', '?error=access_denied'])(
-    'that is unknown ends on a page: %s',
-    async (query) => {
-      const { status, text } = await openPage(`${sandbox.url}/_sandbox/callback${query}`)
-      expect(status).toBe(404)
-      expect(text).toContain('This login is unknown')
-      expect(text).toContain('Open the console')
-    },
-  )
+  const unknown = ['', '?state=unknown&code=x', '?error=access_denied']
+
+  test.each(unknown)('ends on a page if it is unknown: %s', async (query) => {
+    const { status, text } = await openPage(`${sandbox.url}/_sandbox/callback${query}`)
+    expect(status).toBe(404)
+    expect(text).toContain('This login is unknown')
+    expect(text).toContain('Open the console')
+  })
 
   test('escapes what the redirect contains', async () => {
     const state = (await startLogin(sandbox, 'self', 'contacts:read')).searchParams.get('state') ?? ''

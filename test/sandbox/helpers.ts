@@ -24,24 +24,27 @@ export interface ReceivedResponse {
   body: any
 }
 
+async function receive(response: Response): Promise<ReceivedResponse> {
+  const { status, headers } = response
+  const text = await response.text()
+  const isJson = headers.get('content-type')?.startsWith('application/json')
+  return { status, headers, body: isJson ? JSON.parse(text) : text || undefined }
+}
+
 /** Sends a request with this token. */
 export async function call(
-  sandbox: Sandbox,
+  { url }: Sandbox,
   token: string | undefined,
   method: string,
   path: string,
   body?: unknown,
 ): Promise<ReceivedResponse> {
-  const response = await fetch(`${sandbox.url}${path}`, {
-    method,
-    headers: {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  }
+  const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  return receive(await fetch(url + path, init))
 }
 
 /** Sends bytes over a socket and returns everything received until the sandbox closes the connection. */
@@ -61,9 +64,18 @@ export const verifier = 'a-verifier-that-is-long-enough-for-RFC-7636-ok'
 export const challenge: string = createHash('sha256').update(verifier).digest('base64url')
 export const redirectUri = 'http://localhost:3000/callback'
 
-/** Returns a valid authorization request. `undefined` omits a parameter. */
-export function authorizeParameters(changes: Record<string, string | undefined> = {}): URLSearchParams {
-  const parameters = {
+/** Fields of a form or a query. `undefined` omits one. */
+type Fields = Record<string, string | undefined>
+
+function toForm(fields: Fields): URLSearchParams {
+  return new URLSearchParams(
+    Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+/** Returns a valid authorization request. */
+export function authorizeParameters(changes: Fields = {}): URLSearchParams {
+  return toForm({
     client_id: 'app_sandbox',
     redirect_uri: redirectUri,
     scope: 'conversations:read contacts:read',
@@ -71,17 +83,10 @@ export function authorizeParameters(changes: Record<string, string | undefined> 
     code_challenge: challenge,
     code_challenge_method: 'S256',
     ...changes,
-  }
-  return new URLSearchParams(
-    Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
+  })
 }
 
-export function authorize(
-  sandbox: Sandbox,
-  changes: Record<string, string | undefined> = {},
-  headers: Record<string, string> = {},
-): Promise<Response> {
+export function authorize(sandbox: Sandbox, changes: Fields = {}, headers: HeadersInit = {}): Promise<Response> {
   const url = `${sandbox.url}/api/oauth/authorize?${authorizeParameters(changes)}`
   return fetch(url, { redirect: 'manual', headers })
 }
@@ -94,40 +99,27 @@ export function redirectParameters(response: Response): Record<string, string> {
 }
 
 /** Returns a new authorization code, granted without the consent page. */
-export async function freshCode(sandbox: Sandbox, changes: Record<string, string | undefined> = {}): Promise<string> {
+export async function freshCode(sandbox: Sandbox, changes: Fields = {}): Promise<string> {
   const { code } = redirectParameters(await authorize(sandbox, { auto: 'allow', ...changes }))
   if (code === undefined) throw new Error('No code was granted.')
   return code
 }
 
-/** Exchanges a code. `undefined` omits a field. */
-export async function exchange(
-  sandbox: Sandbox,
-  fields: Record<string, string | undefined>,
-  headers: Record<string, string> = {},
-): Promise<ReceivedResponse> {
-  const form = {
+/** Exchanges a code. */
+export function exchange(sandbox: Sandbox, fields: Fields, headers: HeadersInit = {}): Promise<ReceivedResponse> {
+  const form = toForm({
     grant_type: 'authorization_code',
     redirect_uri: redirectUri,
     client_id: 'app_sandbox',
     client_secret: 'secret_sandbox',
     code_verifier: verifier,
     ...fields,
-  }
-  const entries = Object.entries(form).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return postForm(sandbox, '/api/oauth/token', new URLSearchParams(entries), headers)
+  })
+  return postForm(sandbox, '/api/oauth/token', form, headers)
 }
 
-export async function postForm(
-  sandbox: Sandbox,
-  path: string,
-  form: URLSearchParams,
-  headers: Record<string, string> = {},
-): Promise<ReceivedResponse> {
-  const response = await fetch(`${sandbox.url}${path}`, { method: 'POST', body: form, headers, redirect: 'manual' })
-  const text = await response.text()
-  const json = response.headers.get('content-type')?.startsWith('application/json')
-  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
+export async function postForm({ url }: Sandbox, path: string, form: URLSearchParams, headers: HeadersInit = {}) {
+  return receive(await fetch(url + path, { method: 'POST', body: form, headers, redirect: 'manual' }))
 }
 
 /** Opens a page as a browser does. `text` has one space for each tag and each run of white space. */

@@ -187,12 +187,10 @@ describe.each(takers)('%s', (name, what, take, wrong) => {
 
   test('rejects options that are not an object', () => {
     const field = name.split(' with ')[1]
-    const message = field === undefined ? `The ${what}s` : `The sandbox option \`${field}\``
-    for (const value of notAnObject) {
-      expect(errorOf(() => take(value as never)).message).toMatch(
-        `${message} must be an object${field === undefined ? ', not ' : '.'}`,
-      )
-    }
+    const message = field
+      ? `The sandbox option \`${field}\` must be an object.`
+      : `The ${what}s must be an object, not `
+    for (const value of notAnObject) expect(errorOf(() => take(value as never)).message).toMatch(message)
   })
 
   test('ignores an option that is `undefined`', () => {
@@ -214,11 +212,7 @@ test.each([
   ['no kind', {}, 'must have one of `status`, `drop`, `truncate`, `garbage`, `drip`, `stall` and `latency`'],
   ['two kinds', { status: 500, garbage: true }, 'only one of'],
   ['a retry time without a status', { drop: 'mid-body', retryAfter: 1 }, 'require `status`'],
-  [
-    'a late effect and an early one',
-    { status: 504, effect: true, lateEffect: 1 },
-    '`lateEffect` requires `status` without',
-  ],
+  ['a late effect and an early one', { status: 504, effect: true, lateEffect: 1 }, '`lateEffect` requires `status` w'],
   ['a late effect after the effect', { drop: 'after-effect', lateEffect: 1 }, '`lateEffect` requires `status` without'],
   ['a function for a drop without one', { stall: true, onDrop: () => {} }, '`onDrop` requires `drop`'],
 ] as const)('faults.add rejects a fault with %s', (_, rule, message) => {
@@ -249,16 +243,15 @@ test('an error about a token or a client secret does not contain the value', () 
   for (const each of options) expect(errorOf(() => createSandbox(each)).message).not.toContain('real_secret')
 })
 
-test.each(['100', '0/min', 5, null, Promise.resolve('1/s')])(
-  'createSandbox rejects %s as the limit of an organization',
-  (rate) => {
-    const [{ id } = { id: '' }] = sandbox.state.organizations
-    const { message } = errorOf(() => createSandbox({ conversations: 1, rateLimit: () => rate as never }))
-    expect(message).toMatch(
-      `The \`rateLimit\` of ${id} must be a number of requests per s, min or h, such as "100/min", not `,
-    )
-  },
-)
+const wrongRates = ['100', '0/min', 5, null, Promise.resolve('1/s')]
+
+test.each(wrongRates)('createSandbox rejects %s as the limit of an organization', (rate) => {
+  const [{ id } = { id: '' }] = sandbox.state.organizations
+  const { message } = errorOf(() => createSandbox({ conversations: 1, rateLimit: () => rate as never }))
+  expect(message).toMatch(
+    `The \`rateLimit\` of ${id} must be a number of requests per s, min or h, such as "100/min", not `,
+  )
+})
 
 test('startSandbox rejects what createSandbox throws', async () => {
   for (const options of [null, [], { port: '80' }, { conversation: 1 }]) {
@@ -287,12 +280,8 @@ const wrongArguments: Record<keyof typeof commandLineOptions, Record<string, str
     '--port=abc': 'must be an integer from 0 to 65535, not "abc".',
   },
   host: { '--host=': 'must be a non-empty string, not "".' },
-  'self-token': {
-    '--self-token=secret': 'that starts with "swot_", such as "swot_local".',
-  },
-  'app-token': {
-    '--app-token=swot_a b': 'that starts with "swot_", such as "swot_local".',
-  },
+  'self-token': { '--self-token=secret': 'that starts with "swot_", such as "swot_local".' },
+  'app-token': { '--app-token=swot_a b': 'that starts with "swot_", such as "swot_local".' },
   'redirect-uri': {
     '--redirect-uri=':
       'must be an absolute URL of printable ASCII characters without a fragment, such as http://localhost:3000/callback, not "".',

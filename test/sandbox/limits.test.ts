@@ -31,10 +31,8 @@ describe('a request body', () => {
   test('over 1 MiB gets a 413', async () => {
     const body = 'x'.repeat(mebibyte + 1)
     const response = await fetch(`${sandbox.url}/api/oauth/v1/contacts`, { method: 'POST', headers: json, body })
-    expect([response.status, await response.json()]).toEqual([
-      413,
-      { error: 'content_too_large', error_description: 'The body is larger than 1 MiB.' },
-    ])
+    const problem = { error: 'content_too_large', error_description: 'The body is larger than 1 MiB.' }
+    expect([response.status, await response.json()]).toEqual([413, problem])
     expect(sandbox.requests.map(({ body, status }) => [body, status])).toEqual([[undefined, 413]])
   })
 
@@ -139,13 +137,8 @@ describe('JSON that is nested', () => {
 
   test.each([101, 100_000])('%i levels deep gets a 422 and is recorded as text', async (depth) => {
     const response = await createTask(sandbox, depth)
-    expect([response.status, await response.json()]).toEqual([
-      422,
-      {
-        error: 'validation_failed',
-        error_description: 'The body must not be nested more than 100 levels deep.',
-      },
-    ])
+    const error_description = 'The body must not be nested more than 100 levels deep.'
+    expect([response.status, await response.json()]).toEqual([422, { error: 'validation_failed', error_description }])
     expect(sandbox.requests[0]?.body).toBe(nested(depth))
     expect(sandbox.state.tasks).toHaveLength(5)
   })
@@ -161,10 +154,8 @@ test('the response to an unexpected error does not quote it', async () => {
   broken = true
   const response = await sandbox.fetch(`${sandbox.url}/api/oauth/v1/me`, { headers })
   expect(response.status).toBe(500)
-  expect(await response.json()).toEqual({
-    error: 'server_error',
-    error_description: 'The sandbox failed to handle the request.',
-  })
+  const error_description = 'The sandbox failed to handle the request.'
+  expect(await response.json()).toEqual({ error: 'server_error', error_description })
 })
 
 test('keeps the last 100,000 writes', () => {

@@ -27,15 +27,10 @@ describe('msw handlers', () => {
   test('handle requests with a body to another base URL', async () => {
     const sandbox = createSandbox()
     intercept(sandbox, 'https://api.supportwire.app/')
-    const response = await fetch('https://api.supportwire.app/api/oauth/v1/contacts', {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${sandbox.issueToken({ actor: 'self' })}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify({ email: 'new@customer.example' }),
-    })
-    expect(response.status).toBe(201)
+    const token = sandbox.issueToken({ actor: 'self' })
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: '{"email":"new@customer.example"}' }
+    expect((await fetch('https://api.supportwire.app/api/oauth/v1/contacts', init)).status).toBe(201)
     expect(sandbox.state.writes).toHaveLength(1)
   })
 

@@ -5,45 +5,36 @@ import { call, type ReceivedResponse, useSandboxes } from './helpers.ts'
 const start = useSandboxes()
 const conversations = '/api/oauth/v1/conversations'
 
-function list(
-  sandbox: Sandbox,
-  query: Record<string, string | number>,
-  path = conversations,
-): Promise<ReceivedResponse> {
-  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
+function list(sandbox: Sandbox, query: Record<string, string | number>, path = conversations) {
+  const parameters = new URLSearchParams(query as Record<string, string>)
   return call(sandbox, sandbox.issueToken(), 'GET', `${path}?${parameters}`)
 }
 
 const idsOf = ({ body }: ReceivedResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 
-describe.each([
+test.each([
   [0, 5],
   [5, 5],
   [6, 5],
   [23, 7],
-])('a list of %i in pages of %i', (count, limit) => {
-  test('is complete and in order, forward and backward', async () => {
-    const sandbox = await start({ conversations: count })
-    const expected = sandbox.state.conversations.map(({ id }) => id)
-
-    const forward: string[] = []
-    let page = await list(sandbox, { limit })
-    expect(page.body.page_metadata.before).toBeNull()
+])('a list of %i in pages of %i is complete and in order, forward and backward', async (count, limit) => {
+  const sandbox = await start({ conversations: count })
+  const expected = sandbox.state.conversations.map(({ id }) => id)
+  let page = await list(sandbox, { limit })
+  expect(page.body.page_metadata.before).toBeNull()
+  const forward = idsOf(page)
+  while (page.body.page_metadata.after !== null) {
+    page = await list(sandbox, { limit, after: page.body.page_metadata.after })
+    expect(idsOf(page).length).toBeGreaterThan(0)
     forward.push(...idsOf(page))
-    while (page.body.page_metadata.after !== null) {
-      page = await list(sandbox, { limit, after: page.body.page_metadata.after })
-      expect(idsOf(page).length).toBeGreaterThan(0)
-      forward.push(...idsOf(page))
-    }
-    expect(forward).toEqual(expected)
-
-    const backward: string[][] = [idsOf(page)]
-    while (page.body.page_metadata.before !== null) {
-      page = await list(sandbox, { limit, before: page.body.page_metadata.before })
-      backward.unshift(idsOf(page))
-    }
-    expect(backward.flat()).toEqual(expected)
-  })
+  }
+  expect(forward).toEqual(expected)
+  const backward = [idsOf(page)]
+  while (page.body.page_metadata.before !== null) {
+    page = await list(sandbox, { limit, before: page.body.page_metadata.before })
+    backward.unshift(idsOf(page))
+  }
+  expect(backward.flat()).toEqual(expected)
 })
 
 test('returns 20 items by default and at most 100', async () => {
