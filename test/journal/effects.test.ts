@@ -1,11 +1,11 @@
-import { SupportWorkspace } from 'support-workspace-sdk'
+import type { SupportWorkspace, WebFetch } from 'support-workspace-sdk'
 import type { FindEffect } from 'support-workspace-sdk/journal'
 import type { FaultRule, Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { operations, type WriteOperationId } from '../../src/resources/operations.ts'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from './digest-at-once.ts'
-import { body_html, open, skipWaits } from './helpers.ts'
+import { body_html, fetchOf, open, openWith, skipWaits } from './helpers.ts'
 
 type Workspace = SupportWorkspace<'self'>
 
@@ -144,10 +144,9 @@ async function prepare({ id, method, write }: (typeof cases)[number], fault: Par
   const { sandbox, start, workspace } = open({ conversations: 2, contacts: 2 })
   const ids = await createTwoOfEach(workspace, sandbox)
   const { id: member } = await workspace.members.invite({ email: 'other@example.org', role: 'admin' })
-  const accessToken = sandbox.issueToken({ actor: 'self', member })
-  const other = new SupportWorkspace({ baseUrl: sandbox.url, fetch: sandbox.fetch, accessToken, actor: 'self' })
+  const { workspace: other } = start({ accessToken: sandbox.issueToken({ actor: 'self', member }) })
   const before = sandbox.state.writes.length
-  const once = (fetch = sandbox.fetch) => {
+  const once = (fetch: WebFetch = sandbox.fetch) => {
     const { journal } = start({ fetch, maxRetries: 0 })
     sandbox.faults.add({ method, ...fault })
     return journal.once(id, (own) => write(own, ids))
@@ -209,12 +208,13 @@ describe('the effect of', () => {
   test.each(cases.filter(({ field }) => field))('$id cannot be told without $field', async (row) => {
     const { sandbox, once, written } = await prepare(row, { drop: 'after-effect' })
     const error = await rejection(
-      once(async (url, init) => {
-        const response = await sandbox.fetch(url, init)
-        // A 204 has no body.
-        const text = (await response.text()).replaceAll(`"${row.field}":`, '"unknown_field":')
-        return new Response(text || null, response)
-      }),
+      once(
+        fetchOf(sandbox, async (response) => {
+          // A 204 has no body.
+          const text = (await response.text()).replaceAll(`"${row.field}":`, '"unknown_field":')
+          return new Response(text || null, response)
+        }),
+      ),
     )
     expect(error).toMatchObject({ message: expect.stringContaining(hidden) })
     expect(written()).toHaveLength(1)
@@ -240,8 +240,7 @@ describe('a look of the caller', () => {
   })
 
   test('cannot change what was sent', async () => {
-    const { sandbox, journal, conversation } = open()
-    sandbox.faults.add({ method: 'POST', status: 503 })
+    const { journal, conversation } = openWith({ status: 503 })
     const find: FindEffect = async (_, { path, body }) => {
       Object.assign(path, { conversation_id: 'another' })
       Object.assign(body, { body_html: 'another' })

@@ -1,7 +1,7 @@
-import { type ClientOptions, SupportWorkspace } from 'support-workspace-sdk'
+import { type CallOptions, type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
 import { type OnceOptions, WriteJournal, type WriteJournalOptions } from 'support-workspace-sdk/journal'
-import { createSandbox, type Sandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
-import { memoryStorage } from 'support-workspace-sdk/storage'
+import { createSandbox, type FaultRule, type Sandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
+import { type ConnectionStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { onTestFinished, vi } from 'vitest'
 import { provenFetches } from '../../src/http/fetch-error.ts'
 
@@ -23,10 +23,28 @@ export function open(options: SandboxOptions = {}) {
   const storage = memoryStorage()
   const conversation = sandbox.state.conversations[0]?.id ?? ''
   const start = (client: Client = {}, journal: Partial<WriteJournalOptions<'self'>> = {}) =>
-    new Process(clientOf(sandbox, client), conversation, { storage, ...journal })
+    new Process(conversation, { workspace: clientOf(sandbox, client), storage, ...journal })
   /** The ids of the messages that were sent since. */
   const sent = () => sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => id)
-  return { sandbox, storage, conversation, start, sent, ...start() }
+  /** Starts a process on a storage in memory with other methods. */
+  const on = (methods: Partial<ConnectionStorage>) => start({}, { storage: { ...memoryStorage(), ...methods } })
+  /** Lets the next message meet a fault. */
+  const fail = (fault: Partial<FaultRule>) => sandbox.faults.add({ method: 'POST', path: messages, ...fault })
+  return { sandbox, storage, conversation, start, on, sent, fail, ...start() }
+}
+
+/** The same, where the first message meets a fault. */
+export function openWith(fault: Partial<FaultRule>, options?: SandboxOptions) {
+  const world = open(options)
+  world.fail(fault)
+  return world
+}
+
+type Change = (response: Response, url: string, init: Parameters<WebFetch>[1]) => Response | Promise<Response>
+
+/** Returns the `fetch` of a sandbox whose responses are changed on their way. */
+export function fetchOf({ fetch }: Sandbox, change: Change): WebFetch {
+  return async (url, init) => change(await fetch(url, init as RequestInit), url, init)
 }
 
 export function clientOf({ url: baseUrl, fetch, issueToken }: Sandbox, options: Client = {}): SupportWorkspace<'self'> {
@@ -38,17 +56,18 @@ export function clientOf({ url: baseUrl, fetch, issueToken }: Sandbox, options: 
 class Process {
   readonly workspace: SupportWorkspace<'self'>
   readonly journal: WriteJournal<'self'>
-  readonly reply: (key?: string, options?: OnceOptions, text?: string) => ReturnType<WriteJournal['once']>
+  readonly reply: (
+    key?: string,
+    once?: OnceOptions,
+    text?: string,
+    call?: CallOptions,
+  ) => ReturnType<WriteJournal['once']>
 
-  constructor(
-    workspace: SupportWorkspace<'self'>,
-    conversation: string,
-    options: Omit<WriteJournalOptions<'self'>, 'workspace'>,
-  ) {
-    this.workspace = workspace
-    this.journal = new WriteJournal({ workspace, ...options })
-    this.reply = (key = 'reply', once = {}, text = body_html) =>
-      this.journal.once(key, (own) => own.messages.create(conversation, { body_html: text }), once)
+  constructor(conversation: string, options: WriteJournalOptions<'self'>) {
+    this.workspace = options.workspace
+    this.journal = new WriteJournal(options)
+    this.reply = (key = 'reply', once = {}, text = body_html, call = {}) =>
+      this.journal.once(key, (own) => own.messages.create(conversation, { body_html: text }, call), once)
   }
 }
 

@@ -38,6 +38,7 @@ describe('a process that is killed at any step', () => {
   describeOnStorages((kind, address) => {
     test.each(faults)(
       'doubles nothing, and loses nothing untold, under %s',
+      { timeout: 600_000 },
       async (title, fault) => {
         const conversation = sandbox.state.conversations[0]?.id ?? ''
         const counts = { places: 0, applied: 0, undecided: 0 }
@@ -64,7 +65,6 @@ describe('a process that is killed at any step', () => {
         console.log(`${kind}, ${title}: ${JSON.stringify(counts)}`)
         expect(counts.places).toBeGreaterThan(8)
       },
-      600_000,
     )
   })
 })

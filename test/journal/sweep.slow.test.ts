@@ -9,14 +9,14 @@ loadPrograms()
 
 describe.each([1, 2, 3])('with seed %i', (seed) => {
   test.each(settling)(
-    'no reply is doubled or lost if late effects %s, and only what left no effect is undecided',
+    'no reply is doubled or lost if late effects %s',
+    { timeout },
     async (_, settleFor, undecided) => {
       await sweepReplies(settleFor, undecided, 4, seed)
     },
-    timeout,
   )
 
-  test('no contact is doubled or lost, and only what left no effect is undecided', { timeout }, async () => {
+  test('no contact is doubled or lost', { timeout }, async () => {
     await sweepContacts(6, seed)
   })
 })
