@@ -34,52 +34,46 @@ async function runAsJob<Value>(run: () => Promise<Value>): Promise<Value[]> {
   return values.slice(0, 2)
 }
 
-describe('an hour passes at once with', () => {
-  test.each<[name: string, pass: () => Promise<unknown>]>([
-    ['setTimeout', () => new Promise((resolve) => setTimeout(resolve, hour))],
-    ['setTimeout imported by name', () => new Promise((resolve) => namedTimeout(resolve, hour))],
-    ['setTimeout of node:timers/promises', () => wait(hour)],
-    ['promisify(setTimeout)', () => promisify(setTimeout)(hour)],
-    ['scheduler.wait', () => scheduler.wait(hour)],
-    [
-      'AbortSignal.timeout',
-      () => new Promise((resolve) => AbortSignal.timeout(hour).addEventListener('abort', resolve)),
-    ],
-    [
-      'setInterval',
-      () =>
-        new Promise<void>((resolve) => {
-          let count = 0
-          const timer = setInterval(() => {
-            count += 1
-            if (count < 3_600) return
-            clearInterval(timer)
-            resolve()
-          }, 1_000)
-        }),
-    ],
-    [
-      'setInterval of node:timers/promises',
-      async () => {
+test.each<[name: string, pass: () => Promise<unknown>]>([
+  ['setTimeout', () => new Promise((resolve) => setTimeout(resolve, hour))],
+  ['setTimeout imported by name', () => new Promise((resolve) => namedTimeout(resolve, hour))],
+  ['setTimeout of node:timers/promises', () => wait(hour)],
+  ['promisify(setTimeout)', () => promisify(setTimeout)(hour)],
+  ['scheduler.wait', () => scheduler.wait(hour)],
+  ['AbortSignal.timeout', () => new Promise((resolve) => AbortSignal.timeout(hour).addEventListener('abort', resolve))],
+  [
+    'setInterval',
+    () =>
+      new Promise<void>((resolve) => {
         let count = 0
-        for await (const _ of everySecond(1_000)) if (++count === 3_600) break
-      },
-    ],
-  ])('%s', async (_, pass) => {
-    const realStart = Date.now()
-    const measure = async () => {
-      const [date, monotonic] = [Date.now(), performance.now()]
-      await pass()
-      return [Date.now() - date, Date.parse(new Date().toISOString()) - date, Math.round(performance.now() - monotonic)]
-    }
-    expect(await runAsJob(measure)).toEqual([
-      [hour, hour, hour],
-      [hour, hour, hour],
-    ])
-    expect(Date.now() - realStart).toBeLessThan(hour)
-  })
+        const timer = setInterval(() => {
+          count += 1
+          if (count < 3_600) return
+          clearInterval(timer)
+          resolve()
+        }, 1_000)
+      }),
+  ],
+  [
+    'setInterval of node:timers/promises',
+    async () => {
+      let count = 0
+      for await (const _ of everySecond(1_000)) if (++count === 3_600) break
+    },
+  ],
+])('an hour passes at once with %s', async (_, pass) => {
+  const realStart = Date.now()
+  const measure = async () => {
+    const [date, monotonic] = [Date.now(), performance.now()]
+    await pass()
+    return [Date.now() - date, Date.parse(new Date().toISOString()) - date, Math.round(performance.now() - monotonic)]
+  }
+  expect(await runAsJob(measure)).toEqual([
+    [hour, hour, hour],
+    [hour, hour, hour],
+  ])
+  expect(Date.now() - realStart).toBeLessThan(hour)
 })
-
 test('a timer can be cleared, refreshed and aborted', async () => {
   const [fired] = await runAsJob(async () => {
     const fired: string[] = []
@@ -222,45 +216,34 @@ function passQuickly(): void {
 
 test('a job that waits too long for real input is named', async () => {
   passQuickly()
-  const sleeps = runAsJob(
-    () =>
-      new Promise((resolve) =>
-        setImmediate(function again() {
-          setImmediate(process.uptime() < 20 ? again : resolve)
-        }),
-      ),
-  )
-  await expect(sleeps).rejects.toThrow(
+  const sleep = async () => {
+    while (process.uptime() < 20) await immediate()
+  }
+  await expect(runAsJob(sleep)).rejects.toThrow(
     'waiting for real input or output (Immediate) for more than 2 seconds. Use local files',
   )
 })
 
-describe('a loop of immediates ends with the job that it keeps from ending:', () => {
-  test.each<[name: string, pass: () => Promise<unknown>]>([
-    ['setImmediate', () => new Promise((resolve) => setImmediate(resolve))],
-    ['setImmediate imported by name', () => new Promise((resolve) => namedImmediate(resolve))],
-    ['setImmediate of node:timers/promises', () => immediate()],
-    ['promisify(setImmediate)', () => promisify(setImmediate)()],
-    ['scheduler.yield', () => scheduler.yield()],
-  ])('%s', async (_, pass) => {
-    passQuickly()
-    let turns = 0
-    const report = await sweepFaults(
-      ({ workspace }) =>
-        workspace.me().catch(async () => {
-          for (; ; turns += 1) await pass()
-        }),
-      { only: ['unavailable@1'], client: { maxRetries: 0 } },
-    )
-    expect(report.runs.map(({ attempts }) => attempts)).toEqual([
-      ['was stopped after waiting for real input or output (Immediate) for more than 2 seconds'],
-    ])
-    const turnsOfRun = turns
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
-    expect(turns).toBe(turnsOfRun)
-  })
+test.each<[name: string, pass: () => Promise<unknown>]>([
+  ['setImmediate', () => new Promise((resolve) => setImmediate(resolve))],
+  ['setImmediate imported by name', () => new Promise((resolve) => namedImmediate(resolve))],
+  ['setImmediate of node:timers/promises', () => immediate()],
+  ['promisify(setImmediate)', () => promisify(setImmediate)()],
+  ['scheduler.yield', () => scheduler.yield()],
+])('a loop of %s ends with the job that it keeps from ending', async (_, pass) => {
+  passQuickly()
+  let turns = 0
+  const loop = async () => {
+    for (; ; turns += 1) await pass()
+  }
+  const options = { only: ['unavailable@1'], client: { maxRetries: 0 } }
+  const { runs } = await sweepFaults(({ workspace }) => workspace.me().catch(loop), options)
+  const end = 'was stopped after waiting for real input or output (Immediate) for more than 2 seconds'
+  expect(runs.map(({ attempts }) => attempts)).toEqual([[end]])
+  const turnsOfRun = turns
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  expect(turns).toBe(turnsOfRun)
 })
-
 test('a loop of immediates that a job leaves behind is named', async () => {
   passQuickly()
   const leave = async () =>
@@ -274,18 +257,10 @@ test('time is real outside the job, and the globals are restored afterwards', as
   const globals = () => [setTimeout, clearInterval, Date, performance.now, Math.random, AbortSignal.timeout]
   const before = globals()
   let outside = 0
-  await sweepFaults(
-    async ({ workspace }) => {
-      await workspace.me()
-      await wait(hour)
-    },
-    {
-      ...oneFault,
-      setup() {
-        outside = Date.now()
-      },
-    },
-  )
+  const setup = () => {
+    outside = Date.now()
+  }
+  await sweepFaults(({ workspace }) => workspace.me().then(() => wait(hour)), { ...oneFault, setup })
   expect(Math.abs(Date.now() - outside)).toBeLessThan(hour)
   expect(globals()).toEqual(before)
 })

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Checkpoint, isSupportWorkspaceError, SupportWorkspaceError } from 'support-workspace-sdk'
 import { expect } from 'vitest'
 import { type SweptJob, sweepFaults, type VerdictName } from '../../src/sweep.ts'
@@ -22,10 +23,6 @@ export async function expectFoundAndMended(job: PlantedJob, seed: number): Promi
 
 const body_html = '<p>On it.</p>'
 
-function wait(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
 async function firstConversation(workspace: Parameters<SweptJob>[0]['workspace']): Promise<string> {
   const [first] = (await workspace.conversations.list({ limit: 1 })).data
   return first?.id ?? ''
@@ -34,6 +31,42 @@ async function firstConversation(workspace: Parameters<SweptJob>[0]['workspace']
 /** Ends as `verify`, as the error of a write whose result is unknown does. */
 function toVerify(message: string): SupportWorkspaceError {
   return new SupportWorkspaceError(message, { hint: 'Look at the conversation.', remedy: 'verify' })
+}
+
+/** A job that saves how far it is before or after each write. */
+function pinWithCheckpoint(when: 'before' | 'after'): SweptJob {
+  return async ({ workspace, state }) => {
+    const { data } = await workspace.conversations.list({ limit: 3 })
+    for (const { id } of data.slice(Number(state.next ?? 0))) {
+      const next = Number(state.next ?? 0) + 1
+      if (when === 'before') state.next = next
+      await workspace.conversations.update(id, { pinned: true })
+      if (when === 'after') state.next = next
+    }
+  }
+}
+
+/** A job that makes several writes at once. */
+function pinAtOnce(onFailure: (error: unknown) => void): SweptJob {
+  return async ({ workspace }) => {
+    const { data } = await workspace.conversations.list({ limit: 3 })
+    const results = await Promise.allSettled(data.map(({ id }) => workspace.conversations.update(id, { pinned: true })))
+    for (const result of results) if (result.status === 'rejected') onFailure(result.reason)
+  }
+}
+
+function retryUpTo(most: number): SweptJob {
+  return async ({ workspace }) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await workspace.conversations.list({ limit: 1 })
+        return
+      } catch (error) {
+        if (tries === most) throw error
+        await wait(1_000)
+      }
+    }
+  }
 }
 
 /** A job that adds a note, up to three times. */
@@ -85,20 +118,8 @@ export const plantedJobs: readonly PlantedJob[] = [
     title: 'saves its checkpoint before the write',
     run: 'revoked@2',
     verdict: 'lost',
-    async bug({ workspace, state }) {
-      const { data } = await workspace.conversations.list({ limit: 3 })
-      for (const { id } of data.slice(Number(state.next ?? 0))) {
-        state.next = Number(state.next ?? 0) + 1
-        await workspace.conversations.update(id, { pinned: true })
-      }
-    },
-    async mended({ workspace, state }) {
-      const { data } = await workspace.conversations.list({ limit: 3 })
-      for (const { id } of data.slice(Number(state.next ?? 0))) {
-        await workspace.conversations.update(id, { pinned: true })
-        state.next = Number(state.next ?? 0) + 1
-      }
-    },
+    bug: pinWithCheckpoint('before'),
+    mended: pinWithCheckpoint('after'),
   },
   {
     title: 'saves its checkpoint apart from the page',
@@ -147,19 +168,10 @@ export const plantedJobs: readonly PlantedJob[] = [
     title: 'drops what fails of several writes at once',
     run: 'unavailable@2',
     verdict: 'lost',
-    async bug({ workspace }) {
-      const { data } = await workspace.conversations.list({ limit: 3 })
-      await Promise.all(
-        data.map(({ id }) => workspace.conversations.update(id, { pinned: true }).catch(() => undefined)),
-      )
-    },
-    async mended({ workspace }) {
-      const { data } = await workspace.conversations.list({ limit: 3 })
-      const results = await Promise.allSettled(
-        data.map(({ id }) => workspace.conversations.update(id, { pinned: true })),
-      )
-      for (const result of results) if (result.status === 'rejected') throw result.reason
-    },
+    bug: pinAtOnce(() => {}),
+    mended: pinAtOnce((error) => {
+      throw error
+    }),
   },
   {
     title: 'shares one checkpoint between two loops',
@@ -193,27 +205,8 @@ export const plantedJobs: readonly PlantedJob[] = [
     title: 'retries without a limit',
     run: 'unavailable-from-here@1',
     verdict: 'never-ends',
-    async bug({ workspace }) {
-      for (;;) {
-        try {
-          await workspace.conversations.list({ limit: 1 })
-          return
-        } catch {
-          await wait(1_000)
-        }
-      }
-    },
-    async mended({ workspace }) {
-      for (let tries = 1; ; tries += 1) {
-        try {
-          await workspace.conversations.list({ limit: 1 })
-          return
-        } catch (error) {
-          if (tries === 3) throw error
-          await wait(1_000)
-        }
-      }
-    },
+    bug: retryUpTo(Number.POSITIVE_INFINITY),
+    mended: retryUpTo(3),
   },
   {
     title: 'loses the last page',
