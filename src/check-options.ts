@@ -72,9 +72,7 @@ export function checkOptions(name: string, options: unknown, names: OptionNames,
   const hint = `Pass an object with ${listOf(names)}.`
   checkObject(name, options, hint)
   // A promise that nobody awaited, a Map or a signal has none of them, and would be silently ignored as a whole.
-  if (!isPlainObject(options) && !Object.keys(names).some((known) => known in options)) {
-    throw mustBe('an object with options', name, options, hint)
-  }
+  if (!Object.keys(names).some((known) => known in options)) checkPlain(name, options, hint)
   checkNames(options, names, owner)
 }
 
@@ -121,6 +119,16 @@ function distanceBetween(one: string, other: string): number {
 /** Checks that a value is an object, and neither null nor an array. */
 export function checkObject(name: string, value: unknown, hint: string): asserts value is object {
   if (!isObject(value)) throw mustBe('an object', name, value, hint)
+}
+
+/** Checks that a value is an object without a class, whose properties are all that it holds. */
+export function checkPlain(
+  name: string,
+  value: unknown,
+  hint = 'Pass an object literal, or leave it out.',
+): Readonly<Record<string, unknown>> {
+  if (isPlainObject(value)) return value
+  throw mustBe('a plain object', name, value, hint)
 }
 
 function listOf(names: OptionNames): string {

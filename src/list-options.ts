@@ -5,13 +5,12 @@ import {
   checkNames,
   checkObject,
   checkOneOf,
-  mustBe,
+  checkPlain,
   readOptions,
 } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
 import { callChecks } from './http/input.ts'
 import type { CallOptions } from './http/options.ts'
-import { isPlainObject } from './json.ts'
 
 /** A place in a list from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
@@ -82,8 +81,7 @@ export const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ 
 
 /** Copies the options of a list, and checks the ones that only lists have. */
 export function takeListOptions(options: ListOptions = {}): TakenListOptions {
-  if (!isPlainObject(options))
-    throw mustBe('a plain object', 'options', options, 'Pass an object literal, or leave it out.')
+  checkPlain('options', options)
   checkNames(options, listChecks, 'a list')
   const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = options
   const own = { direction, maxItems, prefetch, resumeFrom, onRejectedCursor }

@@ -1,6 +1,6 @@
-import { type Check, checkFunction, checkNames, mustBe, readOptions } from '../check-options.ts'
+import { type Check, checkFunction, checkNames, checkPlain, mustBe, readOptions } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { isObject, isPlainObject, type JsonObject, noJson, toJson } from '../json.ts'
+import { isObject, type JsonObject, noJson, toJson } from '../json.ts'
 import { checkPath, type Operation, type OperationInput } from '../operation.ts'
 import type { WebAbortSignal } from '../web-types.ts'
 import { checkHeaders } from './headers.ts'
@@ -40,8 +40,6 @@ export const callChecks = {
   extraQuery: copyParameters,
   extraBody: (name, value) => JSON.parse(toJson(name, checkPlain(name, value)) as string) as JsonObject,
 } satisfies Record<keyof CallOptions, Check<unknown>>
-
-const plain = 'Pass an object literal, or leave it out.'
 
 /**
  * Copies and checks the arguments of a call. Must run before the first await.
@@ -142,11 +140,6 @@ export function checkSignal(_: string, signal: unknown): WebAbortSignal | undefi
   )
     return signal as unknown as WebAbortSignal
   throw mustBe('an AbortSignal', 'signal', signal, 'Pass the `signal` of an AbortController, not the controller.')
-}
-
-function checkPlain(name: string, value: unknown): JsonObject {
-  if (isPlainObject(value)) return value
-  throw mustBe('a plain object', name, value, plain)
 }
 
 /**

@@ -1,8 +1,7 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import type { Actor } from '../actor.ts'
-import { checkOptions, mustBe } from '../check-options.ts'
+import { checkOptions, checkPlain } from '../check-options.ts'
 import { InvalidArgumentError } from '../errors/index.ts'
-import { isPlainObject } from '../json.ts'
 import { parseScopes, type Scope } from '../scopes.ts'
 import type { AppSettings } from './app-options.ts'
 import { LoginTransaction } from './transaction.ts'
@@ -127,15 +126,7 @@ const reservedParameters: readonly string[] = [
 ]
 
 function checkParameters(parameters: unknown = {}): [string, string][] {
-  if (!isPlainObject(parameters)) {
-    throw mustBe(
-      'a plain object',
-      'parameters',
-      parameters,
-      "Pass names and values, for example { prompt: 'consent' }.",
-    )
-  }
-  return Object.entries(parameters).map(([name, value]) => {
+  return Object.entries(checkPlain('parameters', parameters)).map(([name, value]) => {
     if (reservedParameters.includes(name)) {
       throw new InvalidArgumentError(
         'parameters',

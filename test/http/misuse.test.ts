@@ -85,12 +85,12 @@ describe('what holds no options and would be ignored as a whole is rejected', ()
     [
       'options of withOptions',
       () => client.withOptions(later as never),
-      '`options` must be an object with options, not a Promise.',
+      '`options` must be a plain object, not a Promise.',
     ],
     [
       'options of a limiter',
       () => new RetryAfterLimiter(new Map() as never),
-      '`options` must be an object with options, not a Map.',
+      '`options` must be a plain object, not a Map.',
     ],
     [
       'input of a write',
