@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { InvalidArgumentError, SupportWorkspace, UnexpectedResponseError } from 'support-workspace-sdk'
+import { AuthenticationError, InvalidArgumentError, SupportWorkspace, UnexpectedResponseError } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, token } from './helpers/client.ts'
 
@@ -28,6 +28,10 @@ describe('connect', () => {
     const error = await rejection(connect(json(me)).workspace)
     expect(error).toBeInstanceOf(UnexpectedResponseError)
     expect(error).toMatchObject({ operation: 'me', reason: 'envelope', hint: expect.stringContaining('actor') })
+  })
+
+  test('rejects with the error of /me', async () => {
+    expect(await rejection(connect(refusal(401, 'invalid_token')).workspace)).toBeInstanceOf(AuthenticationError)
   })
 
   test('keeps what /me returned as the identity of the client', async () => {

@@ -231,6 +231,8 @@ describe('the fault form', () => {
     expect((await open(sandbox)).text).toContain('GET /cont, 1 more time Remove')
     await submit(sandbox, 'faults/remove', { id: '1' })
     expect([await status(contacts), sandbox.faults.pending]).toEqual([200, 0])
+    await submit(sandbox, 'faults', { kind: 'drop', drop: 'after-effect', status: '503', times: 'all' })
+    expect((await open(sandbox)).text).toContain('drop=after-effect any request, every time')
     // It lists the faults of tests too.
     sandbox.faults.add({ drop: 'mid-body', path: /\/messages$/, times: Infinity })
     expect((await open(sandbox)).text).toContain('drop=mid-body /messages$, every time')
