@@ -304,9 +304,7 @@ export function couldNotRetryError(record: CallRecord, cause: unknown, part: Cal
   const { hint, remedy } = isLasting(cause)
     ? cause
     : { hint: `Check the ${part}, then try again.`, remedy: 'retry' as const }
-  const problem = safeCause(cause, record.secrets)
-    .message.replace(hint, '')
-    .replace(/\.? *$/, '')
+  const problem = safeCause(cause, record.secrets).message.replace(hint, '').replace(/\. *$/, '')
   return create(RequestError, record, {
     message: `${record.call.operation.id} failed and could not be retried, because ${callerParts[part]}: ${problem}.`,
     hint,
