@@ -1,5 +1,10 @@
 import { inspect } from 'node:util'
-import { AuthenticationError, InvalidArgumentError, SupportWorkspace, UnexpectedResponseError } from 'support-workspace-sdk'
+import {
+  AuthenticationError,
+  InvalidArgumentError,
+  SupportWorkspace,
+  UnexpectedResponseError,
+} from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
 import { json, makeClient, refusal, rejection, scripted, token } from './helpers/client.ts'
 
