@@ -42,7 +42,7 @@ const requireLazily: Plugin = {
 const loadSandbox = (file: string): NonNullable<Options['esbuildPlugins']>[number] => ({
   name: 'load-sandbox',
   setup(build) {
-    build.onResolve({ filter: /\/sandbox\/start-sandbox\.ts$/ }, () => ({ path: file, external: true }))
+    build.onResolve({ filter: /\/sandbox\/index\.ts$/ }, () => ({ path: file, external: true }))
   },
 })
 
@@ -57,12 +57,12 @@ const library: Options = {
   ...shared,
   entry: {
     index: 'src/index.ts',
-    oauth: 'src/oauth.ts',
-    otel: 'src/otel.ts',
-    journal: 'src/journal.ts',
-    storage: 'src/storage.ts',
-    'storage-tests': 'src/storage-tests.ts',
-    sweep: 'src/sweep.ts',
+    oauth: 'src/oauth/index.ts',
+    otel: 'src/otel/index.ts',
+    journal: 'src/journal/index.ts',
+    storage: 'src/storage/index.ts',
+    'storage-tests': 'src/storage-tests/index.ts',
+    sweep: 'src/sweep/index.ts',
   },
   splitting: true,
 }
@@ -104,13 +104,13 @@ export default defineConfig([
   },
   {
     ...sandbox,
-    entry: { sandbox: 'src/sandbox.ts', cli: 'src/sandbox/cli.ts' },
+    entry: { sandbox: 'src/sandbox/index.ts', cli: 'src/sandbox/cli.ts' },
     format: 'esm',
     splitting: true,
   },
   {
     ...sandbox,
-    entry: { sandbox: 'src/sandbox.ts' },
+    entry: { sandbox: 'src/sandbox/index.ts' },
     format: 'cjs',
     // CommonJS has no `import.meta`.
     define: { ...sandbox.define, 'import.meta.filename': '__filename' },

@@ -7,16 +7,16 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
-      { find: /^support-workspace-sdk\/journal$/, replacement: source('journal.ts') },
-      { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth.ts') },
-      { find: /^support-workspace-sdk\/otel$/, replacement: source('otel.ts') },
-      { find: /^support-workspace-sdk\/storage$/, replacement: source('storage.ts') },
+      { find: /^support-workspace-sdk\/journal$/, replacement: source('journal/index.ts') },
+      { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
+      { find: /^support-workspace-sdk\/otel$/, replacement: source('otel/index.ts') },
+      { find: /^support-workspace-sdk\/storage$/, replacement: source('storage/index.ts') },
       {
         find: /^support-workspace-sdk\/storage-tests$/,
-        replacement: source('storage-tests.ts'),
+        replacement: source('storage-tests/index.ts'),
       },
-      { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox.ts') },
-      { find: /^support-workspace-sdk\/sweep$/, replacement: source('sweep.ts') },
+      { find: /^support-workspace-sdk\/sandbox$/, replacement: source('sandbox/index.ts') },
+      { find: /^support-workspace-sdk\/sweep$/, replacement: source('sweep/index.ts') },
     ],
   },
   test: {

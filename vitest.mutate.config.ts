@@ -6,18 +6,14 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: [
-      'test/{http,trust,oauth,connections,errors,operations}/**/*.test.ts',
-      'test/models/lazy-schemas.test.ts',
-      'test/*.test.ts',
-    ],
+    include: ['test/{core,client,trust,oauth,connections,shared,storage}/**/*.test.ts', 'test/*.test.ts'],
     exclude: [
       ...(base.test?.exclude ?? []),
       // Runs of random faults and simulations, which take seconds and find what the others find.
       'test/trust/{outcome,leaks}.test.ts',
       'test/**/hostile-requests.test.ts',
-      'test/connections/storage-tests.test.ts',
-      'test/operations/documentation.test.ts',
+      'test/storage-tests/storage-tests.test.ts',
+      'test/client/operations/documentation.test.ts',
       'test/main-job.test.ts',
     ],
   },

@@ -14,7 +14,7 @@ const out = resolve(process.argv[2] ?? 'dist')
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> }
 const entries = Object.keys(exports)
   .filter((path) => path !== './package.json')
-  .map((path) => join(source, `${path.slice(2) || 'index'}.ts`))
+  .map((path) => join(source, path.slice(2), 'index.ts'))
 /** Copied, so that users need not install the package. */
 const standardSchema = join(root, 'node_modules/@standard-schema/spec/dist/index.d.ts')
 
@@ -115,10 +115,13 @@ function moduleNameOf(statement: ts.Statement): string {
 /** Returns the file that an import leads to, unless that belongs to a package that users install. */
 function targetOf(file: string, moduleName: string): string | undefined {
   if (moduleName === '@standard-schema/spec') return standardSchema
-  return moduleName.startsWith('.') ? join(dirname(file), moduleName) : undefined
+  if (!moduleName.startsWith('.')) return undefined
+  const path = join(dirname(file), moduleName)
+  // The compiler writes the type of an inferred constant as the import of a folder.
+  return path.endsWith('.ts') ? path : join(path, 'index.ts')
 }
 
 /** Returns the path of a file of `src` below it, without its extension. */
 function nameOf(file: string): string {
-  return file === standardSchema ? 'standard-schema' : relative(source, file).replace(/\.ts$/, '')
+  return file === standardSchema ? 'standard-schema' : relative(source, file).replace(/(\/index)?\.ts$/, '')
 }

@@ -1,7 +1,7 @@
 // Writes the endpoint table of README.md from the operations.
 import { readFile, writeFile } from 'node:fs/promises'
-import type { BuiltInOperation } from '../src/resources/operations.ts'
-import { operations } from '../src/resources/operations.ts'
+import type { BuiltInOperation } from '../src/client/resources/operations.ts'
+import { operations } from '../src/client/resources/operations.ts'
 
 const readmeUrl = new URL('../README.md', import.meta.url)
 const markers = /(<!-- endpoints:start -->\n\n)[\s\S]*(\n\n<!-- endpoints:end -->)/

@@ -4,6 +4,11 @@ import { registerHooks } from 'node:module'
 registerHooks({
   resolve(specifier, context, next) {
     const [, entry] = /^support-workspace-sdk(?:\/([a-z-]+))?$/.exec(specifier) ?? [specifier, null]
-    return next(entry === null ? specifier : new URL(`../src/${entry ?? 'index'}.ts`, import.meta.url).href, context)
+    return next(
+      entry === null
+        ? specifier
+        : new URL(`../src/${entry === undefined ? '' : `${entry}/`}index.ts`, import.meta.url).href,
+      context,
+    )
   },
 })

@@ -2,7 +2,7 @@
 // each. Fails on a score below 92 % in a module, or on a survivor that is not listed.
 //
 //   npm run mutate                       all modules
-//   npm run mutate -- src/http/retry.ts  the given files
+//   npm run mutate -- src/core/retry.ts  the given files
 //   npm run mutate -- --changed          the files that differ from the main branch
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -84,7 +84,7 @@ process.exitCode = failed ? 1 : 0
 
 function changedFiles(): string[] {
   const changed = execFileSync('git', ['diff', '--name-only', '--diff-filter=d', 'main'], { encoding: 'utf8' })
-  return changed.split('\n').filter((file) => /^src\/(http\/|oauth\/|connections\/|pagination\.ts$)/.test(file))
+  return changed.split('\n').filter((file) => /^src\/(core|oauth|connections)\//.test(file))
 }
 
 function keyOf({ file, mutator, original, replacement }: Survivor): string {

@@ -9,8 +9,8 @@ import {
   type Reflection,
   ReflectionKind,
 } from 'typedoc'
-import { type BuiltInOperation, operations } from '../../src/resources/operations.ts'
-import { calls } from '../../test/operations/calls.ts'
+import { type BuiltInOperation, operations } from '../../src/client/resources/operations.ts'
+import { calls } from '../../test/client/operations/calls.ts'
 import { argumentsOf } from '../endpoint-table.ts'
 
 /** Returns the id of the operation that a method of the client or of a resource calls. */

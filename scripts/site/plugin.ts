@@ -29,8 +29,7 @@ const groups: Readonly<Record<string, string>> = {
   'list-options': 'Calls and lists',
   time: 'Calls and lists',
   'text-to-html': 'Calls and lists',
-  http: 'Options and events',
-  adaptive: 'Options and events',
+  core: 'Options and events',
   'web-types': 'Options and events',
   actor: 'Actors and scopes',
   scopes: 'Actors and scopes',
@@ -86,8 +85,8 @@ function groupMainEntry(project: ProjectReflection): void {
   const main = project.children?.find(({ name }) => name === 'support-workspace-sdk')
   for (const reflection of main?.children ?? []) {
     const file = project.getSymbolIdFromReflection(reflection)?.fileName ?? ''
-    const [, source = 'operation'] = /^src\/([\w-]+)/.exec(relative(fileURLToPath(root), file)) ?? []
-    const group = groups[source]
+    const source = relative(fileURLToPath(root), file).replace('.ts', '').split('/').reverse()
+    const group = source.map((part) => groups[part]).find((each) => each !== undefined) ?? groups.operation
     if (group === undefined) throw new Error(`${reflection.name} has no group.`)
     reflection.comment ??= new Comment()
     reflection.comment.blockTags.push(new CommentTag('@group', [{ kind: 'text', text: group }]))

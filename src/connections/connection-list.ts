@@ -1,4 +1,4 @@
-import { notify } from '../notify.ts'
+import { notify } from '../shared/notify.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
 import type { ListConnectionsOptions } from './method-options.ts'

@@ -1,15 +1,15 @@
-// src/connections is the connection store: it keeps the tokens of logins and creates clients from them. It imports
-// src/client.ts, src/oauth, src/http and src/errors; it must not import src/sandbox, and none of them may import it.
+// src/connections is the connection store: it keeps the tokens of logins and creates clients from them. The logins
+// export it.
 
-import { throwIfAborted } from '../abort.ts'
-import type { Actor } from '../actor.ts'
-import { SupportWorkspace } from '../client.ts'
-import { checkAccessToken } from '../credentials.ts'
-import { isLasting, isSupportWorkspaceError } from '../errors/index.ts'
-import { safeCause } from '../errors/redact.ts'
-import type { AccessTokenSource } from '../http/options.ts'
-import { notify } from '../notify.ts'
-import type { AccessToken } from '../oauth/access-token.ts'
+import { SupportWorkspace } from '../client/index.ts'
+import type { AccessTokenSource } from '../core/index.ts'
+import { throwIfAborted } from '../shared/abort.ts'
+import type { AccessToken } from '../shared/access-token.ts'
+import type { Actor } from '../shared/actor.ts'
+import { checkAccessToken } from '../shared/credentials.ts'
+import { isLasting, isSupportWorkspaceError } from '../shared/errors/index.ts'
+import { safeCause } from '../shared/errors/redact.ts'
+import { notify } from '../shared/notify.ts'
 import { type Connection, type ConnectionMetadata, checkMetadata } from './connection.ts'
 import { checkConnectionKey, keyMatches } from './connection-key.ts'
 import { ConnectionListing } from './connection-list.ts'

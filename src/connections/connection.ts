@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from '../errors/index.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
 
-import { isObject, toJson } from '../json.ts'
+import { isObject, toJson } from '../shared/json.ts'
 
 /** An application, organization or user of a connection. */
 export interface ConnectionParty {

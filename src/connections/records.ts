@@ -1,9 +1,7 @@
+import { type ConnectionStorage, failureOf, GuardedStorage, type StoragePage, Turns } from '../key-value/index.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
-import { GuardedStorage } from './guarded-storage.ts'
 import type { ConnectionRecord, Found, RecordFormat } from './record.ts'
-import { type ConnectionStorage, failureOf, type StoragePage } from './storage.ts'
-import { Turns } from './turns.ts'
 
 /** What to do with the record of a connection. */
 export interface Change<Result> {

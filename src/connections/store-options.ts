@@ -1,15 +1,13 @@
-import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../check-options.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
-import type { ClientOptions } from '../http/options.ts'
-import { RetryAfterLimiter } from '../http/retry-after-limiter.ts'
-import { readClientSettings } from '../http/settings.ts'
-import type { SealSecret } from '../oauth/seal.ts'
+import { type ClientOptions, RetryAfterLimiter, readClientSettings } from '../core/index.ts'
+import { type ConnectionStorage, checkStorage, memoryStorage } from '../key-value/index.ts'
+import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../shared/check-options.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
+import type { SealSecret } from '../shared/seal.ts'
 import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import type { IdentitySettings } from './identity.ts'
 import { RecordFormat } from './record.ts'
 import { Records } from './records.ts'
-import { type ConnectionStorage, checkStorage, memoryStorage } from './storage.ts'
 
 /** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {

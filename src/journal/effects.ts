@@ -1,10 +1,8 @@
 // How the effect of each write shows: one table, so that a client without the journal does not bundle it.
 
-import type { SupportWorkspace } from '../client.ts'
-import { redact } from '../errors/redact.ts'
-import type { JsonObject } from '../json.ts'
-import type { User } from '../models/user.ts'
-import type { WriteOperationId } from '../resources/operations.ts'
+import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
+import { redact } from '../shared/errors/redact.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { plainText } from './plain-text.ts'
 
 /** A write whose effect is looked for. */

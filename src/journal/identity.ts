@@ -1,5 +1,5 @@
-import type { SupportWorkspace } from '../client.ts'
-import { SupportWorkspaceError } from '../errors/index.ts'
+import type { SupportWorkspace } from '../client/index.ts'
+import { SupportWorkspaceError } from '../shared/errors/index.ts'
 
 /** Where the writes of a client belong, and who makes them. */
 export interface Identity {

@@ -1,8 +1,7 @@
-import { toHex } from '../bytes.ts'
-import { GuardedStorage } from '../connections/guarded-storage.ts'
-import { type ConnectionStorage, unfit } from '../connections/storage.ts'
-import { SupportWorkspaceError } from '../errors/index.ts'
-import { parseObject } from '../json.ts'
+import { type ConnectionStorage, GuardedStorage, unfit } from '../key-value/index.ts'
+import { toHex } from '../shared/bytes.ts'
+import { SupportWorkspaceError } from '../shared/errors/index.ts'
+import { parseObject } from '../shared/json.ts'
 import { WriteJournalError } from './journal-errors.ts'
 
 /**

@@ -1,7 +1,10 @@
 // src/journal keeps a record of each write, so that it happens once or says that nobody knows. It imports the client; nothing
 // imports it.
 
-import type { Actor } from '../actor.ts'
+import { intercepted, type SupportWorkspace } from '../client/index.ts'
+import { checkPositive } from '../core/index.ts'
+import { type ConnectionStorage, checkStorage } from '../key-value/index.ts'
+import type { Actor } from '../shared/actor.ts'
 import {
   type Check,
   checkFlag,
@@ -12,11 +15,8 @@ import {
   checkText,
   mustBe,
   readOptions,
-} from '../check-options.ts'
-import { intercepted, type SupportWorkspace } from '../client.ts'
-import { type ConnectionStorage, checkStorage } from '../connections/storage.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
-import { checkPositive } from '../http/settings.ts'
+} from '../shared/check-options.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { FindEffect } from './effects.ts'
 import { rememberIdentity } from './identity.ts'
 import { Intent, noteTime, type OnceOptions } from './intent.ts'

@@ -1,7 +1,7 @@
-import { InvalidArgumentError, LoginError } from '../errors/index.ts'
-import { rejectedRequests } from '../errors/login-error.ts'
-import { redact } from '../errors/redact.ts'
-import type { WebRequest, WebURL } from '../web-types.ts'
+import { InvalidArgumentError, LoginError } from '../shared/errors/index.ts'
+import { rejectedRequests } from '../shared/errors/login-error.ts'
+import { redact } from '../shared/errors/redact.ts'
+import type { WebRequest, WebURL } from '../shared/web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type LoginTransaction, markUsed, openSecrets } from './transaction.ts'
 

@@ -1,6 +1,18 @@
 import ky, { isTimeoutError } from 'ky'
-import { forwardAbort, throwIfAborted, untilAborted } from '../abort.ts'
-import { isAccessToken } from '../credentials.ts'
+import {
+  BadFetch,
+  classifyFetchError,
+  type FetchFault,
+  isPlatformFetch,
+  isRedirect,
+  OpenResponse,
+  readErrorBody,
+  UnusableResponse,
+  unproven,
+} from '../core/index.ts'
+import { forwardAbort, throwIfAborted, untilAborted } from '../shared/abort.ts'
+import { AccessToken } from '../shared/access-token.ts'
+import { isAccessToken } from '../shared/credentials.ts'
 import {
   type Attempt,
   InvalidArgumentError,
@@ -8,14 +20,10 @@ import {
   type LoginErrorReason,
   NetworkError,
   TimeoutError,
-} from '../errors/index.ts'
-import { innermost, safeCause, withoutSecrets } from '../errors/redact.ts'
-import { readErrorBody } from '../http/envelope.ts'
-import { classifyFetchError, type FetchFault, isPlatformFetch, unproven } from '../http/fetch-error.ts'
-import { BadFetch, isRedirect, OpenResponse, UnusableResponse } from '../http/response.ts'
-import { parseObject } from '../json.ts'
-import type { FetchResponse, WebAbortSignal, WebFetch } from '../web-types.ts'
-import { AccessToken } from './access-token.ts'
+} from '../shared/errors/index.ts'
+import { innermost, safeCause, withoutSecrets } from '../shared/errors/redact.ts'
+import { parseObject } from '../shared/json.ts'
+import type { FetchResponse, WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import type { AppSettings } from './app-options.ts'
 import { type CheckedCallback, quote, untrustedText } from './callback.ts'
 

@@ -1,4 +1,4 @@
-import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../errors/index.ts'
+import { LoginError, type LoginErrorReason, type NetworkError, type TimeoutError } from '../shared/errors/index.ts'
 
 /** The errors of a login before `onConnected` is called. */
 export type LoginFailure = LoginError | NetworkError | TimeoutError

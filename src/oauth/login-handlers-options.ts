@@ -1,8 +1,8 @@
-import { checkFunction, checkOptionalFunction, checkOptions } from '../check-options.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
-import type { WebRequest, WebResponse } from '../web-types.ts'
-import type { AccessToken } from './access-token.ts'
-import type { SealSecret } from './seal.ts'
+import type { AccessToken } from '../shared/access-token.ts'
+import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
+import type { SealSecret } from '../shared/seal.ts'
+import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { checkLoginRequest, type LoginRequest, loginRequestNames } from './start-login.ts'
 
 /** A response, or nothing for the default response of the handler. */

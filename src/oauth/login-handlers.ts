@@ -1,7 +1,8 @@
-import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../errors/index.ts'
-import { isError } from '../errors/redact.ts'
-import type { WebRequest, WebResponse } from '../web-types.ts'
-import type { AccessToken } from './access-token.ts'
+import type { AccessToken } from '../shared/access-token.ts'
+import { InvalidArgumentError, LoginError, NetworkError, TimeoutError } from '../shared/errors/index.ts'
+import { isError } from '../shared/errors/redact.ts'
+import { createSealer } from '../shared/seal.ts'
+import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { loginCookies } from './login-cookies.ts'
 import { alreadyConnectedPage, type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
@@ -17,7 +18,6 @@ import {
   withReturnTo,
 } from './login-handlers-options.ts'
 import type { OAuthApp } from './oauth-app.ts'
-import { createSealer } from './seal.ts'
 import {
   fromTransactionRecord,
   isComplete,

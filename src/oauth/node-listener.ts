@@ -1,7 +1,7 @@
-import { checkFunction, checkOptionalFunction, checkOptions } from '../check-options.ts'
-import { isError } from '../errors/redact.ts'
-import { notify } from '../notify.ts'
-import type { WebRequest, WebResponse } from '../web-types.ts'
+import { checkFunction, checkOptionalFunction, checkOptions } from '../shared/check-options.ts'
+import { isError } from '../shared/errors/redact.ts'
+import { notify } from '../shared/notify.ts'
+import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 
 /** The properties of a `node:http`, `node:http2` or Express request that the adapter reads. */
 export interface NodeRequest {

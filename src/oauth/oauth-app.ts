@@ -1,13 +1,19 @@
-// src/oauth is the login: app options, start, callback, code exchange, transaction, request handlers, Node adapter. It imports
-// src/http and src/errors; it must not import src/connections, src/resources, src/client.ts or src/sandbox.
+// src/oauth is the login: app options, start, callback, code exchange, transaction, request handlers, Node adapter. It
+// knows no connections.
 
-import { throwIfAborted } from '../abort.ts'
-import { checkFlag, checkMilliseconds, checkOptionalFunction, checkOptions, checkText } from '../check-options.ts'
-import { InvalidArgumentError, LoginError } from '../errors/index.ts'
-import { placeholder } from '../errors/redact.ts'
-import { checkSignal } from '../http/input.ts'
-import type { WebAbortSignal, WebFetch } from '../web-types.ts'
-import { type AccessToken, printAsJson } from './access-token.ts'
+import { checkSignal } from '../core/index.ts'
+import { throwIfAborted } from '../shared/abort.ts'
+import { type AccessToken, printAsJson } from '../shared/access-token.ts'
+import {
+  checkFlag,
+  checkMilliseconds,
+  checkOptionalFunction,
+  checkOptions,
+  checkText,
+} from '../shared/check-options.ts'
+import { InvalidArgumentError, LoginError } from '../shared/errors/index.ts'
+import { placeholder } from '../shared/errors/redact.ts'
+import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import { type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
 import { type ClientAuthentication, clientCredentials, type ExchangeSettings, exchangeCode } from './code-exchange.ts'

@@ -1,9 +1,9 @@
-import type { Actor } from '../actor.ts'
-import { checkOptions } from '../check-options.ts'
-import { LoginError } from '../errors/index.ts'
-import { isObject, parseObject } from '../json.ts'
-import { parseScopes, type Scope } from '../scopes.ts'
-import { createSealer, type Opened, type Sealer, type SealSecret } from './seal.ts'
+import type { Actor } from '../shared/actor.ts'
+import { checkOptions } from '../shared/check-options.ts'
+import { LoginError } from '../shared/errors/index.ts'
+import { isObject, parseObject } from '../shared/json.ts'
+import { parseScopes, type Scope } from '../shared/scopes.ts'
+import { createSealer, type Opened, type Sealer, type SealSecret } from '../shared/seal.ts'
 
 /** The secrets of a transaction. */
 interface TransactionSecrets {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import process from 'node:process'
-import { version } from '../version.ts'
+import { version } from '../shared/version.ts'
 import { help, readArguments, type SandboxCommand, UsageError } from './command-line.ts'
 import { newToken } from './data/grants.ts'
 import type { RecordedRequest } from './request-log.ts'

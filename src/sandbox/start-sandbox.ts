@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { AsyncDisposal, PlatformFetch } from '../web-types.ts'
+import type { AsyncDisposal, PlatformFetch } from '../shared/web-types.ts'
 import type { AppEnv } from './app-env.ts'
 import { createConsole } from './console/console.ts'
 import type {

@@ -1,4 +1,4 @@
-import { SupportWorkspaceError } from '../errors/index.ts'
+import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import type { SweepOptions } from './options.ts'
 import { describeError, type Plan, type Run, runJob } from './run.ts'
 import { createData } from './stage.ts'

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { randomFrom } from '../sandbox/random.ts'
+import { randomFrom } from '../shared/random.ts'
 import { Activity } from './activity.ts'
 import { type JobProcess, turn } from './job-process.ts'
 

@@ -1,4 +1,4 @@
-import type { Fault } from '../sandbox/faults/fault.ts'
+import type { Fault } from '../sandbox/index.ts'
 
 /** The name of a fault of a sweep. */
 export type FaultName =

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers'
-import type { ConnectionStorage } from '../connections/storage.ts'
+import type { ConnectionStorage } from '../key-value/index.ts'
 
 // Captured before anything is patched.
 const realImmediate = setImmediate

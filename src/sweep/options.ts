@@ -1,9 +1,8 @@
-import type { SupportWorkspace } from '../client.ts'
-import type { ConnectionStorage } from '../connections/storage.ts'
-import type { ClientOptions } from '../http/options.ts'
-import type { SandboxOptions } from '../sandbox/sandbox-options.ts'
-import type { Sandbox } from '../sandbox/start-sandbox.ts'
-import type { WebAbortSignal } from '../web-types.ts'
+import type { SupportWorkspace } from '../client/index.ts'
+import type { ClientOptions } from '../core/index.ts'
+import type { ConnectionStorage } from '../key-value/index.ts'
+import type { Sandbox, SandboxOptions } from '../sandbox/index.ts'
+import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { FaultName } from './faults.ts'
 
 /**

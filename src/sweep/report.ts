@@ -1,4 +1,4 @@
-import type { RecordedRequest } from '../sandbox/request-log.ts'
+import type { RecordedRequest } from '../sandbox/index.ts'
 import { faultNames, faults, idOf, isAtAssignment, type Strike } from './faults.ts'
 import type { SweepEnd } from './options.ts'
 import type { Run } from './run.ts'

@@ -1,4 +1,6 @@
-import { throwIfAborted } from '../abort.ts'
+import { schemas } from '../client/index.ts'
+import { checkSignal } from '../core/index.ts'
+import { throwIfAborted } from '../shared/abort.ts'
 import {
   type Check,
   checkFunction,
@@ -7,11 +9,9 @@ import {
   checkText,
   mustBe,
   readOptions,
-} from '../check-options.ts'
-import { InvalidArgumentError } from '../errors/index.ts'
-import { checkSignal } from '../http/input.ts'
-import { schemas } from '../lazy-schemas.ts'
-import { randomFrom } from '../sandbox/random.ts'
+} from '../shared/check-options.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { randomFrom } from '../shared/random.ts'
 import { readData, runCleanly } from './clean-runs.ts'
 import { type FaultName, faultNames, faults, idOf, isAtAssignment, type Strike } from './faults.ts'
 import type { SweepOptions, SweptJob } from './options.ts'

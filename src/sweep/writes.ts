@@ -1,6 +1,5 @@
-import { operations } from '../resources/operations.ts'
-import type { RecordedRequest } from '../sandbox/request-log.ts'
-import type { Sandbox } from '../sandbox/start-sandbox.ts'
+import { operations } from '../client/index.ts'
+import type { RecordedRequest, Sandbox } from '../sandbox/index.ts'
 
 /** A write that took effect, in words that are the same in every run. */
 export interface NamedWrite {

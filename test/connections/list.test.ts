@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { RecordFormat } from '../../src/connections/record.ts'
-import { ConnectionStore, type ConnectionStoreError, type StoragePage } from '../../src/oauth.ts'
+import { ConnectionStore, type ConnectionStoreError, type StoragePage } from '../../src/oauth/index.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 import { mapStorage, watched } from './helpers/storages.ts'

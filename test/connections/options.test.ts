@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ConnectionStore, type ConnectionStoreOptions, InvalidArgumentError } from '../../src/oauth.ts'
-import type { Sandbox } from '../../src/sandbox.ts'
+import { ConnectionStore, type ConnectionStoreOptions, InvalidArgumentError } from '../../src/oauth/index.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
 import { rejection } from '../helpers/client.ts'
 import { mapStorage, watched } from './helpers/storages.ts'
 import { makeStore, secret, useSandbox } from './helpers/store.ts'

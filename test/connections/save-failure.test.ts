@@ -1,8 +1,13 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { AuthenticationError, ServerError, UnexpectedResponseError } from '../../src/index.ts'
-import { AccessToken } from '../../src/oauth/access-token.ts'
-import { type Connection, ConnectionNotSavedError, ConnectionStore, ConnectionStoreError } from '../../src/oauth.ts'
-import type { Sandbox } from '../../src/sandbox.ts'
+import {
+  type Connection,
+  ConnectionNotSavedError,
+  ConnectionStore,
+  ConnectionStoreError,
+} from '../../src/oauth/index.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import { AccessToken } from '../../src/shared/access-token.ts'
 import { rejection } from '../helpers/client.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 import { type Method, mapStorage, watched } from './helpers/storages.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { ConnectionStoreOptions } from '../../src/oauth.ts'
-import type { Sandbox } from '../../src/sandbox.ts'
+import type { ConnectionStoreOptions } from '../../src/oauth/index.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
 import { mapStorage } from './helpers/storages.ts'
 import { makeStore, secret, storeError, useSandbox } from './helpers/store.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { ConnectionStore, ConnectionStoreError } from '../../src/oauth.ts'
+import { ConnectionStore, ConnectionStoreError } from '../../src/oauth/index.ts'
 import { neverSettles, rejection } from '../helpers/client.ts'
 import { type Method, mapStorage, watched } from './helpers/storages.ts'
 import { secret } from './helpers/store.ts'

@@ -16,7 +16,7 @@ import { mirrorOne, prune, reconcile, schedule } from '../../examples/fleet-sync
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { createSite } from '../../examples/fleet-sync/site.ts'
 import type { OrganizationTable } from '../../examples/fleet-sync/tables.ts'
-import { type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
 import { describeOnDatabases } from './helpers/databases.ts'
 import { FleetProcess } from './helpers/fleet-process.ts'
 import { startRedis } from './helpers/redis-server.ts'

@@ -17,7 +17,7 @@ import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
 import { mirrorOne, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { runWorker } from '../../examples/fleet-sync/worker.ts'
-import { type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
 import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
 import { startRedis } from './helpers/redis-server.ts'
 

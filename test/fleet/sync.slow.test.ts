@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { noteSkipped } from '../../examples/fleet-sync/notes.ts'
 import { claim, LostLeaseError, mirror, nextDue } from '../../examples/fleet-sync/organizations.ts'
 import { save } from '../../examples/fleet-sync/replica.ts'
-import { memoryStorage } from '../../src/storage.ts'
+import { memoryStorage } from '../../src/storage/index.ts'
 import { describeOnDatabases } from './helpers/databases.ts'
 import {
   changesOf,

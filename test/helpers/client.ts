@@ -7,7 +7,7 @@ import {
   type WebFetch,
 } from 'support-workspace-sdk'
 import { expect, onTestFinished, vi } from 'vitest'
-import { provenFetches } from '../../src/http/fetch-error.ts'
+import { provenFetches } from '../../src/core/fetch-error.ts'
 
 // The first write loads the schemas, which fake timers do not wait for.
 await schemas.user['~standard'].validate({})

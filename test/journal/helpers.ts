@@ -3,7 +3,7 @@ import { type OnceOptions, WriteJournal, type WriteJournalOptions } from 'suppor
 import { createSandbox, type FaultRule, type Sandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type ConnectionStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { onTestFinished, vi } from 'vitest'
-import { provenFetches } from '../../src/http/fetch-error.ts'
+import { provenFetches } from '../../src/core/fetch-error.ts'
 
 export const body_html = '<p>On it &amp; thanks.</p>'
 

@@ -3,7 +3,7 @@ import { SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import type { ConnectionStorage } from 'support-workspace-sdk/storage'
 import { vi } from 'vitest'
-import { provenFetches } from '../../src/http/fetch-error.ts'
+import { provenFetches } from '../../src/core/fetch-error.ts'
 import { mapStorage } from '../connections/helpers/storages.ts'
 import { brokenConnection, json, page, refusal, refusedConnection } from '../helpers/client.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { PublicOAuthApp } from '../../src/oauth.ts'
+import { PublicOAuthApp } from '../../src/oauth/index.ts'
 import { makeApp, redirectUri } from './helpers/login.ts'
 
 const chrome = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Safari/537.36'

@@ -8,7 +8,7 @@ import {
   type Remedy,
   type StartedLogin,
   serializeTransaction,
-} from '../../src/oauth.ts'
+} from '../../src/oauth/index.ts'
 import { rejection } from '../helpers/client.ts'
 import { callbackOf, code, loginError, makeApp, redirectUri, scope, stateOf } from './helpers/login.ts'
 import { accessToken, goodResponse, jsonResponse, useTokenEndpoint } from './helpers/token-endpoint.ts'

@@ -8,7 +8,7 @@ import {
   type Remedy,
   serializeTransaction,
   TimeoutError,
-} from '../../src/oauth.ts'
+} from '../../src/oauth/index.ts'
 import { refusedConnection, rejection, stubPlatformFetch } from '../helpers/client.ts'
 import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, scope } from './helpers/login.ts'

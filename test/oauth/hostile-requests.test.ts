@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createLoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth.ts'
+import { createLoginHandlers, OAuthApp, toNodeListener } from '../../src/oauth/index.ts'
 import { Random } from '../helpers/random.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
 

@@ -10,7 +10,7 @@ import {
   type StartedLogin,
   sealTransaction,
   serializeTransaction,
-} from '../../src/oauth.ts'
+} from '../../src/oauth/index.ts'
 import { fromRequest, rejection } from '../helpers/client.ts'
 import { encodedForms } from '../helpers/encoded-forms.ts'
 import { printedForms } from '../helpers/printed-forms.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { knownScopes } from '../../src/oauth/index.ts'
 import { loginCookies } from '../../src/oauth/login-cookies.ts'
-import { knownScopes } from '../../src/oauth.ts'
 import { siteUrl, startService, untilCallback } from './helpers/site.ts'
 
 const loopback = 'http://localhost:3000'

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createSealer } from '../../src/oauth/seal.ts'
 import {
   createLoginHandlers,
   InvalidArgumentError,
@@ -8,7 +7,8 @@ import {
   type LoginHandlersOptions,
   type LoginStartOptions,
   PublicOAuthApp,
-} from '../../src/oauth.ts'
+} from '../../src/oauth/index.ts'
+import { createSealer } from '../../src/shared/seal.ts'
 import { rejection } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import {

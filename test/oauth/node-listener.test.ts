@@ -9,7 +9,7 @@ import {
 import type { AddressInfo, Server } from 'node:net'
 import express, { type Request as ExpressRequest, type Response as ExpressResponse, type NextFunction } from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type NodeRequest, toNodeListener } from '../../src/oauth.ts'
+import { type NodeRequest, toNodeListener } from '../../src/oauth/index.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 
 type AnyRequest = IncomingMessage | Http2ServerRequest

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scopesFor } from '../../src/oauth.ts'
+import { scopesFor } from '../../src/oauth/index.ts'
 
 test('returns the scopes of operations, each once and in order', () => {
   expect(scopesFor('messages.create', 'conversations.list', 'conversations.get', 'messages.list')).toEqual([

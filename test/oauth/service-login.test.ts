@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { OAuthApp, type OAuthAppOptions } from '../../src/oauth.ts'
-import { createSandbox } from '../../src/sandbox.ts'
+import { OAuthApp, type OAuthAppOptions } from '../../src/oauth/index.ts'
+import { createSandbox } from '../../src/sandbox/index.ts'
 
 // The service of these tests is the sandbox, which is written from the service's documents and shares nothing with the client.
 

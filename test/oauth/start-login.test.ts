@@ -6,7 +6,7 @@ import {
   type OAuthAppOptions,
   PublicOAuthApp,
   serializeTransaction,
-} from '../../src/oauth.ts'
+} from '../../src/oauth/index.ts'
 import { clientSecret, makeApp, redirectUri } from './helpers/login.ts'
 
 const baseUrl = 'https://api.example'

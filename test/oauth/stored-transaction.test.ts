@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { openTransaction, sealTransaction } from '../../src/oauth.ts'
+import { openTransaction, sealTransaction } from '../../src/oauth/index.ts'
 import { callbackOf, loginError, makeApp, scope } from './helpers/login.ts'
 import { accessToken, useTokenEndpoint } from './helpers/token-endpoint.ts'
 

@@ -23,19 +23,29 @@ interface Rule {
   readonly never?: RegExp
 }
 
-/** Matches these files and folders of the sandbox, and the packages that it uses. */
-function sandboxParts(...parts: readonly string[]): RegExp {
-  return new RegExp(`^(sandbox/(${parts.join('|')})|node:|hono|@hono/|zod/mini$|msw$)`)
+/** What each folder imports of the others, by their index. All but the sandbox import any file of `shared/`, which imports none. */
+const folders: Readonly<Record<string, readonly string[]>> = {
+  shared: [],
+  core: [],
+  client: ['core'],
+  'key-value': [],
+  storage: ['key-value'],
+  'storage-tests': ['connections', 'key-value'],
+  connections: ['client', 'core', 'key-value'],
+  oauth: ['client', 'core', 'key-value', 'storage', 'connections'],
+  otel: ['core'],
+  journal: ['client', 'core', 'key-value'],
+  sandbox: [],
+  sweep: ['client', 'core', 'key-value', 'sandbox'],
 }
 
+/** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */
 const sharedFiles = '(addresses|app-env|html-page|http|request-log|sandbox-options|service)[.]ts'
 const belowShared = ['data/', 'schema[.]ts']
 const belowServer = [sharedFiles, ...belowShared]
-
-/** The layers of the sandbox, as listed in src/sandbox.ts, from the bottom up: what else each may import, besides itself. */
 const sandboxLayers: [layer: string, imports: readonly string[]][] = [
-  ['data/', ['random[.]ts']],
-  ['faults/', ['schema[.]ts', 'random[.]ts', 'app-env[.]ts']],
+  ['data/', []],
+  ['faults/', ['schema[.]ts', 'app-env[.]ts']],
   [sharedFiles, ['faults/', ...belowShared]],
   ['oauth/', belowServer],
   ['operations/', belowServer],
@@ -43,60 +53,46 @@ const sandboxLayers: [layer: string, imports: readonly string[]][] = [
   ['server/', ['oauth/', 'operations/', 'faults/', ...belowServer]],
 ]
 
+const packages = '[^/.]+$|@?[^/.]+/[^.]+$'
+
 const rules: readonly Rule[] = [
   {
-    title: 'errors/ imports only errors/, bytes and web-types',
-    from: /^errors\//,
-    only: /^(errors\/|(bytes|web-types)\.ts$)/,
+    title: 'sandbox/ shares nothing with the client, except its version, a random generator and the types of the web',
+    from: /^sandbox\//,
+    only: new RegExp(`^(sandbox/|shared/(version|random|web-types)[.]ts$|${packages})`),
   },
-  { title: 'models/ imports only models/ and actor', from: /^models\//, only: /^(models\/|actor\.ts$)/ },
-  {
-    title: 'schemas/ imports only schemas/, models/ and schema libraries',
-    from: /^schemas\//,
-    only: /^(schemas\/|models\/|zod\/mini$|@standard-schema\/spec$)/,
-  },
-  { title: 'only lazy-schemas imports schemas/', from: /^(?!lazy-schemas\.ts$|schemas\/)/, never: /^schemas\// },
-  {
-    title: 'http/ does not import what calls it',
-    from: /^http\//,
-    never: /^(resources|oauth|connections|sandbox)\/|^(client|call|call-operation|pagination)\.ts$/,
-  },
-  {
-    title: 'oauth/ does not import the client, resources, connections or the sandbox',
-    from: /^oauth\//,
-    never: /^(resources|connections|sandbox)\/|^client\.ts$/,
-  },
-  { title: 'only the entry point journal imports journal/', from: /^(?!journal(\/|\.ts$))/, never: /^journal\// },
-  {
-    title: 'journal/ does not import logins, the sandbox or the connection store',
-    from: /^journal\//,
-    never: /^(oauth|sandbox)\/|^connections\/(?!(storage|guarded-storage|turns)\.ts$)/,
-  },
-  { title: 'connections/ does not import the sandbox', from: /^connections\//, never: /^sandbox\// },
-  {
-    title: 'sandbox/ imports nothing else of this package, except its version and the types of the web',
-    from: /^sandbox(\/|\.ts$)/,
-    only: /^(sandbox\/|(version|web-types)\.ts$|node:|(hono|@hono\/node-server|zod\/mini|msw)(\/|$))/,
-  },
-  { title: 'only the entry point sweep imports sweep/', from: /^(?!sweep(\/|\.ts$))/, never: /^sweep\// },
-  { title: 'sandbox/schema imports only zod', from: /^sandbox\/schema\.ts$/, only: /^zod\/mini$/ },
+  ...Object.entries(folders)
+    .filter(([folder]) => folder !== 'sandbox')
+    .map(([folder, others]) => ({
+      title: `${folder}/ imports ${['shared/', ...others.map((other) => `${other}/index`)].join(', ')}`,
+      from: new RegExp(`^${folder}/`),
+      only: new RegExp(`^(${folder}/|shared/|(${others.join('|') || '-'})/index[.]ts$|${packages})`),
+    })),
   ...sandboxLayers.map(([layer, imports]) => ({
     title: `sandbox/${layer} imports only lower layers`,
     from: new RegExp(`^sandbox/${layer}`),
-    only: sandboxParts(layer, ...imports),
+    only: new RegExp(`^(sandbox/(${[layer, ...imports].join('|')})|shared/|${packages})`),
   })),
-  { title: 'only the entry point otel imports OpenTelemetry', from: /^(?!otel\.ts$)/, never: /^@opentelemetry\// },
   {
-    title: 'no file imports an entry point',
-    from: /^/,
-    never: /^((index|journal|oauth|otel|sandbox|storage|storage-tests|sweep|sandbox\/cli)\.ts$|support-workspace-sdk)/,
+    title: 'models import only models and the actor',
+    from: /^client\/models\//,
+    only: /^(client\/models|shared\/actor\.ts$)/,
   },
+  {
+    title: 'only lazy-schemas imports the schemas',
+    from: /^(?!client\/(lazy-schemas\.ts$|schemas\/))/,
+    never: /^client\/schemas\//,
+  },
+  { title: 'only otel/ imports OpenTelemetry', from: /^(?!otel\/)/, never: /^@opentelemetry\// },
 ]
 
 describe('import rules', () => {
   test('there are imports to check', () => {
-    expect(imports.get('index.ts')).toContain('client.ts')
+    expect(imports.get('index.ts')).toContain('client/client.ts')
     expect([...imports.values()].flat().length).toBeGreaterThan(200)
+    expect(new Set([...imports.keys()].map((file) => dirname(file).split('/')[0]))).toEqual(
+      new Set(['.', ...Object.keys(folders)]),
+    )
   })
 
   test.each(rules.map((rule) => [rule.title, rule] as const))('%s', (_, rule) => {

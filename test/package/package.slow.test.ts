@@ -86,7 +86,7 @@ test('the source maps contain each source file once, and of dependencies only wh
       JSON.parse(readFileSync(join(folder, name), 'utf8')),
     )
   const sources = maps.flatMap((map) => map.sources.map((source) => source.replace(/^(\.\.\/)+.*?(?=src\/)/, '')))
-  expect(sources).toContain('src/client.ts')
+  expect(sources).toContain('src/client/client.ts')
   expect(sources.filter((source) => /node_modules\/(?!zod\/)/.test(source))).toEqual([])
   expect(sources).toHaveLength(new Set(sources).size)
   // The map of a file that only exports from others has no sources.
@@ -133,7 +133,7 @@ test('the command runs from the package', async () => {
   expect(await project.run(process.execPath, join(project.installed, 'dist/cli.js'), '--version')).toBe(`${version}\n`)
 })
 
-// What else holds across copies is asserted in `test/errors/errors.test.ts`.
+// What else holds across copies is asserted in `test/shared/errors/errors.test.ts`.
 test('instanceof works across the ESM and CommonJS builds', async () => {
   expect(await runProgram('copies.mjs', comparesCopies)).toEqual({
     copiesDiffer: true,

@@ -108,7 +108,7 @@ describe('the release workflow', () => {
 test('a changeset becomes the next version, in every file that has one', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'src'))
-  for (const path of ['package.json', 'src/version.ts', 'scripts', '.changeset']) {
+  for (const path of ['package.json', 'src/shared/version.ts', 'scripts', '.changeset']) {
     await cp(join(root, path), join(folder, path), { recursive: true })
   }
   await writeFile(join(folder, 'CHANGELOG.md'), '# Changelog\n\n## 0.1.0\n\n- The first.\n')
@@ -126,7 +126,7 @@ test('a changeset becomes the next version, in every file that has one', async (
   const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   const before = Number(JSON.parse(await read('package.json')).version.split('.')[0])
   expect(version).toBe(`${before + 1}.0.0`)
-  expect(await readFile(join(folder, 'src/version.ts'), 'utf8')).toContain(`version = '${version}'`)
+  expect(await readFile(join(folder, 'src/shared/version.ts'), 'utf8')).toContain(`version = '${version}'`)
   const changelog = await readFile(join(folder, 'CHANGELOG.md'), 'utf8')
   expect(changelog).toMatch(/^# Changelog\n\n## \d+\.0\.0\n[\s\S]*Does something new\.[\s\S]*## 0\.1\.0/)
 })

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { exampleOf } from '../../scripts/site/methods.ts'
-import { operations } from '../../src/resources/operations.ts'
+import { operations } from '../../src/client/resources/operations.ts'
 import { commentExamples } from './comment-examples.ts'
 import { examplesFolder, examplesOf, guides, needsEngine, readmeExamples, writeExamples } from './examples.ts'
 import { problemsIn } from './problems.ts'

@@ -17,7 +17,7 @@ async function createProject(): Promise<string> {
   const exports = { '.': './index.js', './sandbox': './sandbox.js' }
   await writeFile(join(installed, 'package.json'), JSON.stringify({ type: 'module', exports }))
   for (const name of ['index', 'sandbox']) {
-    const source = pathToFileURL(`${root}src/${name}.ts`).href
+    const source = pathToFileURL(`${root}src/${name === 'index' ? '' : `${name}/`}index.ts`).href
     await writeFile(join(installed, `${name}.js`), `export * from '${source}'`)
   }
   return folder

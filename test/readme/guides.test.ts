@@ -25,7 +25,7 @@ import { type ConnectionStorage, ConnectionStore, type LoginHandlers, memoryStor
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readClientSettings } from '../../src/http/settings.ts'
+import { readClientSettings } from '../../src/core/settings.ts'
 import { commandLineOptions, readArguments } from '../../src/sandbox/command-line.ts'
 import { optionShape, readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
 import { describeOnRedis } from '../connections/helpers/servers.ts'
@@ -136,7 +136,7 @@ test('first-call.md sends and edits a message', async () => {
 })
 
 test('client-options.md lists every option of a client, with its default', async () => {
-  const source = await readFile(`${root}src/http/settings.ts`, 'utf8')
+  const source = await readFile(`${root}src/core/settings.ts`, 'utf8')
   const [, table = ''] = /const clientChecks = \{(.+?)\n\} satisfies/s.exec(source) ?? []
   const names = [...table.matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
   expect(names.length).toBeGreaterThan(10)
@@ -489,8 +489,8 @@ describe('errors.md', () => {
   })
 
   test.each([
-    ['LoginError', 'errors/login-error.ts'],
-    ['UnexpectedResponseError', 'errors/request-error.ts'],
+    ['LoginError', 'shared/errors/login-error.ts'],
+    ['UnexpectedResponseError', 'shared/errors/request-error.ts'],
     ['ConnectionStoreError', 'connections/connection-store-error.ts'],
   ])('its table of the reasons of %s has each of them', async (name, file) => {
     const source = await readFile(`${root}src/${file}`, 'utf8')

@@ -1,7 +1,7 @@
 import * as errors from 'support-workspace-sdk'
 import * as oauth from 'support-workspace-sdk/oauth'
 import * as otel from 'support-workspace-sdk/otel'
-import { isPlatformFetch } from '../../src/http/fetch-error.ts'
+import { isPlatformFetch } from '../../src/core/fetch-error.ts'
 import { smoke } from './smoke.js'
 
 export default {

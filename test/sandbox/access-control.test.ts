@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Sandbox, TokenOptions } from '../../src/sandbox.ts'
+import type { Sandbox, TokenOptions } from '../../src/sandbox/index.ts'
 import { call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { allScopes } from '../../src/sandbox/data/scope-catalog.ts'
-import type { Sandbox } from '../../src/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
 import {
   authorize,
   authorizeParameters,

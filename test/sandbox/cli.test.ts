@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { commandLineOptions, help, readArguments, UsageError } from '../../src/sandbox/command-line.ts'
 import { parseFault } from '../../src/sandbox/faults/fault-text.ts'
+import type { FaultRule } from '../../src/sandbox/index.ts'
 import { defaultRedirectUris } from '../../src/sandbox/sandbox-options.ts'
-import type { FaultRule } from '../../src/sandbox.ts'
-import { version } from '../../src/version.ts'
+import { version } from '../../src/shared/version.ts'
 
 const cli = fileURLToPath(new URL('../../src/sandbox/cli.ts', import.meta.url))
 const running: ChildProcess[] = []

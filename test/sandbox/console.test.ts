@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 import { call, exchange, freshCode, openPage, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

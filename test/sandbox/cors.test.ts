@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Sandbox, SandboxOptions } from '../../src/sandbox.ts'
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.ts'
 import { authorizeParameters, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -1,6 +1,6 @@
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 import { call, sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach } from 'vitest'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox.ts'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
 
 /** Returns a function that starts sandboxes, which are closed after each test. */
 export function useSandboxes(): (options?: SandboxOptions) => Promise<Sandbox> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 import { authorizeParameters, sendRaw, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

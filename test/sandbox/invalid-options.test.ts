@@ -8,7 +8,7 @@ import {
   type SandboxOptions,
   startSandbox,
   type TokenOptions,
-} from '../../src/sandbox.ts'
+} from '../../src/sandbox/index.ts'
 
 /** Wrong values of each option, and what the error message says about them. The compiler requires every option. */
 type WrongValues<Options> = Record<keyof Options, Wrong>

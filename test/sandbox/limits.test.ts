@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Grants } from '../../src/sandbox/data/grants.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 import { readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
 import { Service } from '../../src/sandbox/service.ts'
-import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
 import { useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

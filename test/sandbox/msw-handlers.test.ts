@@ -1,7 +1,7 @@
 import { setupServer } from 'msw/node'
 import type { setupServer as setupServerOfMsw2 } from 'msw-2/node'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox.ts'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts'
 
 const open: { close(): void }[] = []
 afterEach(() => {

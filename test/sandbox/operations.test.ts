@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { SandboxConversation as Conversation, Sandbox } from '../../src/sandbox.ts'
+import type { SandboxConversation as Conversation, Sandbox } from '../../src/sandbox/index.ts'
 import { call, type ReceivedResponse, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
 import { call, type ReceivedResponse, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox.ts'
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts'
 
 /** Returns a sandbox with a clock that the test moves. */
 function limited(rateLimit: SandboxOptions['rateLimit']) {

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Delays, FaultList } from '../../src/sandbox/faults/inject-faults.ts'
+import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox/index.ts'
 import { RequestLog } from '../../src/sandbox/request-log.ts'
 import { readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
 import { createApp } from '../../src/sandbox/server/app.ts'
 import { Service } from '../../src/sandbox/service.ts'
-import { createSandbox, type RecordedRequest, type SandboxState, startSandbox } from '../../src/sandbox.ts'
 import { authorizeParameters, call, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

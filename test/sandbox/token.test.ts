@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
 import { authorizeParameters, call, exchange, freshCode, postForm, useSandboxes } from './helpers.ts'
 
 const start = useSandboxes()

@@ -17,7 +17,7 @@ import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { gzip, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type SweepWorld, sweepFaults } from '../../src/sweep.ts'
+import { type SweepWorld, sweepFaults } from '../../src/sweep/index.ts'
 
 const hour = 3_600_000
 const oneFault = { only: ['rate-limited@1'] }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { sweepFaults } from '../../src/sweep.ts'
+import { sweepFaults } from '../../src/sweep/index.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 

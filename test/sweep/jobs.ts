@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Checkpoint, isSupportWorkspaceError, SupportWorkspaceError } from 'support-workspace-sdk'
 import { expect } from 'vitest'
-import { type SweptJob, sweepFaults, type VerdictName } from '../../src/sweep.ts'
+import { type SweptJob, sweepFaults, type VerdictName } from '../../src/sweep/index.ts'
 
 /** A job with a planted bug, and the same job mended. */
 export interface PlantedJob {

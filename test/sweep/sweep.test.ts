@@ -4,8 +4,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { RequestError, SupportWorkspace } from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Sandbox } from '../../src/sandbox.ts'
-import { type FaultName, type SweepOptions, type SweepReport, type SweptJob, sweepFaults } from '../../src/sweep.ts'
+import type { Sandbox } from '../../src/sandbox/index.ts'
+import {
+  type FaultName,
+  type SweepOptions,
+  type SweepReport,
+  type SweptJob,
+  sweepFaults,
+} from '../../src/sweep/index.ts'
 
 const body_html = '<p>On it.</p>'
 

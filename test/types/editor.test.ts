@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { beforeAll, expect, test } from 'vitest'
-import { createSandbox } from '../../src/sandbox.ts'
+import { createSandbox } from '../../src/sandbox/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const file = `${root}test/types/edited.ts`

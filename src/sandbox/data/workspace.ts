@@ -1,4 +1,4 @@
-import { randomFrom } from '../random.ts'
+import { randomFrom } from '../../shared/random.ts'
 import { Collection } from './collection.ts'
 import type {
   Contact,

@@ -1,8 +1,8 @@
 // src/sandbox/faults holds the faults that a test injects. It knows responses but not the service.
 
 import type { Context, MiddlewareHandler } from 'hono'
+import { randomFrom } from '../../shared/random.ts'
 import type { AppEnv, Drop } from '../app-env.ts'
-import { randomFrom } from '../random.ts'
 import { checkRule, type Fault, type FaultRule, type Faults } from './fault.ts'
 import { describeFault } from './fault-text.ts'
 

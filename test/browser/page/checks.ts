@@ -1,6 +1,6 @@
 import { type ClientOptions, isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, PublicOAuthApp, parseTransaction, serializeTransaction } from 'support-workspace-sdk/oauth'
-import { isPlatformFetch } from '../../../src/http/fetch-error.ts'
+import { isPlatformFetch } from '../../../src/core/fetch-error.ts'
 
 /** The settings of a check. */
 export interface Facts {

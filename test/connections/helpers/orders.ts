@@ -6,7 +6,7 @@ import {
   type ConnectionStorage,
   ConnectionStore,
   type ConnectionStoreError,
-} from '../../../src/oauth.ts'
+} from '../../../src/oauth/index.ts'
 import { type Action, type Event, isLinearizable, type Rules, type State } from './model.ts'
 import { nameIn, operate } from './operate.ts'
 import { mapStorage } from './storages.ts'

@@ -1,4 +1,4 @@
-import type { ConnectionStorage } from '../../../src/oauth.ts'
+import type { ConnectionStorage } from '../../../src/oauth/index.ts'
 
 /** A storage whose texts a test can read and change. */
 export function mapStorage(items = new Map<string, string>()) {

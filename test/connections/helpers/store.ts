@@ -4,8 +4,8 @@ import {
   ConnectionStore,
   ConnectionStoreError,
   type ConnectionStoreOptions,
-} from '../../../src/oauth.ts'
-import { type Sandbox, startSandbox } from '../../../src/sandbox.ts'
+} from '../../../src/oauth/index.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts'
 import { rejection } from '../../helpers/client.ts'
 import { heldFetch } from './held-fetch.ts'
 import { mapStorage, watched } from './storages.ts'

@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Turns } from '../../../src/connections/turns.ts'
-import type { OpenStorage } from '../../../src/storage-tests.ts'
+import { Turns } from '../../../src/key-value/turns.ts'
+import type { OpenStorage } from '../../../src/storage-tests/index.ts'
 import { mapStorage } from './storages.ts'
 
 /** A storage of which each handle changes something. */

@@ -5,8 +5,8 @@ import { mirror } from '../../../examples/fleet-sync/organizations.ts'
 import { type SyncOptions, syncOrganization } from '../../../examples/fleet-sync/sync-organization.ts'
 import type { Database, OrganizationTable } from '../../../examples/fleet-sync/tables.ts'
 import { SupportWorkspace } from '../../../src/index.ts'
-import type { Connection } from '../../../src/oauth.ts'
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox.ts'
+import type { Connection } from '../../../src/oauth/index.ts'
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/index.ts'
 
 export const key = 'self.app.organization.user'
 

@@ -1,5 +1,5 @@
 import type { Database, OrganizationTable } from '../../../examples/fleet-sync/tables.ts'
-import { type Fault, type RecordedRequest, type Sandbox, startSandbox } from '../../../src/sandbox.ts'
+import { type Fault, type RecordedRequest, type Sandbox, startSandbox } from '../../../src/sandbox/index.ts'
 
 /** What happened in an organization while the proof ran. */
 interface Account {

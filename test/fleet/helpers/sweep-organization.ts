@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { openDatabase } from '../../../examples/fleet-sync/open-database.ts'
 import { mirror } from '../../../examples/fleet-sync/organizations.ts'
 import { syncOrganization } from '../../../examples/fleet-sync/sync-organization.ts'
-import { type SweepOptions, type SweepReport, sweepFaults } from '../../../src/sweep.ts'
+import { type SweepOptions, type SweepReport, sweepFaults } from '../../../src/sweep/index.ts'
 import { changesOf, connection, expectReplica, key } from './replica.ts'
 
 /** Sweeps the sync of an organization, and compares every item and change. */

@@ -5,7 +5,7 @@ import {
   OAuthApp,
   type OAuthAppOptions,
   type StartedLogin,
-} from '../../../src/oauth.ts'
+} from '../../../src/oauth/index.ts'
 import { rejection } from '../../helpers/client.ts'
 
 export const clientSecret = 'secret_x+y/z=& é-0123456789'

@@ -6,8 +6,8 @@ import {
   type LoginStartOptions,
   OAuthApp,
   type OAuthAppOptions,
-} from '../../../src/oauth.ts'
-import { type Sandbox, startSandbox } from '../../../src/sandbox.ts'
+} from '../../../src/oauth/index.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts'
 import { Browser } from './browser.ts'
 
 export const secret = 'a secret of this app, 32 characters or more'

@@ -1,0 +1,8 @@
+// What the folders above use of the client. Applications see `src/index.ts`.
+
+export { intercepted, SupportWorkspace } from './client.ts'
+export { schemas } from './lazy-schemas.ts'
+export type { Me } from './models/me.ts'
+export type { User } from './models/user.ts'
+export { operations, type WriteOperationId } from './resources/operations.ts'
+export { scopesFor } from './resources/scopes-for.ts'

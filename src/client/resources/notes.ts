@@ -1,0 +1,45 @@
+import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
+import type { Actor } from '../../shared/actor.ts'
+import { lazySchema } from '../lazy-schemas.ts'
+import type { CreateNoteBody, Message } from '../models/message.ts'
+import { type Operations, Resource, type SelfOnly } from './resource.ts'
+
+export const noteOperations = {
+  list: {
+    id: 'notes.list',
+    method: 'GET',
+    path: '/api/oauth/v1/conversations/{conversation_id}/notes',
+    scope: 'notes:read',
+    evidence: 'inferred',
+    envelope: 'list',
+    response: lazySchema('message'),
+  },
+  create: {
+    id: 'notes.create',
+    method: 'POST',
+    path: '/api/oauth/v1/conversations/{conversation_id}/notes',
+    scope: 'notes:write',
+    actor: 'self',
+    evidence: 'reference',
+    body: lazySchema('createNoteBody'),
+    response: lazySchema('message'),
+  },
+} as const satisfies Operations
+
+/** The internal notes of a conversation. A note has the shape of a message. */
+export class Notes<out A extends Actor = Actor> extends Resource<A> {
+  /**
+   * Lists the notes of a conversation. Scope `notes:read`.
+   *
+   * @experimental Inferred: the path is a guess by analogy (see [what is known](docs/service.md#notes)).
+   */
+  list(conversationId: string, query?: ListQuery, options?: ListOptions): Paginated<Message> {
+    return this.call(noteOperations.list, { path: { conversation_id: conversationId }, query }, options)
+  }
+
+  /** Adds a note. Scope `notes:write`, `actor=self` only. Evidence: [reference](docs/service.md#notes). */
+  create(this: SelfOnly<A, Notes>, conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message>
+  create(conversationId: string, body: CreateNoteBody, options?: CallOptions): Call<Message> {
+    return this.call(noteOperations.create, { path: { conversation_id: conversationId }, body }, options)
+  }
+}

@@ -1,0 +1,49 @@
+import type { Evidence, Operation } from '../../core/index.ts'
+import { contactOperations } from './contacts.ts'
+import { conversationOperations } from './conversations.ts'
+import { meOperation } from './me.ts'
+import { memberOperations } from './members.ts'
+import { messageOperations } from './messages.ts'
+import { noteOperations } from './notes.ts'
+import { organizationOperations } from './organization.ts'
+import { segmentOperations } from './segments.ts'
+import { taskOperations } from './tasks.ts'
+
+/** The operations of each resource, by the name of its property on the client. */
+const groups = {
+  me: { me: meOperation },
+  conversations: conversationOperations,
+  messages: messageOperations,
+  notes: noteOperations,
+  contacts: contactOperations,
+  members: memberOperations,
+  organization: organizationOperations,
+  tasks: taskOperations,
+  segments: segmentOperations,
+} as const
+
+type Values<Type> = Type[keyof Type]
+type IdOf<Definition> = Definition extends { readonly id: infer Id extends string } ? Id : never
+
+/**
+ * The id of a built-in operation, for example `conversations.list`.
+ *
+ * @useDeclaredType
+ */
+export type OperationId = Values<{ [Name in keyof typeof groups]: IdOf<Values<(typeof groups)[Name]>> }>
+
+type ReadId = IdOf<Extract<Values<{ [Name in keyof typeof groups]: Values<(typeof groups)[Name]> }>, { method: 'GET' }>>
+
+/** The id of a built-in operation that changes something. */
+export type WriteOperationId = Exclude<OperationId, ReadId>
+
+/** A built-in operation. */
+export type BuiltInOperation = Operation & { readonly id: OperationId; readonly evidence: Evidence }
+
+/** Every built-in operation, in the order of the documentation. */
+export const operations: readonly BuiltInOperation[] = /* @__PURE__ */ listOperations()
+
+/** A function, so that bundlers leave the list out of programs that do not use it, such as a login in a page. */
+function listOperations(): BuiltInOperation[] {
+  return Object.values(groups).flatMap((group) => Object.values<BuiltInOperation>(group))
+}

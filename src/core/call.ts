@@ -1,0 +1,87 @@
+import type { ResponseInfo } from '../shared/errors/index.ts'
+import type { ResponseHead } from './response.ts'
+
+/** The result of a call together with its response. */
+export interface WithResponse<Data> {
+  /** What `await` returns. */
+  readonly data: Data
+  /** Status, headers and request id of the response. */
+  readonly response: ResponseInfo
+}
+
+/** The result of a call. Its response is prepared when it is requested. */
+export interface Received<Data> {
+  readonly data: Data
+  readonly response: ResponseHead
+}
+
+/**
+ * A promise of the response data. `withResponse()` also returns status, headers and request id.
+ *
+ * Rejects with a `RequestError`, which has a class for each kind of failure, with an `InvalidArgumentError` if an argument
+ * is invalid, or with the reason of an aborted `signal`.
+ *
+ * @example
+ * const organization = await workspace.organization.get()
+ * const { data, response } = await workspace.organization.get().withResponse()
+ */
+export class Call<Data> implements Promise<Data> {
+  /** The id of the operation, for example `organization.get`. */
+  readonly operation: string
+  readonly #start: () => Promise<Received<Data>>
+  #result: Promise<Received<Data>> | undefined
+
+  /**
+   * @internal
+   * @param start sends the request. Called once, when the result is first requested.
+   */
+  constructor(operation: string, start: () => Promise<Received<Data>>) {
+    this.operation = operation
+    this.#start = start
+  }
+
+  /** @internal Creates a call and sends its request immediately. */
+  static started<Data>(operation: string, start: () => Promise<Received<Data>>): Call<Data> {
+    const call = new Call(operation, start)
+    void call.#receive()
+    return call
+  }
+
+  /** Returns the data together with status, headers and request id of the response. */
+  async withResponse(): Promise<WithResponse<Data>> {
+    const { data, response } = await this.#receive()
+    return { data, response: response.info }
+  }
+
+  /** Handles the data or a rejection, like `then` of any promise. Usually called by `await`. */
+  // biome-ignore lint/suspicious/noThenProperty: a call is awaitable by design
+  then<Fulfilled = Data, Rejected = never>(
+    onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    const data = this.#receive().then((received) => received.data)
+    return data.then(onFulfilled, onRejected)
+  }
+
+  /** Handles a rejection, like `catch` of any promise. */
+  catch<Rejected = never>(
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Data | Rejected> {
+    return this.then(undefined, onRejected)
+  }
+
+  /** Runs a callback when the call settles, like `finally` of any promise. */
+  finally(onFinally?: (() => void) | null): Promise<Data> {
+    return this.then().finally(onFinally)
+  }
+
+  #receive(): Promise<Received<Data>> {
+    this.#result ??= this.#start()
+    return this.#result
+  }
+
+  /** @hidden */
+  get [Symbol.toStringTag](): string {
+    return 'Call'
+  }
+}

@@ -1,0 +1,122 @@
+import {
+  type Check,
+  checkFlag,
+  checkInteger,
+  checkNames,
+  checkObject,
+  checkOneOf,
+  checkPlain,
+  readOptions,
+} from '../shared/check-options.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { callChecks } from './input.ts'
+import type { CallOptions } from './options.ts'
+
+/** A place in a list from which `resumeFrom` continues. Plain JSON. */
+export interface Checkpoint {
+  /** The cursor to continue after, or null at the start and at the end of the list. Opaque. */
+  readonly cursor: string | null
+  /** Whether the list is finished: it has no further page in its direction. */
+  readonly done: boolean
+}
+
+/** The options of a list call. Timeouts and retries apply to each page. Read when the list is called. */
+export interface ListOptions extends CallOptions {
+  /**
+   * The direction of paging: `forward` follows `after`, `backward` follows `before`. The cursor in the query is where to
+   * start, in either direction.
+   *
+   * @default 'backward' if the query has `before`, otherwise 'forward'
+   */
+  readonly direction?: 'forward' | 'backward' | undefined
+  /**
+   * Where to resume: the `checkpoint` of a page of this list. Null and `{ cursor: null, done: false }` mean the start.
+   * A list that is `done` yields nothing and sends no request; awaiting its first page rejects with an
+   * `InvalidArgumentError`.
+   *
+   * Pass the same query and `direction` as before, without `after` and `before`. A list that started at a `before` needs
+   * `direction: 'backward'` to resume.
+   *
+   * @default the start of the list, or the cursor in the query
+   */
+  readonly resumeFrom?: Checkpoint | null | undefined
+  /**
+   * What to do if the service rejects the cursor of `resumeFrom` or of the query. `throw`: reject with a
+   * `CursorRejectedError`. `restart`: request the list once more without the cursor, from its start. A cursor that is
+   * rejected after the first page always throws, so that a loop never yields an item twice.
+   *
+   * @default 'throw'
+   */
+  readonly onRejectedCursor?: 'throw' | 'restart' | undefined
+  /**
+   * Maximum number of items in total.
+   *
+   * @default no maximum
+   */
+  readonly maxItems?: number | undefined
+  /**
+   * Whether to fetch the next page while you process the current one, starting with the second page. If a page
+   * fails before the loop reaches it, it is then fetched again, because the failure may be long ago.
+   *
+   * @default true
+   */
+  readonly prefetch?: boolean | undefined
+}
+
+/** The options that only lists have, and those of each call. */
+export interface TakenListOptions extends Omit<ListOptions, keyof CallOptions> {
+  readonly callOptions: CallOptions
+}
+
+const ownChecks = {
+  direction: (name, value) => checkOneOf(name, value, ['forward', 'backward']),
+  maxItems: (name, value) => checkInteger(name, value, 0),
+  prefetch: checkFlag,
+  resumeFrom: copyCheckpoint,
+  onRejectedCursor: (name, value) => checkOneOf(name, value, ['throw', 'restart']),
+} satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
+
+// Bundlers keep a spread.
+export const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.assign({}, callChecks, ownChecks)
+
+/** Copies the options of a list, and checks the ones that only lists have. */
+export function takeListOptions(options: ListOptions = {}): TakenListOptions {
+  checkPlain('options', options)
+  checkNames(options, listChecks, 'a list')
+  const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = options
+  const own = { direction, maxItems, prefetch, resumeFrom, onRejectedCursor }
+  return { ...readOptions(own, ownChecks, 'a list'), callOptions }
+}
+
+const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Checkpoint, true>
+
+const checkpointHint = 'Pass the `checkpoint` of a page unchanged, or leave it out to start from the beginning.'
+
+/**
+ * Copies a checkpoint, which the caller may have read from a file or a database.
+ *
+ * @throws InvalidArgumentError if it is not one that a page had.
+ */
+function copyCheckpoint(_: string, given: unknown): Checkpoint | null | undefined {
+  if (given === undefined || given === null) return given
+  if (typeof given === 'string') {
+    throw new InvalidArgumentError(
+      'resumeFrom',
+      '`resumeFrom` must be an object, not a string.',
+      'Parse stored JSON with `JSON.parse`, or pass a cursor as `{ cursor, done: false }`.',
+    )
+  }
+  checkObject('resumeFrom', given, checkpointHint)
+  checkNames(given, checkpointNames, '`resumeFrom`')
+  const { cursor, done } = given as { cursor?: unknown; done?: unknown }
+  if (typeof done !== 'boolean') throw invalidCheckpoint('done', 'must be a boolean')
+  if (cursor !== null && (typeof cursor !== 'string' || cursor === '')) {
+    throw invalidCheckpoint('cursor', 'must be a non-empty string or null')
+  }
+  if (done && cursor !== null) throw invalidCheckpoint('cursor', 'must be null if `done` is true')
+  return { cursor, done }
+}
+
+function invalidCheckpoint(field: keyof Checkpoint, problem: string): InvalidArgumentError {
+  return new InvalidArgumentError(`resumeFrom.${field}`, `\`resumeFrom.${field}\` ${problem}.`, checkpointHint)
+}

@@ -1,0 +1,76 @@
+import { notify } from '../shared/notify.ts'
+import { emit, type Hooks, type OperationEvent } from './hooks.ts'
+import type { Drift, Logger, LogLevel } from './options.ts'
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'off'] as const satisfies LogLevel[]
+
+/** Returns hooks that call the given ones and then log. */
+export function loggingHooks(hooks: Hooks, log: Log): Hooks {
+  /** How long the next request of a call has waited, in milliseconds. */
+  const waits = new Map<number, number>()
+  const logging: Required<Hooks> = {
+    onOperationStart() {},
+    onAttemptStart() {},
+    onWait(event) {
+      waits.set(event.callId, event.wait)
+      log('info', `${event.operation} waits ${event.wait} ms for the rate limit`)
+    },
+    onRetry(event) {
+      waits.set(event.callId, event.wait)
+      log('info', `${event.operation} is retried in ${event.wait} ms after attempt ${event.attempt}: ${event.reason}`)
+    },
+    onAttemptEnd({ callId, operation, method, urlTemplate, status, error, duration, attempt, requestId }) {
+      const path = urlTemplate.replace(/\w+:\/\/[^/]+/, '')
+      const wait = waits.get(callId)
+      const details = [
+        `attempt ${attempt}`,
+        ...(wait === undefined ? [] : [`after waiting ${wait} ms`]),
+        ...(requestId === undefined ? [] : [`request id ${requestId}`]),
+      ]
+      const result = status === undefined ? error : error === undefined ? status : `${status} ${error}`
+      log('debug', `${method} ${path} ${result} in ${duration} ms (${details.join(', ')})`)
+      if (status === 401) log('warn', `${operation}: the service rejected the access token`)
+    },
+    onOperationEnd({ callId, operation, error, outcome }) {
+      waits.delete(callId)
+      if (outcome === 'unknown') log('error', `${operation} failed with ${error}, and may have been applied`)
+    },
+  }
+  const both = Object.keys(logging).map((name) => [
+    name,
+    (event: OperationEvent) => {
+      for (const each of [hooks, logging]) emit(each, name as keyof Hooks, () => event as never)
+    },
+  ])
+  return Object.fromEntries(both)
+}
+
+/** Returns a function that logs a mismatch and then calls the given one. */
+export function loggingDrift(onDrift: (drift: Drift) => unknown, log: Log): (drift: Drift) => unknown {
+  return (drift) => {
+    const { operation, path, expected, received, count } = drift
+    log('warn', `${operation}: expected ${expected} in \`${path.join('.')}\`, received ${received} (${count} times)`)
+    return onDrift(drift)
+  }
+}
+
+/** Logs a message if its level is at least that of the client. */
+export type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
+
+/** Returns undefined if nothing is logged: there is no logger, and the environment variable is not set either. */
+export function createLog(logger: Logger | undefined, level: LogLevel | undefined): Log | undefined {
+  const fromEnvironment = readEnvironment()
+  const lowest = logLevels.indexOf(level ?? fromEnvironment ?? 'warn')
+  const target = logger ?? (fromEnvironment && console)
+  if (target === undefined) return undefined
+  return (each, message) => {
+    if (logLevels.indexOf(each) >= lowest) notify(() => target[each](`support-workspace-sdk: ${message}`))
+  }
+}
+
+/** Reads the level from `SUPPORT_WORKSPACE_LOG`. Deno would ask the user for permission. */
+function readEnvironment(): LogLevel | undefined {
+  const { process, Deno } = globalThis as { process?: { env?: Record<string, string> }; Deno?: unknown }
+  const level = Deno === undefined ? process?.env?.SUPPORT_WORKSPACE_LOG : undefined
+  return logLevels.find((each) => each === level)
+}

@@ -1,0 +1,270 @@
+import type { Actor } from '../shared/actor.ts'
+import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
+import type { Hooks } from './hooks.ts'
+import type { QueryValue } from './operation.ts'
+
+/** Provides the access token of a client, and is notified when the service rejects it. */
+export interface AccessTokenSource {
+  /** Returns the token. Called before each attempt. */
+  getAccessToken(): string | Promise<string>
+  /**
+   * Called after a 401 `invalid_token` with the rejected token, and awaited before the call rejects. If it throws, the
+   * error becomes the `cause` of the call's error.
+   */
+  onInvalidToken?(accessToken: string): void | Promise<void>
+}
+
+/** An access token, a function that returns one (called before each attempt), or an `AccessTokenSource`. */
+export type AccessTokenOption = string | (() => string | Promise<string>) | AccessTokenSource
+
+/** Request headers by name. `undefined` values are omitted. */
+export type RequestHeaders = Readonly<Record<string, string | undefined>>
+
+/**
+ * Request headers, or a function that returns them. It is called before each attempt, within its `timeout`. If it throws,
+ * nothing is sent.
+ */
+export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>)
+
+/** Called before an attempt is sent. May return a function that takes back what it did if the attempt was not applied. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a result is allowed too.
+export type BeforeSend = () => Undo | undefined | void | Promise<Undo | undefined | void>
+
+/** Takes back what a `BeforeSend` did, because its attempt was refused or not sent. */
+export type Undo = () => unknown
+
+/**
+ * The options of a single call. Read when the call is made. Timeouts and `maxRetries` default to those of the client;
+ * `headers` are added to them.
+ */
+export interface CallOptions extends Pick<ClientOptions, 'timeout' | 'totalTimeout' | 'maxRetries' | 'headers'> {
+  /** Aborts the call, including waits. The call then rejects with the signal's reason. */
+  readonly signal?: WebAbortSignal | undefined
+  /**
+   * Called before each attempt, after its token and its turn at the rate limiter, and awaited, at most as long as `timeout`:
+   * the request leaves when it has returned. Use it to write down that a write may have been sent. If it throws, nothing is
+   * sent: the call rejects with its error, or with a `RequestError` that has it as `cause` if there was an attempt before.
+   *
+   * The function that it may return is called when the attempt turns out to have been refused or not sent, unless an earlier
+   * attempt of the call may have been applied. It is awaited before the wait for a retry; if it takes longer than `timeout`,
+   * there is none. Errors that it throws are ignored.
+   */
+  readonly beforeSend?: BeforeSend | undefined
+  /** Undocumented query parameters to add to the request. */
+  readonly extraQuery?: Readonly<Record<string, QueryValue>> | undefined
+  /** Undocumented fields to add to the JSON body. */
+  readonly extraBody?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Your application, for the `User-Agent` header. */
+export interface AppInfo {
+  /** For example `my-sync`. */
+  readonly name: string
+  /** For example `1.4.2`. */
+  readonly version?: string | undefined
+  /** Home page of the application. */
+  readonly url?: string | undefined
+}
+
+/** The options of a client. */
+export interface ClientOptions<A extends Actor = Actor> {
+  /**
+   * Base URL of the service, for example `https://api.supportwire.app`. Can have a path prefix. The token is only sent
+   * to its origin. Plain http is only allowed on loopback.
+   */
+  readonly baseUrl: string
+  /** The access token, a function that returns it (called before each attempt), or an `AccessTokenSource`. */
+  readonly accessToken: AccessTokenOption
+  /**
+   * The actor mode of the token ([specification](docs/service.md#actors)). With `app`, calls that author content don't
+   * compile, and reject with `ActorSelfRequiredError` without sending a request.
+   *
+   * @default unknown: every call is sent
+   */
+  readonly actor?: A | undefined
+  /** The scopes of the token, if known. `InsufficientScopeError` uses them to tell which are missing. */
+  readonly scopes?: readonly string[] | undefined
+  /**
+   * Sends the requests. Called as `fetch(url, init)`. Use it for a proxy or a test double. If a write fails in a custom
+   * function, its outcome is `unknown`, because the request may have been sent.
+   *
+   * @default the platform's `fetch`
+   */
+  readonly fetch?: WebFetch | undefined
+  /**
+   * Timeout for a single attempt, including reading the body, in milliseconds. `Infinity` for none.
+   *
+   * @default 30_000
+   */
+  readonly timeout?: number | undefined
+  /**
+   * Timeout for a whole call, including retries and waits, in milliseconds. `Infinity` for none.
+   *
+   * @default 120_000
+   */
+  readonly totalTimeout?: number | undefined
+  /**
+   * Maximum number of retries of a failed request. GET and DELETE are retried after 408, 429, 5xx and network errors;
+   * writes only after 429, or if the connection could not be opened. With 0, a call also rejects with a `RateLimitError`
+   * instead of waiting for a `Retry-After`.
+   *
+   * @default 2
+   */
+  readonly maxRetries?: number | undefined
+  /**
+   * Longest `Retry-After` to wait for, in milliseconds. If it is longer, the call rejects immediately.
+   *
+   * @default 60_000
+   */
+  readonly maxRetryAfter?: number | undefined
+  /**
+   * Maximum size of a response body, in bytes after decompression.
+   *
+   * @default 33_554_432 (32 MiB)
+   */
+  readonly maxResponseBytes?: number | undefined
+  /**
+   * What to do with a response that does not match its schema.
+   *
+   * @default 'observe'
+   */
+  readonly validation?: ValidationMode | undefined
+  /** Called for each mismatch between a response and its schema, in `observe` mode. Receives types, never values. */
+  readonly onDrift?: ((drift: Drift) => void) | undefined
+  /**
+   * Additional headers for every request, or a function that returns them, for example for tracing. `authorization` is set
+   * by the client; passing it throws.
+   */
+  readonly headers?: HeadersOption | undefined
+  /** Functions called as calls start, wait, retry and end, for logs, metrics and traces. */
+  readonly hooks?: Hooks | undefined
+  /**
+   * Where to log, for example `console`, or a logger of pino or winston. Messages contain no token, id, query or body.
+   *
+   * @default nothing is logged, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
+   */
+  readonly logger?: Logger | undefined
+  /**
+   * The lowest level to log: `debug` for each request, `info` for retries and waits, `warn` for rejected tokens and for what
+   * `onDrift` receives, `error` for writes that may have been applied, or `off`.
+   *
+   * @default the environment variable `SUPPORT_WORKSPACE_LOG` in Node and Bun, otherwise 'warn'
+   */
+  readonly logLevel?: LogLevel | undefined
+  /**
+   * Decides when requests are sent. Share one between the clients of a connection, so that a 429 of one holds the others
+   * back.
+   *
+   * @default a `RetryAfterLimiter` of the client's own
+   */
+  readonly rateLimiter?: RateLimiter | undefined
+  /**
+   * Identifies the connection for the `rateLimiter`: only requests with the same key are limited together. Not a secret. A
+   * connection store passes the key of the connection.
+   *
+   * @default the SHA-256 digest of `accessToken` if it is a string, otherwise a key that no other client has
+   */
+  readonly rateLimitKey?: string | undefined
+  /** Your application, for the `User-Agent` header on server runtimes. Browsers send their own. */
+  readonly appInfo?: AppInfo | undefined
+  /**
+   * Allows plain http beyond loopback, where anyone on the network can read the token.
+   *
+   * @default false
+   */
+  readonly allowInsecureHttp?: boolean | undefined
+}
+
+/** A logger, such as `console`, or one of pino or winston. */
+export interface Logger {
+  /** Logs each request. */
+  debug(message: string): unknown
+  /** Logs retries, and waits for a rate limit. */
+  info(message: string): unknown
+  /** Logs a rejected token, and responses that do not match their schema. */
+  warn(message: string): unknown
+  /** Logs a write that may have been applied. */
+  error(message: string): unknown
+}
+
+/** The lowest level of messages to log. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off'
+
+/**
+ * What to do with a response that does not match its schema:
+ *
+ * - `observe`: the data is returned as sent, and `onDrift` is called for each mismatch.
+ * - `strict`: the call rejects with `UnexpectedResponseError`.
+ * - `off`: the schema is not checked. The envelope (`data`, `page_metadata`) always is.
+ *
+ * Applies to built-in operations. Operations that you define always return the output of their `response` schema, or
+ * reject.
+ */
+export type ValidationMode = 'observe' | 'strict' | 'off'
+
+/** A mismatch between a response and its schema. Contains types, never values. */
+export interface Drift {
+  /** The id of the operation. */
+  readonly operation: string
+  /** The path of the field within an item, with `*` for an index. Empty for the item itself. */
+  readonly path: readonly string[]
+  /** The expected type, for example `string`, or `unknown` if the schema does not report it. */
+  readonly expected: string
+  /**
+   * The received type: `string`, `number`, `boolean`, `object`, `array`, `null` or `missing`. The first one, if they
+   * differ.
+   */
+  readonly received: string
+  /** Number of mismatches of the field in this response, usually one per item of a list. At most 1,000 items count. */
+  readonly count: number
+}
+
+/** What a rate limiter learns about a call that it may hold back. */
+export interface RateLimitedCall {
+  /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
+  readonly operation: string
+  /** Whether the call waits for a rate limit. False with `maxRetries: 0`. */
+  readonly canWait: boolean
+  /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
+  readonly startedAt: number
+  /** The rest of its `totalTimeout`, in milliseconds. */
+  readonly timeLeft: number
+  /**
+   * Must be called before the call is held back. Throws an error if the call cannot wait that long, or was aborted; let it
+   * through.
+   *
+   * @param wait expected time until the call is sent, in milliseconds
+   * @param pause the part of it that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
+   */
+  readonly onWait: (wait: number, pause?: number) => void
+}
+
+/** Called when a request is over. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a result is a limiter too.
+export type EndTurn = (() => void) | undefined | void
+
+/**
+ * Decides when the requests of a connection are sent. Each request acquires a turn first; a 429 is reported with
+ * `penalize`. One limiter can be shared by many clients and, if it keeps its state in a database, by many processes.
+ */
+export interface RateLimiter {
+  /**
+   * Returns, or resolves, when the request can be sent. The result can be a function, which is called once the response
+   * was received or the request has failed.
+   *
+   * If it throws before the first request of a call, the call rejects with the same error; later, the error is the `cause`
+   * of a `RequestError`.
+   *
+   * @param key the client's `rateLimitKey`
+   * @param signal aborts when the call is aborted or its time is over
+   */
+  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
+  /**
+   * Called immediately after each 429, also if `duration` is longer than the client's `maxRetryAfter`. Errors that it throws
+   * are ignored.
+   *
+   * @param duration how long the operation should not be requested, in milliseconds
+   * @param operation method and path template of the refused request. Without it, all requests of the key are held back.
+   */
+  penalize(key: string, duration: number, operation?: string): void | Promise<void>
+}

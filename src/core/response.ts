@@ -1,0 +1,172 @@
+import type { ResponseInfo, UnexpectedResponseReason } from '../shared/errors/index.ts'
+import { redact, withoutSecrets } from '../shared/errors/redact.ts'
+import { notify } from '../shared/notify.ts'
+import type { FetchResponse } from '../shared/web-types.ts'
+
+/** Thrown when a response cannot be used. `message` is a short description of the problem. */
+export class UnusableResponse extends Error {
+  readonly reason: UnexpectedResponseReason
+  /** The next step, if it is not the one for this reason. */
+  readonly hint: string | undefined
+
+  constructor(reason: UnexpectedResponseReason, message: string, hint?: string) {
+    super(message)
+    this.reason = reason
+    this.hint = hint
+  }
+}
+
+/** Thrown when the `fetch` option breaks its contract. A retry would not help. */
+export class BadFetch extends Error {}
+
+/** Whether a value has the members of a response that the client uses. */
+function isResponse(value: unknown): value is FetchResponse {
+  const { headers, status, text, body } = Object(value) as Partial<FetchResponse & BodyHolder>
+  if (typeof headers?.get !== 'function' || typeof headers.forEach !== 'function' || !Number.isInteger(status))
+    return false
+  return typeof text === 'function' || (body !== undefined && body !== null)
+}
+
+/** The body is a web stream, a Node stream (node-fetch), or absent (React Native, an empty body). */
+interface BodyHolder {
+  readonly body?: (Partial<ReadableStream<Uint8Array>> & Partial<Closable>) | null
+  readonly bodyUsed?: boolean
+}
+
+interface Closable {
+  on(event: 'error', listener: () => void): unknown
+  cancel(): unknown
+  destroy(): unknown
+}
+
+const mostEmptyChunks = 1_000
+
+/** A response, whose body is read once or released. */
+export class OpenResponse {
+  readonly response: FetchResponse & BodyHolder
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+
+  /**
+   * Takes what `fetch` returned. One that ignores the signal may do so late, with a connection that must be released.
+   *
+   * @throws BadFetch if it is no response
+   */
+  constructor(received: unknown, signal: AbortSignal) {
+    if (!isResponse(received)) throw new BadFetch('the `fetch` option returned no Response')
+    this.response = received
+    if (signal.aborted) this.release()
+    signal.throwIfAborted()
+  }
+
+  /**
+   * Reads the body as text. If that fails, the connection still has to be released.
+   *
+   * @throws UnusableResponse `too-large`, `not-json` if it is not UTF-8
+   */
+  async text(maxBytes: number): Promise<string> {
+    const chunks = this.#openBody()
+    const decoder = new TextDecoder('utf-8', { fatal: true })
+    let text = ''
+    let bytes = 0
+    for (let chunk = 1; ; chunk += 1) {
+      const { done, value } = await chunks.next()
+      if (done) return text + decode(decoder)
+      if (typeof value?.byteLength !== 'number')
+        throw new BadFetch('the body of its response does not consist of bytes')
+      bytes += value.byteLength
+      // Such a body would keep timers from firing.
+      if (chunk - bytes > mostEmptyChunks) throw new BadFetch('the body of its response consists of empty chunks')
+      if (bytes > maxBytes) throw new UnusableResponse('too-large', `the body is longer than ${maxBytes} bytes`)
+      text += decode(decoder, value)
+    }
+  }
+
+  /** Releases the connection. Reading ends, if it has begun. Nothing that goes wrong with it matters any more. */
+  release(): void {
+    const open = (): Partial<Closable> | null | undefined => this.#reader ?? this.response.body
+    notify(() => open()?.on?.('error', () => {}))
+    notify(() => {
+      const body = open()
+      return body?.cancel === undefined ? body?.destroy?.() : body.cancel()
+    })
+  }
+
+  #openBody(): { next(): Promise<{ readonly done?: boolean | undefined; readonly value?: Uint8Array | undefined }> } {
+    const { body, bodyUsed } = this.response
+    if (bodyUsed === true) throw new BadFetch('the `fetch` option has already read the body of its response')
+    if (typeof body?.getReader !== 'function') return body?.[Symbol.asyncIterator]?.() ?? this.#wholeText()
+    if (body.locked) throw new BadFetch('the body of its response is locked')
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    this.#reader = reader
+    return { next: () => reader.read() }
+  }
+
+  async *#wholeText(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode(await this.response.text())
+  }
+}
+
+function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
+  try {
+    return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+  } catch {
+    throw new UnusableResponse('not-json', 'the body is not UTF-8')
+  }
+}
+
+/** Whether a response is a redirect, which browsers hide as status 0, or a custom fetch has followed one. */
+export function isRedirect(response: FetchResponse & { redirected?: boolean; type?: string }): boolean {
+  return response.redirected === true || response.type === 'opaqueredirect' || redirects.has(response.status)
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/**
+ * Status and headers of a response, without cookies. Headers are copied when the response arrives, and cleaned when
+ * they are requested.
+ */
+export class ResponseHead {
+  readonly status: number
+  readonly #headers = new Map<string, string>()
+  readonly #secrets: readonly string[]
+  #info: ResponseInfo | undefined
+
+  /** @param secrets removed from what callers read, because the service may echo them */
+  constructor({ status, headers }: FetchResponse, secrets: readonly string[]) {
+    this.status = status
+    this.#secrets = secrets
+    // A custom fetch may return anything.
+    headers.forEach((value: unknown, name: unknown) => {
+      if (!/^set-cookie/i.test(String(name))) this.#headers.set(String(name).toLowerCase(), String(value))
+    })
+  }
+
+  /** Returns a header unchanged. Only for use inside the client. */
+  get(name: string): string | null {
+    return this.#headers.get(name) ?? null
+  }
+
+  get requestId(): string | undefined {
+    const requestId = this.get('x-request-id') ?? this.get('request-id')
+    return requestId === null ? undefined : redact(requestId, this.#secrets)
+  }
+
+  /** Returns the response as callers see it, the same object each time. */
+  get info(): ResponseInfo {
+    this.#info ??= { status: this.status, headers: this.#safeHeaders(), requestId: this.requestId }
+    return this.#info
+  }
+
+  #safeHeaders(): Headers {
+    const safe = new Headers()
+    for (const [name, value] of this.#headers) {
+      if (withoutSecrets(name, this.#secrets) !== name) continue
+      try {
+        safe.append(name, withoutSecrets(value, this.#secrets))
+      } catch {
+        // No header that HTTP allows.
+      }
+    }
+    return safe
+  }
+}

@@ -1,0 +1,152 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { InvalidArgumentError, NotLoadedError } from '../shared/errors/index.ts'
+import { notify } from '../shared/notify.ts'
+import { jsonTypeOf } from './envelope.ts'
+import type { Operation } from './operation.ts'
+import type { ClientOptions, Drift } from './options.ts'
+import { UnusableResponse } from './response.ts'
+
+/** How a client checks responses. */
+type ValidationSettings = Pick<ClientOptions, 'validation' | 'onDrift'>
+
+/** The call of a response. Schemas of the caller may transform what they check. */
+interface ValidatedCall {
+  readonly operation: Operation
+  readonly isOwn: boolean
+}
+
+/** A mismatch of a single value. */
+interface Mismatch extends Pick<Drift, 'expected' | 'received'> {
+  readonly path: readonly (string | number)[]
+}
+
+/** The output of a schema. Undefined if there are mismatches. */
+interface Checked {
+  readonly value: unknown
+  readonly mismatches: readonly Mismatch[]
+}
+
+/** The part of an issue that is safe to read. Its message may quote the payload. */
+type Issue = Pick<StandardSchemaV1.Issue, 'path'>
+
+/**
+ * Checks a value. Synchronous if the schema is, because a list checks each item. Throws or rejects only
+ * with a `NotLoadedError`, if a schema of this package could not be loaded.
+ */
+function validate(schema: StandardSchemaV1, value: unknown): Checked | Promise<Checked> {
+  const conclude = (result: StandardSchemaV1.Result<unknown>): Checked => {
+    if (result.issues === undefined) return { value: result.value, mismatches: [] }
+    const issues = result.issues.length > 0 ? result.issues : [{}]
+    return { value: undefined, mismatches: issues.map((issue) => toMismatch(issue, value)) }
+  }
+  // A custom schema may throw.
+  const fail = (thrown: unknown): Checked => {
+    if (thrown instanceof NotLoadedError) throw thrown
+    return conclude({ issues: [] })
+  }
+  try {
+    const result = schema['~standard'].validate(value)
+    return 'then' in result ? Promise.resolve(result).then(conclude).catch(fail) : conclude(result)
+  } catch (thrown) {
+    return fail(thrown)
+  }
+}
+
+/** Returns the output of the schema. Rejects with an `InvalidArgumentError` that names the first invalid field. */
+export async function validateInput(
+  schema: StandardSchemaV1,
+  input: unknown,
+  argument: 'body' | 'query',
+): Promise<unknown> {
+  const {
+    value,
+    mismatches: [first],
+  } = await validate(schema, input)
+  if (first === undefined) return value
+  const field = [argument, ...first.path].join('.')
+  throw new InvalidArgumentError(
+    field,
+    `\`${field}\` is invalid: expected ${first.expected}, received ${first.received}.`,
+    `Pass the ${argument} as the operation documents it.`,
+  )
+}
+
+function toMismatch(issue: Issue, root: unknown): Mismatch {
+  const path = (issue.path ?? []).map((segment) => {
+    const key = typeof segment === 'object' ? segment.key : segment
+    return typeof key === 'symbol' ? String(key) : key
+  })
+  let value: unknown = root
+  for (const key of path) value = (value as Record<string | number, unknown> | null | undefined)?.[key]
+  return { path, expected: expectedKind(issue), received: jsonTypeOf(value) }
+}
+
+/** Returns the expected type, which schema libraries add to the issue. Anything unknown could quote the payload. */
+function expectedKind(issue: Issue): string {
+  const { expected } = issue as { expected?: unknown }
+  const kind = typeof expected === 'string' ? expected.toLowerCase() : ''
+  return kinds.test(kind) ? kind : 'unknown'
+}
+
+const kinds = /^(string|number|int|integer|bigint|boolean|object|record|array|tuple|set|map|date|null|undefined)$/
+
+/** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
+export function isValidated({ operation, isOwn }: ValidatedCall, { validation, onDrift }: ValidationSettings): boolean {
+  if (operation.response === undefined || operation.envelope === 'none') return false
+  if (isOwn) return true
+  return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
+}
+
+/**
+ * Validates the data of a response, depending on the validation mode of the client. Returns the data, or throws
+ * `UnusableResponse`.
+ */
+export async function validateResponse(
+  { operation, isOwn }: ValidatedCall,
+  data: unknown,
+  settings: ValidationSettings,
+): Promise<unknown> {
+  const { id, envelope, response } = operation
+  // The result type of a custom operation is the output of its schema, in every mode.
+  const isFinal = settings.validation === 'strict' || isOwn
+  const drifts = new Map<string, Drift>()
+  const outputs: unknown[] = []
+  let invalid = 0
+  // One after the other: the first check may load the schemas, and a page may have millions of items.
+  for (const value of envelope === 'list' ? (data as unknown[]) : [data]) {
+    let checked: Checked
+    try {
+      const result = validate(response as StandardSchemaV1, value)
+      checked = result instanceof Promise ? await result : result
+    } catch (notLoaded) {
+      if (isFinal) throw new UnusableResponse('schema', (notLoaded as NotLoadedError).message)
+      return data
+    }
+    const [first] = checked.mismatches
+    if (first !== undefined && isFinal) {
+      const where = first.path.length === 0 ? 'the body' : `\`${first.path.join('.')}\``
+      throw new UnusableResponse('schema', `expected ${first.expected} in ${where}, received ${first.received}`)
+    }
+    if (first !== undefined) invalid += 1
+    if (invalid > mostInvalid) break
+    countDrifts(drifts, id, checked.mismatches)
+    outputs.push(checked.value)
+  }
+  for (const drift of drifts.values()) notify(settings.onDrift, drift)
+  // Only custom schemas transform the data.
+  if (!isOwn) return data
+  return envelope === 'list' ? outputs : outputs[0]
+}
+
+/** More invalid items of a page say nothing new, and take long. */
+const mostInvalid = 1_000
+
+/** Adds mismatches to the drift of their field. */
+function countDrifts(drifts: Map<string, Drift>, operation: string, mismatches: readonly Mismatch[]): void {
+  for (const { expected, received, ...mismatch } of mismatches) {
+    const path = mismatch.path.map((key) => (typeof key === 'number' ? '*' : key))
+    const name = JSON.stringify(path)
+    const drift = drifts.get(name) ?? { operation, path, expected, received, count: 0 }
+    drifts.set(name, { ...drift, count: drift.count + 1 })
+  }
+}

@@ -1,0 +1,14 @@
+// Text under keys with an atomic conditional write: what connections, journals and storages share.
+
+export { GuardedStorage } from './guarded-storage.ts'
+export {
+  type ConnectionStorage,
+  checkMethods,
+  checkStorage,
+  failureOf,
+  memoryStorage,
+  pageOf,
+  type StoragePage,
+  unfit,
+} from './key-value-storage.ts'
+export { inTime, Turns } from './turns.ts'

@@ -1,0 +1,115 @@
+import {
+  type ErrorDetails,
+  InvalidArgumentError,
+  isSupportWorkspaceError,
+  SupportWorkspaceError,
+} from '../shared/errors/index.ts'
+import { isError, placeholder, safeCause } from '../shared/errors/redact.ts'
+
+/**
+ * A storage for connections: text under keys, with an atomic conditional write. `support-workspace-sdk/storage` has storages
+ * for SQLite, Redis, Postgres and memory. Check your own with `storageTests` from `support-workspace-sdk/storage-tests`.
+ *
+ * Every method may return its result or a promise of it. An error that it throws or returns becomes a `ConnectionStoreError`
+ * (`storage_failed`), as does a promise that does not settle within 30 seconds.
+ *
+ * Every process must read the last write: no cache, no replica that lags behind. A text is never empty, and never written
+ * twice, so the text itself is the version of a record.
+ */
+export interface ConnectionStorage {
+  /** Returns the text under a key; null or undefined if there is none. */
+  get(key: string): string | null | undefined | Promise<string | null | undefined>
+  /**
+   * Writes `value` if the text under the key is `expected`, in one atomic step. Returns whether it did.
+   *
+   * @param expected the text that must be there; null if there must be none
+   * @param value the text to write; null to remove the key
+   */
+  compareAndSet(key: string, expected: string | null, value: string | null): boolean | Promise<boolean>
+  /**
+   * Lists the keys that start with a prefix and their texts, as pages of `[key, text]`, in any order. A key that exists
+   * during the whole listing must be listed, at least once.
+   */
+  list(prefix: string): AsyncIterable<StoragePage>
+}
+
+/** A page of a listing: keys and their texts. */
+export type StoragePage = readonly (readonly [key: string, text: string])[]
+
+/** Keeps connections in memory, for tests and for apps in a single process. It ends with the process. */
+export function memoryStorage(): ConnectionStorage {
+  const texts = new Map<string, string>()
+  return {
+    get: (key) => texts.get(key),
+    compareAndSet(key, expected, value) {
+      if ((texts.get(key) ?? null) !== expected) return false
+      if (value === null) texts.delete(key)
+      else texts.set(key, value)
+      return true
+    },
+    async *list(prefix) {
+      yield [...texts].filter(([key]) => key.startsWith(prefix))
+    },
+  }
+}
+
+/** Returns a page of the keys that have a text. */
+export function pageOf(keys: readonly string[], texts: readonly (string | null)[]): StoragePage {
+  return keys.flatMap((key, index) => {
+    const text = texts[index]
+    return typeof text === 'string' ? [[key, text] as const] : []
+  })
+}
+
+/** Checks that a storage has all methods. */
+export function checkStorage(storage: ConnectionStorage): ConnectionStorage {
+  checkMethods(
+    'storage',
+    storage,
+    ['get', 'compareAndSet', 'list'],
+    'Pass what `sqliteStorage`, `redisStorage` or `postgresStorage` returns. If only one process uses a storage of `unstorage`, wrap it in `singleProcessStorage`.',
+  )
+  return storage
+}
+
+/** Checks that an object has all of the methods. */
+export function checkMethods<Value>(
+  name: string,
+  value: Value,
+  methods: readonly (keyof Value & string)[],
+  hint: string,
+): void {
+  const missing = methods.filter((method) => typeof value?.[method] !== 'function')
+  if (missing.length === 0) return
+  throw new InvalidArgumentError(name, `\`${name}\` lacks ${missing.map((each) => `\`${each}\``).join(', ')}.`, hint)
+}
+
+/** Creates the error of a storage that does not do what its interface says, which no retry mends. */
+export function unfit(problem: string): SupportWorkspaceError {
+  return new SupportWorkspaceError(problem, { hint: 'Check the storage with `storageTests`.' })
+}
+
+const tryAgain = { remedy: 'retry', hint: 'Check that the storage is reachable, then try again.' } as const
+
+/** Returns message and details for the error of a storage that threw. An error of this package knows what to do about it. */
+export function failureOf(whose: string, thrown: unknown): [message: string, details: ErrorDetails] {
+  const cause = withoutTexts(safeCause(thrown))
+  const { message, remedy, hint } = isSupportWorkspaceError(thrown) ? thrown : { message: cause.message, ...tryAgain }
+  const problem = message.replace(hint, '').replace(/\.? *$/, '')
+  return [`The storage of ${whose} failed: ${problem}.`, { remedy, hint, cause }]
+}
+
+/** Matches the text of a record, its start, or a long part of it. Drivers quote commands, results and pipelines. */
+const quotedText = /plain(?::|%3A)[\w-]*|[\w-]{60,}/gi
+
+/** Removes the texts of records from a copy of an error and its causes. A text that is not sealed contains a token. */
+function withoutTexts(error: Error): Error {
+  for (let part: unknown = error; isError(part); part = part.cause) {
+    const hidden = (text: string) => text.replace(quotedText, placeholder)
+    part.message = hidden(part.message)
+    part.name = hidden(part.name)
+    part.stack = hidden(String(part.stack))
+    if ('code' in part) part.code = hidden(String(part.code))
+  }
+  return error
+}

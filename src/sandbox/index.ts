@@ -1,0 +1,42 @@
+/**
+ * A local copy of the service to develop and test against. For Node only.
+ *
+ * @module support-workspace-sdk/sandbox
+ */
+
+// src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
+// table with the client, so that each checks the other. It is one Hono app, whose types of variables are in app-env.ts.
+// Its imports point one way, from the top of this list down:
+//
+// 1. cli.ts, command-line.ts and start-sandbox.ts
+// 2. server/ and console/, neither of which imports the other
+// 3. oauth/ and operations/, neither of which imports the other; the console imports neither
+// 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts and service.ts
+// 5. faults/, which also has the types of the app
+// 6. data/, random.ts and schema.ts
+
+export type { ScopeName as SandboxScope } from './data/scope-catalog.ts'
+export type {
+  Attachment as SandboxAttachment,
+  Contact as SandboxContact,
+  Conversation as SandboxConversation,
+  ConversationAssignee as SandboxConversationAssignee,
+  Group as SandboxGroup,
+  LooseRecord as SandboxRecord,
+  Member as SandboxMember,
+  Message as SandboxMessage,
+  Organization as SandboxOrganization,
+  OrganizationSettings as SandboxOrganizationSettings,
+  User as SandboxUser,
+} from './data/shapes.ts'
+export type { Fault, FaultRule, Faults } from './faults/fault.ts'
+export type { RecordedRequest } from './request-log.ts'
+export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox-options.ts'
+export type { EffectiveWrite, TokenOptions } from './service.ts'
+export {
+  createSandbox,
+  type OrganizationState,
+  type Sandbox,
+  type SandboxState,
+  startSandbox,
+} from './start-sandbox.ts'

@@ -1,0 +1,74 @@
+import { placeholder } from './errors/redact.ts'
+import { parseScopes, type Scope } from './scopes.ts'
+
+interface AccessTokenDetails extends Pick<AccessToken, 'accessToken' | 'baseUrl' | 'clientId' | 'tokenType' | 'scope'> {
+  readonly requestedScope?: string | undefined
+}
+
+/**
+ * The result of a login: a long-lived, opaque access token, without a refresh token or an expiry
+ * ([specification](docs/service.md#tokens)).
+ *
+ * Printing, inspecting, cloning or serializing it shows `[redacted]`. Read the secret from `token.accessToken` to store
+ * it.
+ */
+export class AccessToken {
+  readonly #accessToken: string
+
+  /** The service that issued the token, as the app's normalized `baseUrl`. Send the token nowhere else. */
+  readonly baseUrl: string
+  /** The client id of the app that the token was issued to. */
+  readonly clientId: string
+  /** The token type as sent by the service, for example `Bearer`. */
+  readonly tokenType: string
+  /**
+   * The granted scopes, separated by spaces. If the service names none, those that were requested (RFC 6749, section
+   * 5.1); after `exchangeCode` it is empty then, because the requested scopes come from the browser.
+   */
+  readonly scope: string
+  /** The granted scopes, as a list. */
+  readonly scopes: readonly Scope[]
+  /** The requested scopes. Empty if they are not known (`exchangeCode` without `scope`). */
+  readonly requestedScopes: readonly Scope[]
+  /**
+   * The requested scopes that were not granted. A member's role can remove `:write` scopes that require an admin
+   * ([specification](docs/service.md#actors)).
+   */
+  readonly missingScopes: readonly Scope[]
+
+  /** @internal */
+  constructor(details: AccessTokenDetails) {
+    this.#accessToken = details.accessToken
+    this.baseUrl = details.baseUrl
+    this.clientId = details.clientId
+    this.tokenType = details.tokenType
+    this.scope = details.scope
+    this.scopes = parseScopes(details.scope)
+    this.requestedScopes = parseScopes(details.requestedScope ?? '')
+    this.missingScopes = this.requestedScopes.filter((scope) => !this.scopes.includes(scope))
+    printAsJson('AccessToken', this)
+  }
+
+  /** The secret token, for `new SupportWorkspace({ accessToken })` and for your storage. */
+  get accessToken(): string {
+    return this.#accessToken
+  }
+
+  /** Returns the token's details without the secret. */
+  toJSON(): Record<string, unknown> {
+    const { baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes } = this
+    return { accessToken: placeholder, baseUrl, clientId, tokenType, scope, scopes, requestedScopes, missingScopes }
+  }
+}
+
+/**
+ * Makes Node's console print an instance as what its `toJSON` returns. Set on the instance, because bundlers keep a class
+ * with a computed method even if it is not used.
+ */
+export function printAsJson(name: string, instance: { toJSON(): unknown }): void {
+  const print = (_depth: unknown, options: unknown, inspect: unknown) => {
+    const data = instance.toJSON()
+    return `${name} ${typeof inspect === 'function' ? inspect(data, options) : JSON.stringify(data)}`
+  }
+  Object.defineProperty(instance, Symbol.for('nodejs.util.inspect.custom'), { value: print })
+}

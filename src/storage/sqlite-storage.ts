@@ -1,0 +1,118 @@
+import { type ConnectionStorage, checkMethods } from '../key-value/index.ts'
+import { checkText } from '../shared/check-options.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { isError } from '../shared/errors/redact.ts'
+import { sqlStorage } from './sql-storage.ts'
+
+/** A SQLite database, as `node:sqlite` opens it. */
+export interface SqliteDatabase {
+  /** Runs statements without parameters. */
+  exec(sql: string): unknown
+  /** Prepares a statement. */
+  prepare(sql: string): SqliteStatement
+  /** Closes the database. */
+  close(): unknown
+}
+
+/** A prepared statement of a `SqliteDatabase`. */
+export interface SqliteStatement {
+  /** Runs the statement and returns its rows. */
+  all(...values: string[]): unknown[]
+}
+
+/** A storage on SQLite. */
+export interface SqliteStorage extends ConnectionStorage {
+  /** Closes the file. A database that was passed open stays open. */
+  close(): void
+}
+
+/** How long a write waits for those of other processes, in milliseconds. SQLite allows one at a time. */
+const longestWait = 10_000
+
+/**
+ * Keeps connections in a SQLite database, which all processes of one machine can share. Uses `node:sqlite`, which Node has
+ * from 22.13. Creates the table `connections` when it is first used.
+ *
+ * @param database the path of the file, which is created if it does not exist, or an open database
+ *
+ * @example
+ * const store = new ConnectionStore({ baseUrl, secret, storage: sqliteStorage('connections.db') })
+ */
+export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage {
+  const hint = 'Pass the path of a file, or a `DatabaseSync`.'
+  if (typeof database === 'string') checkText('database', database)
+  else checkMethods('database', database, ['exec', 'prepare', 'close'], hint)
+  let opened: SqliteDatabase | undefined
+  let isClosed = false
+  async function query(sql: string, ...values: string[]): Promise<readonly unknown[]> {
+    for (const end = performance.now() + longestWait; ; ) {
+      if (isClosed) throw new InvalidArgumentError('database', 'The storage is closed.', 'Close it after its last use.')
+      try {
+        opened ??= open(database)
+        return opened.prepare(sql.replaceAll('$', '?')).all(...values)
+      } catch (thrown) {
+        if (isError(thrown) && /not (a database|open)/.test(thrown.message)) throw cannotUse(database, thrown)
+        if (!isLocked(thrown) || performance.now() > end) throw thrown
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+  }
+  return {
+    ...sqlStorage(query),
+    close() {
+      if (typeof database === 'string' && !isClosed) opened?.close()
+      isClosed = true
+    },
+  }
+}
+
+function open(given: string | SqliteDatabase): SqliteDatabase {
+  const database = typeof given === 'string' ? openFile(given) : given
+  try {
+    // SQLite would block the event loop while it waits for a lock.
+    database.exec('PRAGMA busy_timeout = 0')
+    database.exec('PRAGMA journal_mode = WAL')
+    database.exec('CREATE TABLE IF NOT EXISTS connections (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID')
+    return database
+  } catch (thrown) {
+    if (typeof given === 'string') database.close()
+    throw thrown
+  }
+}
+
+function openFile(path: string): SqliteDatabase {
+  // Not an import, which bundlers for other platforms would try to resolve.
+  const sqlite = (globalThis as Partial<Runtime>).process?.getBuiltinModule?.('node:sqlite')
+  try {
+    if (sqlite !== undefined) return new sqlite.DatabaseSync(path)
+  } catch (thrown) {
+    throw cannotUse(path, thrown)
+  }
+  throw new InvalidArgumentError(
+    'database',
+    '`sqliteStorage` needs `node:sqlite`, which this runtime does not have.',
+    'Use Node 22.13 or later, or pass an open database.',
+  )
+}
+
+function cannotUse(database: string | SqliteDatabase, thrown: unknown): InvalidArgumentError {
+  const isPath = typeof database === 'string'
+  const why = isError(thrown) ? thrown.message : 'it cannot be opened'
+  return new InvalidArgumentError(
+    'database',
+    `\`sqliteStorage\` cannot use ${isPath ? database : 'the `DatabaseSync`'}: ${why}.`,
+    isPath
+      ? 'Pass a file of SQLite, or a new one, in a folder that exists and that this process may write to.'
+      : 'Pass a database that is open.',
+  )
+}
+
+interface Runtime {
+  readonly process: {
+    getBuiltinModule?(name: string): { readonly DatabaseSync: new (path: string) => SqliteDatabase } | undefined
+  }
+}
+
+function isLocked(thrown: unknown): boolean {
+  return thrown instanceof Error && /database( table| schema)? is locked/.test(thrown.message)
+}

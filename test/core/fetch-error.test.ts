@@ -1,0 +1,251 @@
+import { NetworkError, type WebFetch } from 'support-workspace-sdk'
+import { Agent, EnvHttpProxyAgent, interceptors, ProxyAgent, RetryAgent } from 'undici'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { classifyFetchError, isPlatformFetch, provenFetches } from '../../src/core/fetch-error.ts'
+import {
+  brokenConnection,
+  json,
+  makeClient,
+  refusedConnection,
+  rejection,
+  stubPlatformFetch,
+} from '../helpers/client.ts'
+import { unreadable } from '../helpers/failing-callbacks.ts'
+import { closedPort } from '../helpers/raw-server.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+})
+
+const causes = (depth: number): Error =>
+  depth === 0 ? refusedConnection() : new Error(`level ${depth}`, { cause: causes(depth - 1) })
+const failure = (properties: object, message = 'x') => Object.assign(new Error(message), properties)
+const listing = (...errors: unknown[]) => new TypeError('fetch failed', { cause: new AggregateError(errors) })
+const deno = (reason: string) =>
+  failure({}, `error sending request for url (https://api.test/): client error (Connect): ${reason}`)
+const tunnel = (status: number) => failure({}, `Proxy response (${status}) !== 200 when HTTP Tunneling`)
+
+// As Node 22, 24 and 26, Bun and Deno report them. What the Node of the tests reports is in proxy.test.ts.
+test.each<[string, unknown, 'retry' | 'fix']>([
+  ['a failed connect system call', failure({ syscall: 'connect', code: 'EHOSTUNREACH' }), 'retry'],
+  ['a failed name lookup', failure({ syscall: 'getaddrinfo', code: 'EAI_FAIL' }), 'retry'],
+  ['a proxy that is down', failure({ code: 'ECONNREFUSED', syscall: 'connect', port: 3128 }), 'retry'],
+  ['a proxy that is not found', failure({ code: 'ENOTFOUND', hostname: 'proxy.test' }), 'retry'],
+  ['a proxy that hangs up', failure({ code: 'UND_ERR_PRX_CONN' }, 'Proxy Connection failed'), 'retry'],
+  ['a tunnel refused with 502', tunnel(502), 'retry'],
+  ['a tunnel refused with 502 in Bun', failure({}, 'Proxy refused to open a tunnel: 502 Bad Gateway'), 'retry'],
+  ['a tunnel refused with 407', tunnel(407), 'fix'],
+  ['a tunnel refused with 407 in Bun', failure({}, 'Proxy refused to open a tunnel: 407 Denied'), 'fix'],
+  ['a tunnel refused with 407 in Deno', deno('proxy authentication required'), 'fix'],
+  ['a tunnel refused with 403', tunnel(403), 'fix'],
+  ['a tunnel refused with 403 in Bun', failure({}, 'Proxy refused to open a tunnel: 403 Denied'), 'fix'],
+  ['an unknown issuer', failure({ code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' }), 'fix'],
+  ['an unknown issuer in Deno', deno('invalid peer certificate: UnknownIssuer'), 'fix'],
+  ['a self-signed certificate in Deno', deno('invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))'), 'fix'],
+  ['a certificate that has expired', failure({ code: 'CERT_HAS_EXPIRED' }), 'fix'],
+  ['a certificate that has expired in Deno', deno('invalid peer certificate: certificate expired'), 'fix'],
+  ['a port that fetch blocks', new Error('bad port'), 'fix'],
+  ['a cause at the fifth level', causes(3), 'retry'],
+  ['an error that lists refused connections', listing(refusedConnection().cause, refusedConnection().cause), 'retry'],
+  ['an error that lists no others', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'retry'],
+])("%s proves that nothing was sent, with the platform's fetch", (_, thrown, remedy) => {
+  expect(classifyFetchError(thrown, true)).toMatchObject({ outcome: 'not-sent', remedy })
+  expect(classifyFetchError(thrown, false)).toMatchObject({ outcome: 'unknown', remedy })
+})
+
+test.each(['onRequestStart', 'onError'])('a dispatcher refused for its %s proves it with any fetch', (method) => {
+  const refused = failure({ code: 'UND_ERR_INVALID_ARG' }, `invalid ${method} method`)
+  expect(classifyFetchError(refused, false)).toMatchObject({ outcome: 'not-sent', remedy: 'fix' })
+})
+
+const endless = new Error('x')
+endless.cause = endless
+const ownList = new AggregateError([])
+ownList.errors.push(ownList, ownList)
+
+test.each<[string, unknown]>([
+  ['a failed read', failure({ syscall: 'read', code: 'ECONNRESET' })],
+  ['a refused connection in Deno, which resends a request whose connection broke', deno('tcp connect error')],
+  ['text around "bad port"', new Error('no bad port')],
+  ['text after "bad port"', new Error('bad port number')],
+  ...[407, 403, 502].map((status): [string, unknown] => [
+    `text before a tunnel refused with ${status}`,
+    new Error(`retried: ${tunnel(status).message}`),
+  ]),
+  ['text after a refused dispatcher', failure({ code: 'UND_ERR_INVALID_ARG' }, 'invalid onError method of x')],
+  ['text before a refused dispatcher', failure({ code: 'UND_ERR_INVALID_ARG' }, 'an invalid onError method')],
+  ['the text of a refused dispatcher without its code', new Error('invalid onError method')],
+  ['a cause at the sixth level', causes(4)],
+  ['a cause at the sixth level, below an error that lists it', new AggregateError([causes(3)])],
+  ['a cause that is its own cause', endless],
+  ['an error that lists a broken connection', listing(refusedConnection().cause, brokenConnection().cause)],
+  ['an error that lists a broken connection first', listing(brokenConnection().cause, refusedConnection().cause)],
+  ['an error that lists itself', ownList],
+  [
+    'an error with a code that lists a broken connection',
+    Object.assign(listing(brokenConnection().cause).cause as Error, { code: 'ECONNREFUSED' }),
+  ],
+  ['an error that lists no others and has no code', new AggregateError([])],
+  ['a string', 'ECONNREFUSED'],
+  ...['cause', 'code', 'errors'].map((name): [string, unknown] => [
+    `an error whose ${name} cannot be read`,
+    unreadable(refusedConnection(), name),
+  ]),
+])('%s proves nothing', (_, thrown) => {
+  expect(classifyFetchError(thrown, true)).toEqual({ outcome: 'unknown', remedy: 'retry' })
+})
+
+const write = async (client = makeClient()) => {
+  const error = await rejection(client.messages.create('c1', { body_html: 'x' }, { maxRetries: 1 }))
+  return error as NetworkError
+}
+
+describe("with the platform's fetch, a write", () => {
+  test('is retried when the connection is refused', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const error = await write(makeClient({ baseUrl: `http://127.0.0.1:${await closedPort()}` }))
+    expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'retry', attempts: [{}, {}] })
+  })
+
+  test('whose response body cannot be read has an unknown outcome, even after a connection error', async () => {
+    const body = new ReadableStream({ start: (controller) => controller.error(refusedConnection()) })
+    stubPlatformFetch(async () => new Response(body))
+    const error = await write()
+    expect(error).toBeInstanceOf(NetworkError)
+    expect(error).toMatchObject({ outcome: 'unknown', attempts: [{ status: 200 }] })
+  })
+})
+
+test.each(['GET', 'DELETE', 'POST'] as const)('a %s to a port that fetch blocks is not retried', async (method) => {
+  const client = makeClient({ baseUrl: 'http://127.0.0.1:1' })
+  expect(await rejection(client.request(method, '/x'))).toMatchObject({
+    outcome: 'not-sent',
+    remedy: 'fix',
+    attempts: [{ error: 'NetworkError' }],
+    hint: 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.',
+  })
+})
+
+test("a TypeError of the platform's fetch is a network error, so that a GET is retried", async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  const fetch = vi.fn(async () => json({})).mockRejectedValueOnce(new TypeError('invalid state'))
+  stubPlatformFetch(fetch)
+  await makeClient().me()
+  expect(fetch).toHaveBeenCalledTimes(2)
+})
+
+/** Calls `isPlatformFetch` with a function of this name and printed text, as another runtime prints it. */
+function isRecognized(text: string, name = 'fetch') {
+  const printing = vi.spyOn(Function.prototype, 'toString').mockReturnValue(text)
+  const result = isPlatformFetch(Object.defineProperty(() => {}, 'name', { value: name }))
+  printing.mockRestore()
+  return result
+}
+
+const node = (name: string) =>
+  `function ${name}(input, init) { … const undiciModule = require('internal/deps/undici/undici'); … }`
+
+// As these versions print it, abridged. `npm run test:runtimes` shows that the current ones still do.
+test.each<[string, string, string?]>([
+  ['Chromium, Bun and Workers', 'function fetch() { [native code] }'],
+  ['Firefox', 'function fetch() {\n    [native code]\n}'],
+  ['Node 22.2', node('value'), 'value'],
+  ['Node 22, 24 and 26', node('fetch')],
+])("the platform's fetch is recognized in %s", (_, text, name) => {
+  expect(isRecognized(text, name)).toBe(true)
+})
+
+test.each<[string, string, string?]>([
+  ['a bound function in V8', 'function () { [native code] }'],
+  ['a bound function in Bun', 'function fetch() { [native code] }', 'bound fetch'],
+  ['a Proxy in Bun', 'function ProxyObject() { [native code] }'],
+  ['another native function', 'function Array() { [native code] }', 'Array'],
+  ['a function that prints more than its name', 'function fetch() { [native code] } // really'],
+  ['a function that quotes the text', 'function fetch() { return "function fetch() { [native code] }" }'],
+  ['a wrapper that a patched `toString` hides', node('fetch'), ''],
+  ['the fetch of Deno, which resends writes', 'function fetch(...e){return lazyFetch().fetch(...new n(e))}'],
+])('%s is not recognized', (_, text, name) => {
+  expect(isRecognized(text, name)).toBe(false)
+})
+
+const real = globalThis.fetch
+
+test.each<[string, unknown]>([
+  ['a wrapper', () => real('')],
+  ['a wrapper of the same name', { fetch: () => real('') }.fetch],
+  ['a bound wrapper', { fetch: () => real('') }.fetch.bind(null)],
+  ['a Proxy', new Proxy(real, {})],
+  ['a wrapper with its own toString', Object.assign(() => real(''), { toString: () => String(real) })],
+  ['an object', { fetch: real }],
+  ['undefined', undefined],
+])('%s is not recognized', (_, fetch) => {
+  expect(isPlatformFetch(fetch)).toBe(false)
+})
+
+test('a write fails with a NetworkError if there is no fetch', async () => {
+  vi.stubGlobal('fetch', undefined)
+  expect(await write()).toMatchObject({ name: 'NetworkError', attempts: [{}] })
+})
+
+test("the platform's fetch can be passed as the option", async () => {
+  const fetch: WebFetch = () => Promise.reject(refusedConnection())
+  provenFetches.add(fetch)
+  expect(await write(makeClient({ fetch }))).toMatchObject({ outcome: 'not-sent' })
+})
+
+test('an agent that is replaced during the request changes nothing', async () => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  stubAgents(new RetryAgent(new Agent()))
+  stubPlatformFetch(() => promise)
+  const ended = write(makeClient({ hooks: { onAttemptStart: () => queueMicrotask(replace) } }))
+  function replace() {
+    stubAgents(new Agent())
+    reject(refusedConnection())
+  }
+  expect(await ended).toMatchObject({ outcome: 'unknown' })
+})
+
+const agentNames = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2']
+
+/** Replaces the agents of the platform's fetch. Restored after the test. */
+function stubAgents(agent: unknown, names = agentNames) {
+  for (const name of names) {
+    const symbol = Symbol.for(name)
+    const before: unknown = Reflect.get(globalThis, symbol)
+    Reflect.set(globalThis, symbol, agent)
+    onTestFinished(() => void Reflect.set(globalThis, symbol, before))
+  }
+}
+
+test.each([
+  ['retries', new RetryAgent(new Agent())],
+  ['is composed with a retry', new Agent().compose(interceptors.retry())],
+  ['has no prototype', Object.create(null)],
+  ['has a prototype without a class', Object.create(Object.create(null))],
+  ['has an unknown class', new (class CustomAgent extends Agent {})()],
+  [
+    'has a class that extends one of the same name',
+    new (Object.defineProperty(class extends Agent {}, 'name', { value: 'Agent' }))(),
+  ],
+])("the platform's fetch proves nothing when its agent %s", (_, agent) => {
+  stubAgents(agent)
+  expect(isPlatformFetch(real)).toBe(false)
+})
+
+test.each(agentNames)("the platform's fetch proves nothing when only %s retries", (name) => {
+  stubAgents(null)
+  stubAgents(new RetryAgent(new Agent()), [name])
+  expect(isPlatformFetch(real)).toBe(false)
+})
+
+test.each([
+  ['is not set', undefined],
+  ['is null', null],
+  ['does not retry', new Agent()],
+  ['uses a proxy', new ProxyAgent('http://proxy.test')],
+  ['reads the proxy from the environment', new EnvHttpProxyAgent()],
+])("the platform's fetch is recognized when its agent %s", (_, agent) => {
+  stubAgents(agent)
+  expect(isPlatformFetch(real)).toBe(true)
+})
