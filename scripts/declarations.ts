@@ -3,7 +3,7 @@
 //
 //   node scripts/declarations.ts dist
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 
 type Specifier = ts.ImportSpecifier | ts.ExportSpecifier
@@ -76,7 +76,7 @@ function write(file: string, types: string, code: string): void {
   const text = kept.join('').replaceAll(/(?<=from |import\()(['"])(.+?)\1/g, (all, _quote, name) => {
     const target = targetOf(file, name)
     if (target === undefined) return all
-    const path = relative(dirname(nameOf(file)), nameOf(target))
+    const path = join(relative(dirname(nameOf(file)), dirname(nameOf(target))), basename(nameOf(target)))
     return `'${path.startsWith('.') ? path : `./${path}`}${code}'`
   })
   const path = join(out, nameOf(file) + types)
