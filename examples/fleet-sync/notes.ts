@@ -7,7 +7,7 @@ const body_html = '<p>The archive could not read the messages of this conversati
 
 /**
  * Adds a note to each conversation whose messages are skipped: once, also if the worker is killed meanwhile. One whose note may
- * have been added, and cannot be found, is left to a person: see `journal.list({ state: 'undecided' })`.
+ * have been added, and cannot be found, is left to a person: see `journal.list({ state: 'unconfirmed' })`.
  */
 export async function noteSkipped(
   workspace: SupportWorkspace<'self'>,

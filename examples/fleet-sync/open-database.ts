@@ -4,7 +4,7 @@ import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
-import { type ConnectionStorage, postgresStorage, sqliteStorage } from 'support-workspace-sdk/storage'
+import { type KeyValueStorage, postgresStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import { log, messageOf } from './log.ts'
 import type { Settings } from './settings.ts'
 import { type Database, migrations, type Tables } from './tables.ts'
@@ -12,7 +12,7 @@ import { type Database, migrations, type Tables } from './tables.ts'
 export interface OpenDatabase {
   readonly database: Database
   /** Where the connections and their tokens are: in the same database. */
-  readonly storage: ConnectionStorage
+  readonly storage: KeyValueStorage
   close(): Promise<void>
 }
 
@@ -111,7 +111,7 @@ function openSqlite(path: string): OpenDatabase {
 /** Opens the connections of all organizations. Give the same store to your login handlers. */
 export function openConnections(
   { baseUrl, storeSecret }: Settings,
-  storage: ConnectionStorage,
+  storage: KeyValueStorage,
   client: ConnectionStoreOptions['client'] = {},
 ): ConnectionStore {
   return new ConnectionStore({

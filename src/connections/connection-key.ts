@@ -2,7 +2,7 @@ import { sha256, toHex } from '../shared/bytes.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 
 /** The ids that identify a connection. */
-export interface ConnectionIdentity {
+export interface ConnectionKeyParts {
   readonly actor: 'app' | 'self'
   readonly application: string
   readonly organization: string
@@ -14,7 +14,7 @@ export interface ConnectionIdentity {
  * Returns the key of a connection: `app.<application>.<organization>` or `self.<application>.<organization>.<user>`. At
  * most 247 characters, so that it is a valid name of a file or a folder.
  */
-export async function connectionKey({ actor, application, organization, user }: ConnectionIdentity): Promise<string> {
+export async function connectionKey({ actor, application, organization, user }: ConnectionKeyParts): Promise<string> {
   const ids = [application, organization, ...(user === undefined ? [] : [user])]
   return [actor, ...(await Promise.all(ids.map(keyPart)))].join('.')
 }
@@ -22,7 +22,7 @@ export async function connectionKey({ actor, application, organization, user }: 
 /** Whether the key contains every given id. */
 export async function keyMatches(
   key: string,
-  wanted: { readonly [Name in keyof ConnectionIdentity]?: string | undefined },
+  wanted: { readonly [Name in keyof ConnectionKeyParts]?: string | undefined },
 ): Promise<boolean> {
   const [actor, ...parts] = key.split('.')
   const ids = [wanted.application, wanted.organization, wanted.user]

@@ -14,7 +14,7 @@ import { type Connection, type ConnectionMetadata, checkMetadata } from './conne
 import { checkConnectionKey, keyMatches } from './connection-key.ts'
 import { ConnectionListing } from './connection-list.ts'
 import { ConnectionNotSavedError, ConnectionStoreError } from './connection-store-error.ts'
-import { type ConnectionIdentity, Identity } from './identity.ts'
+import { type IdentifiedConnection, Identity } from './identity.ts'
 import {
   type ConnectionFilter,
   type ListConnectionsOptions,
@@ -42,7 +42,7 @@ interface Save {
   readonly login: string
   /** Time of the first attempt, in milliseconds since the Unix epoch. */
   readonly startedAt: number
-  identity?: ConnectionIdentity
+  identity?: IdentifiedConnection
   /** The login that was found at the first attempt, once the storage has been read. */
   replaces?: { readonly login: string | undefined }
   /** A retry does not replace a login that was saved since the first attempt. */

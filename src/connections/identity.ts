@@ -17,7 +17,7 @@ export interface IdentitySettings {
 /** The properties of a connection that do not come from `/me`. */
 type ConnectionState = 'connectedAt' | 'revokedAt' | 'metadata'
 /** The properties of a connection that come from `/me`. */
-export type ConnectionIdentity = Omit<AppConnection, ConnectionState> | Omit<SelfConnection, ConnectionState>
+export type IdentifiedConnection = Omit<AppConnection, ConnectionState> | Omit<SelfConnection, ConnectionState>
 
 /** Finds out what a token is bound to, by calling `/me`, and rejects tokens of another service or app. */
 export class Identity {
@@ -32,7 +32,7 @@ export class Identity {
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`, and the errors of a call
    */
-  async identify(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<ConnectionIdentity> {
+  async identify(accessToken: string, grantedScopes: readonly string[] | undefined): Promise<IdentifiedConnection> {
     const me = await this.#me(accessToken)
     this.#checkApplication(me)
     return identityFromMe(me, grantedScopes)
@@ -43,7 +43,7 @@ export class Identity {
    *
    * @throws ConnectionStoreError `identity_incomplete`, `identity_mismatch`
    */
-  async verify(me: Me, key: string): Promise<ConnectionIdentity> {
+  async verify(me: Me, key: string): Promise<IdentifiedConnection> {
     this.#checkApplication(me)
     const identity = await identityFromMe(me)
     if (identity.key === key) return identity
@@ -105,7 +105,7 @@ function withoutSlash(url: string): string {
  *
  * @throws ConnectionStoreError `identity_incomplete`
  */
-export async function identityFromMe(me: Me, grantedScopes?: readonly string[]): Promise<ConnectionIdentity> {
+export async function identityFromMe(me: Me, grantedScopes?: readonly string[]): Promise<IdentifiedConnection> {
   const actor: unknown = me.actor
   const application = party(me.application?.id, me.application?.name)
   const organization = party(me.organization?.id, me.organization?.display_name ?? me.organization?.name)

@@ -1,4 +1,4 @@
-import { type ConnectionStorage, failureOf, GuardedStorage, type StoragePage, Turns } from '../key-value/index.ts'
+import { failureOf, GuardedStorage, type KeyValueStorage, type StoragePage, Turns } from '../key-value/index.ts'
 import { isConnectionKey } from './connection-key.ts'
 import { ConnectionStoreError } from './connection-store-error.ts'
 import type { ConnectionRecord, Found, RecordFormat } from './record.ts'
@@ -19,14 +19,14 @@ const maxAttempts = 100
  * Every method throws `ConnectionStoreError` (`storage_failed`) if the storage throws, returns an error or an invalid value,
  * or does not respond in time.
  */
-export class Records {
+export class ConnectionRecords {
   readonly #storage: GuardedStorage
   readonly #format: RecordFormat
   /** Changes of a connection run one after the other in this process, so that the last call wins. */
   readonly #turns = new Turns()
 
   /** @param base the start of every storage key, without a colon at the end */
-  constructor(storage: ConnectionStorage, base: string, format: RecordFormat) {
+  constructor(storage: KeyValueStorage, base: string, format: RecordFormat) {
     this.#storage = new GuardedStorage(storage, `${base}:`, storageFailed)
     this.#format = format
   }

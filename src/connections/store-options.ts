@@ -1,5 +1,5 @@
 import { type ClientOptions, RetryAfterLimiter, readClientSettings } from '../core/index.ts'
-import { type ConnectionStorage, checkStorage, memoryStorage } from '../key-value/index.ts'
+import { checkStorage, type KeyValueStorage, memoryStorage } from '../key-value/index.ts'
 import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../shared/check-options.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { SealSecret } from '../shared/seal.ts'
@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts'
 import { encode } from './connection-key.ts'
 import type { IdentitySettings } from './identity.ts'
 import { RecordFormat } from './record.ts'
-import { Records } from './records.ts'
+import { ConnectionRecords } from './records.ts'
 
 /** The options of a `ConnectionStore`. */
 export interface ConnectionStoreOptions {
@@ -26,7 +26,7 @@ export interface ConnectionStoreOptions {
    * own.
    * @default `memoryStorage`, which ends with the process
    */
-  readonly storage?: ConnectionStorage | undefined
+  readonly storage?: KeyValueStorage | undefined
   /**
    * Encrypts the entries (AES-256-GCM), so that the storage reveals neither tokens nor names. At least 32 characters, and
    * the same in every process. For rotation pass several: the first seals, and each of them opens. `reseal()` seals all
@@ -75,7 +75,7 @@ const optionChecks = {
   // Checked with the options of the client.
   baseUrl: (_, url) => url as string,
   clientId: checkText,
-  storage: (_, storage) => checkStorage(storage as ConnectionStorage),
+  storage: (_, storage) => checkStorage(storage as KeyValueStorage),
   // Checked when its keys are derived.
   secret: (_, secret) => secret as SealSecret,
   prefix: checkPrefix,
@@ -87,7 +87,7 @@ const optionChecks = {
 /** The validated options. */
 export interface StoreSettings extends IdentitySettings {
   readonly keepRevoked: boolean
-  readonly records: Records
+  readonly records: ConnectionRecords
   readonly onRevoked: ConnectionStoreOptions['onRevoked']
 }
 
@@ -102,7 +102,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     baseUrl: url.href,
     clientId,
     keepRevoked,
-    records: new Records(storage ?? memoryStorage(), `${prefix}:${encode(service, '.')}`, format),
+    records: new ConnectionRecords(storage ?? memoryStorage(), `${prefix}:${encode(service, '.')}`, format),
     onRevoked,
     clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new RetryAfterLimiter() },
   }

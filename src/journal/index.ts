@@ -1,11 +1,11 @@
 /**
- * A journal of writes: each happens once, or is reported as undecided, also if its process is killed.
+ * A journal of writes: each happens once, or is reported as unconfirmed, also if its process is killed.
  *
  * @module support-workspace-sdk/journal
  */
 
 export type { FindEffect, SentWrite } from './effects.ts'
 export type { OnceOptions } from './intent.ts'
-export { UndecidedWriteError, WriteJournalError } from './journal-errors.ts'
+export { UnconfirmedWriteError, WriteJournalError } from './journal-errors.ts'
 export type { WriteEntry, WriteState } from './records.ts'
 export { WriteJournal, type WriteJournalOptions, type WrittenOnce } from './write-journal.ts'

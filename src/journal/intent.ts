@@ -2,7 +2,7 @@ import type { CapturedCall, Reply, Undo } from '../core/index.ts'
 import { throwIfAborted, untilAborted } from '../shared/abort.ts'
 import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { type FindEffect, idOf } from './effects.ts'
-import { UndecidedWriteError } from './journal-errors.ts'
+import { UnconfirmedWriteError } from './journal-errors.ts'
 import { randomId, type Stored, toStored, type WriteRecord } from './records.ts'
 import { absent, describeWrite, lookFor, type Shared, type Write } from './write.ts'
 
@@ -19,7 +19,7 @@ export interface OnceOptions {
   readonly find?: FindEffect | undefined
   /**
    * Sends the write again, once, if its effect was not found. THIS CAN SEND IT TWICE, and mostly nobody notices: an effect that
-   * comes later than `settleFor`, and a process that sends when it wakes up after it was given up, are not seen.
+   * comes later than `confirmTimeout`, and a process that sends when it wakes up after it was given up, are not seen.
    *
    * @default false
    */
@@ -176,11 +176,11 @@ export class Intent {
 
   /** Looks for the effect of a write until it is known, its record changes, or there is no hope. */
   async #decide(write: Write, found: Stored): Promise<void> {
-    const { records, settleFor } = this.#shared
+    const { records, confirmTimeout } = this.#shared
     const { state, attempt, timeout } = found.record
     const isOwn = attempt === this.#mine?.record.attempt
-    const isHopeless = state === 'undecided' || (isOwn && write.find === undefined)
-    const patience = isHopeless ? 0 : (isOwn ? 0 : timeout) + settleFor
+    const isHopeless = state === 'unconfirmed' || (isOwn && write.find === undefined)
+    const patience = isHopeless ? 0 : (isOwn ? 0 : timeout) + confirmTimeout
     const end = performance.now() + patience
     for (let pause = 0; ; pause = Math.min(longestPause, pause * 2 + 250)) {
       await sleep(Math.min(pause, end - performance.now()), write.call.signal)
@@ -201,9 +201,9 @@ export class Intent {
         this.#hasResent = await records.replace(this.#key, found, undefined)
         return
       }
-      const undecided = toStored({ ...found.record, state: 'undecided' })
-      if (state !== 'undecided' && !(await records.replace(this.#key, found, undecided))) return
-      throw new UndecidedWriteError(this.#key, problem, write.sent, this.#failure, cause)
+      const unconfirmed = toStored({ ...found.record, state: 'unconfirmed' })
+      if (state !== 'unconfirmed' && !(await records.replace(this.#key, found, unconfirmed))) return
+      throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
     }
   }
 

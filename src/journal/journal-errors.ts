@@ -5,11 +5,11 @@ import type { SentWrite } from './effects.ts'
 
 /**
  * A write may have been applied, and looking for it did not tell. The journal does not send it again. Its state is
- * `undecided` until a later `once` finds it, or a person decides with `journal.settle`. `attempts` are those of this call:
+ * `unconfirmed` until a later `once` finds it, or a person decides with `journal.resolve`. `attempts` are those of this call:
  * none if an earlier run has sent the write.
  */
-export class UndecidedWriteError extends RequestError {
-  static override readonly kind: string = 'UndecidedWriteError'
+export class UnconfirmedWriteError extends RequestError {
+  static override readonly kind: string = 'UnconfirmedWriteError'
 
   /** The key of the write in the journal. */
   readonly key: string
@@ -34,7 +34,7 @@ export class UndecidedWriteError extends RequestError {
       operation,
       outcome: 'unknown',
       remedy: 'verify',
-      hint: 'Check it, then call `journal.settle` with "applied", or with "absent" if the process that sent it has ended.',
+      hint: 'Check it, then call `journal.resolve` with "applied", or with "absent" if the process that sent it has ended.',
       attempts: failure?.attempts ?? [],
       cause,
     })

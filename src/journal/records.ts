@@ -1,4 +1,4 @@
-import { type ConnectionStorage, GuardedStorage, unfit } from '../key-value/index.ts'
+import { GuardedStorage, type KeyValueStorage, unfit } from '../key-value/index.ts'
 import { toHex } from '../shared/bytes.ts'
 import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import { parseObject } from '../shared/json.ts'
@@ -9,9 +9,9 @@ import { WriteJournalError } from './journal-errors.ts'
  *
  * - `sending`: it may have left. The process is waiting for the response, or has ended.
  * - `applied`: the service has applied it.
- * - `undecided`: it may have been applied, and looking for it did not tell.
+ * - `unconfirmed`: it may have been applied, and looking for it did not tell.
  */
-export type WriteState = 'sending' | 'applied' | 'undecided'
+export type WriteState = 'sending' | 'applied' | 'unconfirmed'
 
 /** A write of the journal. */
 export interface WriteEntry {
@@ -72,10 +72,10 @@ const prefix = 'writes:'
 const mostTries = 10
 
 /** The records of a journal by key. Every method throws `WriteJournalError` if the storage fails. */
-export class Records {
+export class WriteRecords {
   readonly #storage: GuardedStorage
 
-  constructor(storage: ConnectionStorage) {
+  constructor(storage: KeyValueStorage) {
     this.#storage = new GuardedStorage(storage, prefix, (key, thrown) => new WriteJournalError(key, thrown))
   }
 
@@ -115,7 +115,7 @@ function parse(key: string, text: string): Stored {
   throw new WriteJournalError(key, new SupportWorkspaceError('Its entry is damaged.', { hint }))
 }
 
-const states: readonly unknown[] = ['sending', 'applied', 'undecided'] satisfies WriteState[]
+const states: readonly unknown[] = ['sending', 'applied', 'unconfirmed'] satisfies WriteState[]
 
 /** Somebody else may have written to the storage. Without a timeout, for example, a wait would never end. */
 function isRecord(fields: object): fields is WriteRecord {

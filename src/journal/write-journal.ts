@@ -3,7 +3,7 @@
 
 import { intercepted, type SupportWorkspace } from '../client/index.ts'
 import { checkPositive } from '../core/index.ts'
-import { type ConnectionStorage, checkStorage } from '../key-value/index.ts'
+import { checkStorage, type KeyValueStorage } from '../key-value/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
   type Check,
@@ -20,7 +20,7 @@ import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { FindEffect } from './effects.ts'
 import { rememberIdentity } from './identity.ts'
 import { Intent, noteTime, type OnceOptions } from './intent.ts'
-import { Records, toStored, type WriteEntry, type WriteRecord, type WriteState } from './records.ts'
+import { toStored, type WriteEntry, type WriteRecord, WriteRecords, type WriteState } from './records.ts'
 import type { Shared } from './write.ts'
 
 /** The options of a `WriteJournal`. */
@@ -34,14 +34,14 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
    * Where the records are kept: a storage of `support-workspace-sdk/storage`. All processes that may send the same writes share
    * it: `sqliteStorage` on one machine, `postgresStorage` or `redisStorage` on many.
    */
-  readonly storage: ConnectionStorage
+  readonly storage: KeyValueStorage
   /**
    * How long an effect may show after its request has ended, in milliseconds. Until then, looking for it is repeated. The
    * default is a guess, because how long the service works on a request after a failure is not documented.
    *
    * @default 30_000
    */
-  readonly settleFor?: number | undefined
+  readonly confirmTimeout?: number | undefined
 }
 
 /** What is known of a write that was applied. */
@@ -55,7 +55,7 @@ export interface WrittenOnce<Data> {
 const journalChecks = {
   workspace: (_, value) => value,
   storage: (_, value) => value,
-  settleFor: checkPositive,
+  confirmTimeout: checkPositive,
 } satisfies Record<keyof WriteJournalOptions, Check<unknown>>
 
 const onceChecks = {
@@ -64,43 +64,43 @@ const onceChecks = {
 } satisfies Record<keyof OnceOptions, Check<unknown>>
 
 const listChecks = {
-  state: (name, value) => checkOneOf(name, value, ['sending', 'applied', 'undecided']),
+  state: (name, value) => checkOneOf(name, value, ['sending', 'applied', 'unconfirmed']),
 } satisfies Record<'state', Check<WriteState>>
 
 /** Younger records are never forgotten, in milliseconds: a process may still be about to ask for them. */
 const youngest = 3_600_000
 
 /**
- * A journal of writes, each of which happens once, or is reported as undecided: across retries of a job, several processes,
+ * A journal of writes, each of which happens once, or is reported as unconfirmed: across retries of a job, several processes,
  * and processes that are killed. The record of a write is in the storage when its request leaves. A write that may have been
  * applied is looked for, and never sent again on its own.
  *
  * @example
  * const journal = new WriteJournal({ workspace, storage: memoryStorage() })
- * const reply = await journal.once('reply:msg_1', (own) => own.messages.create(id, { body_html: '<p>On it.</p>' }))
+ * const reply = await journal.once('reply:msg_1', (client) => client.messages.create(id, { body_html: '<p>On it.</p>' }))
  * console.log(reply.id)
  */
 export class WriteJournal<A extends Actor = Actor> {
   readonly #workspace: SupportWorkspace<A>
-  readonly #records: Records
+  readonly #records: WriteRecords
   readonly #shared: Shared
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: WriteJournalOptions<A>) {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
-    const { settleFor = 30_000, ...checked } = readOptions(options, journalChecks, 'a journal')
+    const { confirmTimeout = 30_000, ...checked } = readOptions(options, journalChecks, 'a journal')
     if (typeof options.workspace?.[intercepted] !== 'function') {
       throw mustBe('a client', 'workspace', options.workspace, 'Pass a `SupportWorkspace`.')
     }
     this.#workspace = options.workspace
-    this.#records = new Records(checkStorage(checked.storage as ConnectionStorage))
+    this.#records = new WriteRecords(checkStorage(checked.storage as KeyValueStorage))
     let address = ''
     const workspace = options.workspace[intercepted]((call, send, baseUrl) => {
       address = baseUrl.href
       return noteTime(this.#shared, send)(call)
     })
     const identify = rememberIdentity(workspace, () => address)
-    this.#shared = { workspace, records: this.#records, settleFor, identify }
+    this.#shared = { workspace, records: this.#records, confirmTimeout, identify }
   }
 
   /**
@@ -108,14 +108,14 @@ export class WriteJournal<A extends Actor = Actor> {
    * exactly one call that changes something, through the client that it is given. If the journal knows that the write was
    * applied, the call is not sent: it rejects, and `once` returns what is known.
    *
-   * If the write may have been applied, by this process or one that was killed, `once` looks for it: up to `settleFor`, and
+   * If the write may have been applied, by this process or one that was killed, `once` looks for it: up to `confirmTimeout`, and
    * before that as long as the response may still come. While another process sends it, `once` waits for what comes of it.
    *
    * The first call asks the service for the organization of the token (`me`). A key belongs to one organization of one service.
    *
    * @param key your name for the write, the same in each run: `reply:` and the id of the message that it answers. Not a
    *   secret. Email addresses in it are stored.
-   * @throws UndecidedWriteError (`verify`) if nobody can say whether the write was applied, for example because an earlier run
+   * @throws UnconfirmedWriteError (`verify`) if nobody can say whether the write was applied, for example because an earlier run
    *   sent another body.
    * @throws InvalidArgumentError if the key belongs to another write or organization, or the function sends none or two. Of two,
    *   the first is sent, and in the runs after that the function ends there.
@@ -142,7 +142,7 @@ export class WriteJournal<A extends Actor = Actor> {
 
   /** Lists the writes, or those in one state, in no particular order. */
   async list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
-    checkObject('filter', filter, "For example `{ state: 'undecided' }`.")
+    checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
     const { state } = readOptions(filter, listChecks, 'the list of a journal')
     const entries: WriteEntry[] = []
     for await (const [key, { record }] of this.#records.all()) {
@@ -152,12 +152,12 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Decides about a write that is `sending` or `undecided`: it was `applied`, or its effect is `absent`, so that the next `once`
+   * Decides about a write that is `sending` or `unconfirmed`: it was `applied`, or its effect is `absent`, so that the next `once`
    * sends it. Use `absent` only if the process that was sending it has ended: one that is stopped sends when it wakes up.
    *
    * @throws InvalidArgumentError if the write is not open.
    */
-  async settle(key: string, as: 'applied' | 'absent'): Promise<void> {
+  async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     checkOneOf('as', as, ['applied', 'absent'])
     const stored = await this.#records.get(checkText('key', key))
     const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined

@@ -9,14 +9,14 @@ import { parseObject } from '../shared/json.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
 import type { Identity } from './identity.ts'
 import { WriteJournalError } from './journal-errors.ts'
-import type { Records, WriteRecord } from './records.ts'
+import type { WriteRecord, WriteRecords } from './records.ts'
 
 /** What the intents of a journal share. */
 export interface Shared {
   readonly workspace: SupportWorkspace
-  readonly records: Records
+  readonly records: WriteRecords
   /** How long an effect may come late, in milliseconds. */
-  readonly settleFor: number
+  readonly confirmTimeout: number
   /** The service's clock minus this one, in milliseconds, once a response has told it. */
   offset?: number
   /** Asks the service, unless it has told. */

@@ -1,5 +1,5 @@
 import { isError } from '../shared/errors/redact.ts'
-import { type ConnectionStorage, type StoragePage, unfit } from './key-value-storage.ts'
+import { type KeyValueStorage, type StoragePage, unfit } from './key-value-storage.ts'
 import { eachInTime, inTime } from './turns.ts'
 
 /**
@@ -7,11 +7,11 @@ import { eachInTime, inTime } from './turns.ts'
  * if the storage throws, returns an error or an invalid value, or does not respond in time.
  */
 export class GuardedStorage {
-  readonly #storage: ConnectionStorage
+  readonly #storage: KeyValueStorage
   readonly #prefix: string
   readonly #failed: (key: string | undefined, thrown: unknown) => Error
 
-  constructor(storage: ConnectionStorage, prefix: string, failed: (key: string | undefined, thrown: unknown) => Error) {
+  constructor(storage: KeyValueStorage, prefix: string, failed: (key: string | undefined, thrown: unknown) => Error) {
     this.#storage = storage
     this.#prefix = prefix
     this.#failed = failed

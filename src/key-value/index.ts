@@ -2,10 +2,10 @@
 
 export { GuardedStorage } from './guarded-storage.ts'
 export {
-  type ConnectionStorage,
   checkMethods,
   checkStorage,
   failureOf,
+  type KeyValueStorage,
   memoryStorage,
   pageOf,
   type StoragePage,

@@ -16,7 +16,7 @@ import { isError, placeholder, safeCause } from '../shared/errors/redact.ts'
  * Every process must read the last write: no cache, no replica that lags behind. A text is never empty, and never written
  * twice, so the text itself is the version of a record.
  */
-export interface ConnectionStorage {
+export interface KeyValueStorage {
   /** Returns the text under a key; null or undefined if there is none. */
   get(key: string): string | null | undefined | Promise<string | null | undefined>
   /**
@@ -37,7 +37,7 @@ export interface ConnectionStorage {
 export type StoragePage = readonly (readonly [key: string, text: string])[]
 
 /** Keeps connections in memory, for tests and for apps in a single process. It ends with the process. */
-export function memoryStorage(): ConnectionStorage {
+export function memoryStorage(): KeyValueStorage {
   const texts = new Map<string, string>()
   return {
     get: (key) => texts.get(key),
@@ -62,7 +62,7 @@ export function pageOf(keys: readonly string[], texts: readonly (string | null)[
 }
 
 /** Checks that a storage has all methods. */
-export function checkStorage(storage: ConnectionStorage): ConnectionStorage {
+export function checkStorage(storage: KeyValueStorage): KeyValueStorage {
   checkMethods(
     'storage',
     storage,

@@ -26,7 +26,7 @@ export {
   type SelfConnection,
   type WorkspaceOptions,
 } from '../connections/index.ts'
-export { type ConnectionStorage, memoryStorage, type StoragePage } from '../key-value/index.ts'
+export { type KeyValueStorage, memoryStorage, type StoragePage } from '../key-value/index.ts'
 export type { AccessToken } from '../shared/access-token.ts'
 export type { Actor } from '../shared/actor.ts'
 export {

@@ -6,12 +6,12 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { ConnectionStore } from '../connections/index.ts'
-import type { ConnectionStorage, StoragePage } from '../key-value/index.ts'
+import type { KeyValueStorage, StoragePage } from '../key-value/index.ts'
 
-export type { ConnectionStorage, StoragePage } from '../key-value/index.ts'
+export type { KeyValueStorage, StoragePage } from '../key-value/index.ts'
 
 /** A storage under test. */
-export interface OpenStorage extends ConnectionStorage {
+export interface OpenStorage extends KeyValueStorage {
   /** Called when a test no longer needs the storage. */
   close?(): unknown
 }
@@ -262,7 +262,7 @@ const processTests: Tests<ProcessStorage> = {
   },
 }
 
-type Write = Parameters<ConnectionStorage['compareAndSet']>
+type Write = Parameters<KeyValueStorage['compareAndSet']>
 
 /** A storage in another process, which `close` kills. */
 interface ProcessStorage extends OpenStorage {
@@ -331,7 +331,7 @@ process.send({})`
  * A store for a fake service without a network. A token ends with its organization. One that starts with `revoked` works only
  * once.
  */
-function testStore(storage: ConnectionStorage, used: Set<string>): ConnectionStore {
+function testStore(storage: KeyValueStorage, used: Set<string>): ConnectionStore {
   return new ConnectionStore({
     baseUrl: 'https://service.example',
     storage,
@@ -357,7 +357,7 @@ function tokenOf([input, init]: readonly unknown[]): string {
 }
 
 /** Writes a text under each of the keys, and checks that all of them are there. */
-async function writeAll(storage: ConnectionStorage, keys: readonly string[]): Promise<Record<string, string>> {
+async function writeAll(storage: KeyValueStorage, keys: readonly string[]): Promise<Record<string, string>> {
   const texts = Object.fromEntries(keys.map((key) => [key, newText()]))
   for (let start = 0; start < keys.length; start += 50) {
     const some = keys.slice(start, start + 50)
@@ -373,13 +373,13 @@ async function writeAll(storage: ConnectionStorage, keys: readonly string[]): Pr
   return texts
 }
 
-async function listOf(storage: ConnectionStorage, prefix = base): Promise<Record<string, string>> {
+async function listOf(storage: KeyValueStorage, prefix = base): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for await (const page of storage.list(prefix)) for (const [key, text] of page) found[key] = text
   return found
 }
 
-async function removeAll(storage: ConnectionStorage): Promise<void> {
+async function removeAll(storage: KeyValueStorage): Promise<void> {
   const texts = Object.entries(await listOf(storage, 'storage-tests:'))
   for (let start = 0; start < texts.length; start += 50) {
     await Promise.all(texts.slice(start, start + 50).map(([key, text]) => storage.compareAndSet(key, text, null)))

@@ -4,7 +4,7 @@
  * @module support-workspace-sdk/storage
  */
 
-export { type ConnectionStorage, memoryStorage, type StoragePage } from '../key-value/index.ts'
+export { type KeyValueStorage, memoryStorage, type StoragePage } from '../key-value/index.ts'
 export {
   type PostgresClient,
   type PostgresStorageOptions,

@@ -1,4 +1,4 @@
-import { type ConnectionStorage, checkMethods } from '../key-value/index.ts'
+import { checkMethods, type KeyValueStorage } from '../key-value/index.ts'
 import { checkText, readOptions } from '../shared/check-options.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { sqlStorage } from './sql-storage.ts'
@@ -13,7 +13,7 @@ export interface PostgresClient {
 export interface PostgresStorageOptions {
   /**
    * The name of the table, with a schema if necessary: lower-case letters, digits, `_` and a `.`.
-   * @default 'connections'
+   * @default 'support_workspace_sdk'
    */
   readonly table?: string | undefined
 }
@@ -26,7 +26,7 @@ export interface PostgresStorageOptions {
  *
  * @throws InvalidArgumentError when `table` is not the name of a table
  */
-export function postgresStorage(client: PostgresClient, options: PostgresStorageOptions = {}): ConnectionStorage {
+export function postgresStorage(client: PostgresClient, options: PostgresStorageOptions = {}): KeyValueStorage {
   checkMethods('client', client, ['query'], 'Pass a pool or a client of `pg`.')
   const { table } = readOptions(options, { table: checkText }, '`postgresStorage`')
   const createTable = postgresTable(table)
@@ -53,7 +53,7 @@ export function postgresStorage(client: PostgresClient, options: PostgresStorage
  *
  * @throws InvalidArgumentError when `table` is not the name of a table
  */
-export function postgresTable(table = 'connections'): string {
+export function postgresTable(table = 'support_workspace_sdk'): string {
   if (typeof table === 'string' && /^([a-z_][a-z0-9_]*\.)?[a-z_][a-z0-9_]*$/.test(table)) {
     return `CREATE TABLE IF NOT EXISTS ${table} (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)`
   }

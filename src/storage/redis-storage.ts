@@ -1,4 +1,4 @@
-import { type ConnectionStorage, checkMethods, pageOf } from '../key-value/index.ts'
+import { checkMethods, type KeyValueStorage, pageOf } from '../key-value/index.ts'
 
 /** A client of `ioredis`, or of `redis` (node-redis). */
 export type RedisClient = IoredisClient | NodeRedisClient
@@ -26,7 +26,7 @@ return 1`
  * a cluster, as `SCAN` lists the keys of one node. The server must not evict keys (`maxmemory-policy noeviction`). Do not
  * set a `keyPrefix` on the client: use the `prefix` of the store.
  */
-export function redisStorage(client: RedisClient): ConnectionStorage {
+export function redisStorage(client: RedisClient): KeyValueStorage {
   if (!isIoredis(client))
     checkMethods('client', client, ['sendCommand'], 'Pass a client of `ioredis` or `redis`, not what creates it.')
   const send = (command: string, ...args: string[]): Promise<unknown> =>

@@ -1,4 +1,4 @@
-import { type ConnectionStorage, checkMethods, inTime, pageOf, Turns, unfit } from '../key-value/index.ts'
+import { checkMethods, inTime, type KeyValueStorage, pageOf, Turns, unfit } from '../key-value/index.ts'
 
 /** A storage of `unstorage`. */
 export interface UnstorageLike {
@@ -21,7 +21,7 @@ const pageSize = 100
  *
  * Some drivers, among them the one for files, lose the record that they are writing when the process is killed.
  */
-export function singleProcessStorage(storage: UnstorageLike): ConnectionStorage {
+export function singleProcessStorage(storage: UnstorageLike): KeyValueStorage {
   const methods = ['getItem', 'setItem', 'removeItem', 'getKeys'] as const
   checkMethods('storage', storage, methods, 'Pass what `createStorage` of `unstorage` returns.')
   const turns = new Turns()

@@ -1,4 +1,4 @@
-import { type ConnectionStorage, unfit } from '../key-value/index.ts'
+import { type KeyValueStorage, unfit } from '../key-value/index.ts'
 
 /** Runs a statement as a transaction of its own, and returns its rows. Parameters are `$1`, `$2`, … */
 export type Query = (sql: string, ...values: string[]) => Promise<readonly unknown[]>
@@ -10,8 +10,8 @@ interface Row {
 
 const pageSize = 1000
 
-/** Keeps connections in a table, in SQL that SQLite and Postgres both understand. */
-export function sqlStorage(query: Query, table = 'connections'): ConnectionStorage {
+/** Keeps texts in a table, in SQL that SQLite and Postgres both understand. */
+export function sqlStorage(query: Query, table = 'support_workspace_sdk'): KeyValueStorage {
   const rows = async (sql: string, ...values: string[]) => {
     const found = await query(sql, ...values)
     if (!Array.isArray(found)) throw unfit('The client returned no rows.')

@@ -1,4 +1,4 @@
-import { type ConnectionStorage, checkMethods } from '../key-value/index.ts'
+import { checkMethods, type KeyValueStorage } from '../key-value/index.ts'
 import { checkText } from '../shared/check-options.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isError } from '../shared/errors/redact.ts'
@@ -21,7 +21,7 @@ export interface SqliteStatement {
 }
 
 /** A storage on SQLite. */
-export interface SqliteStorage extends ConnectionStorage {
+export interface SqliteStorage extends KeyValueStorage {
   /** Closes the file. A database that was passed open stays open. */
   close(): void
 }
@@ -31,7 +31,7 @@ const longestWait = 10_000
 
 /**
  * Keeps connections in a SQLite database, which all processes of one machine can share. Uses `node:sqlite`, which Node has
- * from 22.13. Creates the table `connections` when it is first used.
+ * from 22.13. Creates the table `support_workspace_sdk` when it is first used.
  *
  * @param database the path of the file, which is created if it does not exist, or an open database
  *
@@ -72,7 +72,9 @@ function open(given: string | SqliteDatabase): SqliteDatabase {
     // SQLite would block the event loop while it waits for a lock.
     database.exec('PRAGMA busy_timeout = 0')
     database.exec('PRAGMA journal_mode = WAL')
-    database.exec('CREATE TABLE IF NOT EXISTS connections (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID')
+    database.exec(
+      'CREATE TABLE IF NOT EXISTS support_workspace_sdk (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
+    )
     return database
   } catch (thrown) {
     if (typeof given === 'string') database.close()

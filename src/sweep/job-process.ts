@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers'
-import type { ConnectionStorage } from '../key-value/index.ts'
+import type { KeyValueStorage } from '../key-value/index.ts'
 
 // Captured before anything is patched.
 const realImmediate = setImmediate
@@ -78,7 +78,7 @@ export class Durable {
   }
 
   /** Returns the storage. A process that was killed no longer reaches it. */
-  storageFor(owner: JobProcess): ConnectionStorage {
+  storageFor(owner: JobProcess): KeyValueStorage {
     const texts = this.#texts
     return {
       get: (key) => owner.whileAlive(() => texts.get(key)),

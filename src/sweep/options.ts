@@ -1,6 +1,6 @@
 import type { SupportWorkspace } from '../client/index.ts'
 import type { ClientOptions } from '../core/index.ts'
-import type { ConnectionStorage } from '../key-value/index.ts'
+import type { KeyValueStorage } from '../key-value/index.ts'
 import type { Sandbox, SandboxOptions } from '../sandbox/index.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { FaultName } from './faults.ts'
@@ -25,7 +25,7 @@ export interface SweepWorld<Context = undefined, State extends object = Record<s
    */
   readonly state: State
   /** A compare-and-set storage that survives kills. The job is killed before each write to it. */
-  readonly storage: ConnectionStorage
+  readonly storage: KeyValueStorage
   /** What `setup` returned. It survives kills. */
   readonly context: Context
 }

@@ -13,7 +13,7 @@ type Workspace = SupportWorkspace<'self'>
 type Ids = Readonly<Record<'conversation' | 'contact' | 'member' | 'message' | 'task' | 'segment', [string, string]>>
 
 interface Row {
-  readonly write: (own: Workspace, ids: Ids) => PromiseLike<unknown>
+  readonly write: (client: Workspace, ids: Ids) => PromiseLike<unknown>
   /** Leaves an effect that is like that of the write, and is not. */
   readonly another: (other: Workspace, ids: Ids) => PromiseLike<unknown>
   /** A field without which the effect cannot be told. */
@@ -149,7 +149,7 @@ async function prepare({ id, method, write }: (typeof cases)[number], fault: Par
   const once = (fetch: WebFetch = sandbox.fetch) => {
     const { journal } = start({ fetch, maxRetries: 0 })
     sandbox.faults.add({ method, ...fault })
-    return journal.once(id, (own) => write(own, ids))
+    return journal.once(id, (client) => write(client, ids))
   }
   return { sandbox, ids, other, once, written: () => sandbox.state.writes.slice(before) }
 }
@@ -201,7 +201,7 @@ describe('the effect of', () => {
     await vi.advanceTimersByTimeAsync(1_000)
     const result = await once().catch((error: Error) => error)
     if (row.method === 'DELETE') expect(result).not.toBeInstanceOf(Error)
-    else expect(result).toMatchObject({ name: 'UndecidedWriteError' })
+    else expect(result).toMatchObject({ name: 'UnconfirmedWriteError' })
     expect(written()).toHaveLength(row.method === 'DELETE' ? 2 : 1)
   })
 
@@ -231,11 +231,13 @@ describe('a look of the caller', () => {
   test.each<[string, FaultRule, FindEffect, object]>([
     ['finds a task', { drop: 'after-effect' }, find, applied],
     ['may find it twice', { drop: 'after-effect' }, twice, applied],
-    ['tells that there is none', { drop: 'before-effect' }, find, { reason: { name: 'UndecidedWriteError' } }],
+    ['tells that there is none', { drop: 'before-effect' }, find, { reason: { name: 'UnconfirmedWriteError' } }],
   ])('%s', async (_, fault, find, expected) => {
     const { sandbox, journal } = open()
     sandbox.faults.add({ method: 'POST', ...fault })
-    const [result] = await Promise.allSettled([journal.once('task:7', (own) => own.tasks.create({ name }), { find })])
+    const [result] = await Promise.allSettled([
+      journal.once('task:7', (client) => client.tasks.create({ name }), { find }),
+    ])
     expect(result).toMatchObject(expected)
   })
 
@@ -246,7 +248,7 @@ describe('a look of the caller', () => {
       Object.assign(body, { body_html: 'another' })
       return []
     }
-    const once = journal.once('reply', (own) => own.messages.create(conversation, { body_html }), { find })
+    const once = journal.once('reply', (client) => client.messages.create(conversation, { body_html }), { find })
     expect(await rejection(once)).toMatchObject({ conversation, text: JSON.stringify({ body_html }) })
   })
 
@@ -255,7 +257,7 @@ describe('a look of the caller', () => {
     const find = vi.fn<FindEffect>(async () => [])
     sandbox.faults.add({ method: 'POST', status: 503 })
     const start = Date.now() / 1000
-    await rejection(journal.once('task:7', (own) => own.tasks.create({ name }), { find }))
+    await rejection(journal.once('task:7', (client) => client.tasks.create({ name }), { find }))
     const write = find.mock.calls[0]?.[1]
     expect(write).toMatchObject({ operation: 'tasks.create', path: {}, body: { name } })
     expect(write?.author).toBe((await workspace.me()).user?.id)

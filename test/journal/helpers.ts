@@ -1,7 +1,7 @@
 import { type CallOptions, type ClientOptions, SupportWorkspace, type WebFetch } from 'support-workspace-sdk'
 import { type OnceOptions, WriteJournal, type WriteJournalOptions } from 'support-workspace-sdk/journal'
 import { createSandbox, type FaultRule, type Sandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
-import { type ConnectionStorage, memoryStorage } from 'support-workspace-sdk/storage'
+import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { onTestFinished, vi } from 'vitest'
 import { provenFetches } from '../../src/core/fetch-error.ts'
 
@@ -27,7 +27,7 @@ export function open(options: SandboxOptions = {}) {
   /** The ids of the messages that were sent since. */
   const sent = () => sandbox.state.writes.filter(({ operation }) => operation === 'createMessage').map(({ id }) => id)
   /** Starts a process on a storage in memory with other methods. */
-  const on = (methods: Partial<ConnectionStorage>) => start({}, { storage: { ...memoryStorage(), ...methods } })
+  const on = (methods: Partial<KeyValueStorage>) => start({}, { storage: { ...memoryStorage(), ...methods } })
   /** Lets the next message meet a fault. */
   const fail = (fault: Partial<FaultRule>) => sandbox.faults.add({ method: 'POST', path: messages, ...fault })
   return { sandbox, storage, conversation, start, on, sent, fail, ...start() }
@@ -67,7 +67,7 @@ class Process {
     this.workspace = options.workspace
     this.journal = new WriteJournal(options)
     this.reply = (key = 'reply', once = {}, text = body_html, call = {}) =>
-      this.journal.once(key, (own) => own.messages.create(conversation, { body_html: text }, call), once)
+      this.journal.once(key, (client) => client.messages.create(conversation, { body_html: text }, call), once)
   }
 }
 

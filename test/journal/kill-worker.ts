@@ -44,7 +44,7 @@ const workspace = new SupportWorkspace({
 })
 const journal = new WriteJournal({
   workspace,
-  settleFor: 300,
+  confirmTimeout: 300,
   storage: {
     ...storage,
     get: (key) => step(() => storage.get(key)),
@@ -52,7 +52,7 @@ const journal = new WriteJournal({
   },
 })
 const report = await journal
-  .once(order.key, (own) => own.messages.create(order.conversation, { body_html: order.body_html }))
+  .once(order.key, (client) => client.messages.create(order.conversation, { body_html: order.body_html }))
   .then(
     ({ id }): KillReport => ({ ...(id !== undefined && { id }) }),
     (error: Error): KillReport => ({ error: error.name }),

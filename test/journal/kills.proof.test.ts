@@ -41,7 +41,7 @@ describe('a process that is killed at any step', () => {
       { timeout: 600_000 },
       async (title, fault) => {
         const conversation = sandbox.state.conversations[0]?.id ?? ''
-        const counts = { places: 0, applied: 0, undecided: 0 }
+        const counts = { places: 0, applied: 0, unconfirmed: 0 }
         for (let killAt = 1, isKilled = true; isKilled; killAt += 1) {
           const text = `${kind} ${title} ${killAt}`
           const order = {
@@ -58,9 +58,9 @@ describe('a process that is killed at any step', () => {
             .flatMap(({ id, body_html }) => (body_html === text ? [id] : []))
           expect(ids.length).toBeLessThan(2)
           if (report?.error === undefined) expect(report).toEqual({ id: ids[0] })
-          else expect(report.error).toBe('UndecidedWriteError')
+          else expect(report.error).toBe('UnconfirmedWriteError')
           counts.places += 1
-          counts[report?.error === undefined ? 'applied' : 'undecided'] += 1
+          counts[report?.error === undefined ? 'applied' : 'unconfirmed'] += 1
         }
         console.log(`${kind}, ${title}: ${JSON.stringify(counts)}`)
         expect(counts.places).toBeGreaterThan(8)

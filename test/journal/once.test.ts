@@ -1,13 +1,8 @@
 import { inspect } from 'node:util'
 import type { ClientOptions, SupportWorkspace, WebFetch } from 'support-workspace-sdk'
-import { type UndecidedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
+import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
-import {
-  type ConnectionStorage,
-  memoryStorage,
-  singleProcessStorage,
-  sqliteStorage,
-} from 'support-workspace-sdk/storage'
+import { type KeyValueStorage, memoryStorage, singleProcessStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import { createStorage } from 'unstorage'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
@@ -19,8 +14,8 @@ beforeEach(() => {
   digestAtOnce()
 })
 
-const undecided = (problem: string) => ({ name: 'UndecidedWriteError', message: expect.stringContaining(problem) })
-const absent = undecided('the service does not show it')
+const unconfirmed = (problem: string) => ({ name: 'UnconfirmedWriteError', message: expect.stringContaining(problem) })
+const absent = unconfirmed('the service does not show it')
 
 describe('a write', () => {
   test('is sent once, and later runs know its id', async () => {
@@ -45,19 +40,19 @@ describe('a write', () => {
     ['that is refused frees its key', { status: 422 }, { sent: 0, error: { name: 'UnprocessableError' } }],
     ['that is never sent frees its key', { drop: 'refused', times: 3 }, { sent: 0, error: { outcome: 'not-sent' } }],
     [
-      'without an effect stays undecided',
+      'without an effect stays unconfirmed',
       { status: 503 },
-      { sent: 0, state: 'undecided', error: { remedy: 'verify' } },
+      { sent: 0, state: 'unconfirmed', error: { remedy: 'verify' } },
     ],
     [
-      'whose effect comes too late stays undecided',
+      'whose effect comes too late stays unconfirmed',
       { drop: 'before-effect', lateEffect: 45_000 },
-      { sent: 0, state: 'undecided', error: absent },
+      { sent: 0, state: 'unconfirmed', error: absent },
     ],
     [
-      'stays undecided if the list has more than twenty pages',
+      'stays unconfirmed if the list has more than twenty pages',
       { drop: 'after-effect' },
-      { sent: 1, state: 'undecided', error: undecided('the service does not show enough to tell') },
+      { sent: 1, state: 'unconfirmed', error: unconfirmed('the service does not show enough to tell') },
       { maxLimit: 1, messagesPerConversation: 22 },
     ],
   ])('%s', async (_, fault, expected, options) => {
@@ -109,9 +104,9 @@ describe('a write', () => {
 
   test('goes by the clock of the service, also where a new process looks only once', async () => {
     const { start, reply, sent, workspace, conversation, journal } = openWith({ status: 503 }, dayBehind)
-    await rejection(start({}, { settleFor: 1 }).reply())
+    await rejection(start({}, { confirmTimeout: 1 }).reply())
     await workspace.messages.create(conversation, { body_html })
-    expect((await journal.get('reply'))?.state).toBe('undecided')
+    expect((await journal.get('reply'))?.state).toBe('unconfirmed')
     expect(await reply()).toEqual({ id: sent()[0] })
   })
 
@@ -145,25 +140,30 @@ describe('a write', () => {
 })
 
 describe('the key', () => {
-  type Another = (own: SupportWorkspace<'self'>, id: string, otherId: string) => PromiseLike<unknown>
-  const anotherBody: Another = (own, id) => own.messages.create(id, { body_html: '<p>Another.</p>' })
-  const anotherPath: Another = (own, _, id) => own.messages.create(id, { body_html })
-  const anotherOperation: Another = (own, id) => own.notes.create(id, { body_html })
+  type Another = (client: SupportWorkspace<'self'>, id: string, otherId: string) => PromiseLike<unknown>
+  const anotherBody: Another = (client, id) => client.messages.create(id, { body_html: '<p>Another.</p>' })
+  const anotherPath: Another = (client, _, id) => client.messages.create(id, { body_html })
+  const anotherOperation: Another = (client, id) => client.notes.create(id, { body_html })
 
   test.each<[string, Another, number, string]>([
     ['body once it was applied', anotherBody, 201, 'was applied, with another body or query. Keep the body'],
     ['path once it was applied', anotherPath, 201, 'before (messages.create at another path), which was applied. Give'],
     ['operation once it was applied', anotherOperation, 201, 'before (messages.create), which was applied. Give'],
-    ['operation while it is undecided', anotherOperation, 503, '(messages.create), which may have been applied. Give'],
-    ['body while it is undecided', anotherBody, 503, 'may have been applied: it was sent with another body or query'],
+    [
+      'operation while it is unconfirmed',
+      anotherOperation,
+      503,
+      '(messages.create), which may have been applied. Give',
+    ],
+    ['body while it is unconfirmed', anotherBody, 503, 'may have been applied: it was sent with another body or query'],
   ])('cannot be used with another %s', async (what, another, status, message) => {
     const { sandbox, journal, reply, conversation } = open({ conversations: 2 })
     if (status !== 201) sandbox.faults.add({ method: 'POST', status })
     await Promise.allSettled([reply()])
     const writes = [...sandbox.state.writes]
     const otherId = sandbox.state.conversations.find(({ id }) => id !== conversation)?.id ?? ''
-    const write = journal.once('reply', (own) => another(own, conversation, otherId), { resendIfAbsent: true })
-    const name = what === 'body while it is undecided' ? 'UndecidedWriteError' : 'InvalidArgumentError'
+    const write = journal.once('reply', (client) => another(client, conversation, otherId), { resendIfAbsent: true })
+    const name = what === 'body while it is unconfirmed' ? 'UnconfirmedWriteError' : 'InvalidArgumentError'
     expect(await rejection(write)).toMatchObject({ name, message: expect.stringContaining(message) })
     expect(sandbox.state.writes).toEqual(writes)
   })
@@ -191,8 +191,8 @@ describe('the key', () => {
       fetch: (url, init) => sandbox.fetch(url.replace(baseUrl, sandbox.url), init as RequestInit),
     })
     const once = (workspace: SupportWorkspace<'self'>) =>
-      new WriteJournal({ workspace, storage }).once('contact:new@example.com', (own) =>
-        own.contacts.create({ email: 'new@example.com' }),
+      new WriteJournal({ workspace, storage }).once('contact:new@example.com', (client) =>
+        client.contacts.create({ email: 'new@example.com' }),
       )
     await once(workspace)
     const message = expect.stringContaining(
@@ -236,10 +236,10 @@ describe('the key', () => {
 describe('the function', () => {
   test('may read, and make no second write', async () => {
     const { journal, conversation, sent } = open()
-    const twice = journal.once('reply', async (own) => {
-      const { data } = await own.messages.list(conversation)
-      await own.messages.create(conversation, { body_html: `<p>${data.length}</p>` })
-      await own.messages.create(conversation, { body_html })
+    const twice = journal.once('reply', async (client) => {
+      const { data } = await client.messages.list(conversation)
+      await client.messages.create(conversation, { body_html: `<p>${data.length}</p>` })
+      await client.messages.create(conversation, { body_html })
     })
     await expect(twice).rejects.toThrow('sent a second write')
     expect(sent()).toHaveLength(1)
@@ -255,8 +255,8 @@ describe('the function', () => {
     const { journal, conversation, sandbox, storage } = open()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
     let late: PromiseLike<unknown> | undefined
-    const early = journal.once('reply', async (own) => {
-      late = isOver.then(() => own.messages.create(conversation, { body_html }))
+    const early = journal.once('reply', async (client) => {
+      late = isOver.then(() => client.messages.create(conversation, { body_html }))
     })
     await expect(early).rejects.toThrow('sent no write')
     end()
@@ -269,8 +269,8 @@ describe('the function', () => {
 
   test('need not wait for its write, and may return what it likes', async () => {
     const { journal, conversation, sent } = open()
-    const result = await journal.once('reply', async (own) => {
-      void own.messages.create(conversation, { body_html })
+    const result = await journal.once('reply', async (client) => {
+      void client.messages.create(conversation, { body_html })
       return 'begun'
     })
     expect(result).toEqual({ id: sent()[0], data: 'begun' })
@@ -278,8 +278,8 @@ describe('the function', () => {
 
   test('cannot hide that its write failed', async () => {
     const { journal, conversation } = openWith({ status: 422 })
-    const create = (own: SupportWorkspace<'self'>) => own.messages.create(conversation, { body_html })
-    expect(await rejection(journal.once('reply', (own) => create(own).catch(() => 'hidden')))).toMatchObject({
+    const create = (client: SupportWorkspace<'self'>) => client.messages.create(conversation, { body_html })
+    expect(await rejection(journal.once('reply', (client) => create(client).catch(() => 'hidden')))).toMatchObject({
       name: 'UnprocessableError',
     })
   })
@@ -287,8 +287,8 @@ describe('the function', () => {
   test('fails with its own error, also after the write', async () => {
     const { journal, conversation } = open()
     const failure = new Error('later')
-    const late = journal.once('reply', async (own) => {
-      await own.messages.create(conversation, { body_html })
+    const late = journal.once('reply', async (client) => {
+      await client.messages.create(conversation, { body_html })
       throw failure
     })
     expect(await rejection(late)).toBe(failure)
@@ -302,8 +302,8 @@ describe('the function', () => {
       log.push('before')
       return () => log.push('undo')
     }
-    await journal.once('reply', (own) =>
-      own.withOptions({ headers: { 'x-job': '7' } }).messages.create(conversation, { body_html }, { beforeSend }),
+    await journal.once('reply', (client) =>
+      client.withOptions({ headers: { 'x-job': '7' } }).messages.create(conversation, { body_html }, { beforeSend }),
     )
     expect(log).toEqual(['before', 'undo', 'before'])
     expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('7')
@@ -324,12 +324,12 @@ describe('the function', () => {
   })
 })
 
-describe('an undecided write', () => {
+describe('an unconfirmed write', () => {
   test('names key and conversation, and shows its text to nobody but the program', async () => {
     const { reply, conversation } = openWith({ status: 503 })
-    const error = (await rejection(reply())) as UndecidedWriteError
+    const error = (await rejection(reply())) as UnconfirmedWriteError
     expect(error.message).toBe(
-      `messages.create of the key "reply" in the conversation ${conversation} may have been applied: the service does not show it. Check it, then call \`journal.settle\` with "applied", or with "absent" if the process that sent it has ended.`,
+      `messages.create of the key "reply" in the conversation ${conversation} may have been applied: the service does not show it. Check it, then call \`journal.resolve\` with "applied", or with "absent" if the process that sent it has ended.`,
     )
     expect(error.text).toBe(JSON.stringify({ body_html }))
     expect(JSON.stringify(error)).not.toContain('On it')
@@ -353,7 +353,7 @@ describe('an undecided write', () => {
   test('is never sent again, unless the caller wants it', async () => {
     const { reply, sent } = openWith({ status: 503 })
     await rejection(reply())
-    expect(await rejection(reply())).toMatchObject({ name: 'UndecidedWriteError' })
+    expect(await rejection(reply())).toMatchObject({ name: 'UnconfirmedWriteError' })
     expect(await reply('reply', { resendIfAbsent: true })).toMatchObject({ id: sent()[0] })
     expect(sent()).toHaveLength(1)
   })
@@ -370,7 +370,7 @@ describe('an undecided write', () => {
     const { reply, sent } = openWith({ drop: 'before-effect' })
     const find = async () => found as never
     const replied = reply('reply', { find, resendIfAbsent: true })
-    expect(await rejection(replied)).toMatchObject({ name: 'UndecidedWriteError', remedy: 'verify' })
+    expect(await rejection(replied)).toMatchObject({ name: 'UnconfirmedWriteError', remedy: 'verify' })
     expect(sent()).toEqual([])
   })
 
@@ -380,10 +380,10 @@ describe('an undecided write', () => {
   ])('waits for a `find` that never settles no longer than %s', async (_, options, message) => {
     const { start } = openWith({ drop: 'after-effect' })
     const replied = start(options).reply('reply', { find: () => new Promise(() => {}) })
-    expect(await rejection(replied)).toMatchObject({ ...undecided('looking for it failed'), cause: { message } })
+    expect(await rejection(replied)).toMatchObject({ ...unconfirmed('looking for it failed'), cause: { message } })
   })
 
-  const wrongFilters = ['undecided', { states: 'undecided' }, { state: 'open' }, 5, null]
+  const wrongFilters = ['unconfirmed', { states: 'unconfirmed' }, { state: 'open' }, 5, null]
 
   test.each(wrongFilters)('is not listed by %j', async (filter) => {
     const { journal } = open()
@@ -395,15 +395,15 @@ describe('an undecided write', () => {
     await rejection(reply('one'))
     await rejection(reply('two', {}, '<p>Two</p>'))
     await reply('three', {}, '<p>Three</p>')
-    const keysOf = async (state?: 'undecided' | 'applied') => (await journal.list({ state })).map(({ key }) => key)
-    expect(await keysOf('undecided')).toEqual(['one', 'two'])
+    const keysOf = async (state?: 'unconfirmed' | 'applied') => (await journal.list({ state })).map(({ key }) => key)
+    expect(await keysOf('unconfirmed')).toEqual(['one', 'two'])
     expect(await keysOf()).toEqual(['one', 'two', 'three'])
-    await journal.settle('one', 'applied')
-    await journal.settle('two', 'absent')
+    await journal.resolve('one', 'applied')
+    await journal.resolve('two', 'absent')
     expect(await reply('one')).toEqual({})
     await reply('two', {}, '<p>Two</p>')
     expect(sent()).toHaveLength(2)
-    await expect(journal.settle('one', 'absent')).rejects.toThrow('not open')
+    await expect(journal.resolve('one', 'absent')).rejects.toThrow('not open')
     expect(await rejection(journal.forget(3_599_999))).toMatchObject({ name: 'InvalidArgumentError' })
     expect(await journal.forget(3_600_000)).toBe(0)
     fail({ status: 503 })
@@ -423,11 +423,11 @@ describe('two keys with the same text in one place', () => {
     expect(sent()).toHaveLength(1)
   })
 
-  test('are undecided while the other may have left the only effect', async () => {
+  test('are unconfirmed while the other may have left the only effect', async () => {
     const { reply, sent, fail } = openWith({ status: 503 })
     await rejection(reply('one'))
     fail({ status: 502, effect: true })
-    expect(await rejection(reply('two'))).toMatchObject(undecided('another write may have left what looks like it'))
+    expect(await rejection(reply('two'))).toMatchObject(unconfirmed('another write may have left what looks like it'))
     expect(sent()).toHaveLength(1)
   })
 })
@@ -440,11 +440,11 @@ describe('two processes', () => {
     expect(other).toMatchObject({ value: { id: sent()[0] } })
   })
 
-  test('give up for one that is killed only after its timeout and settleFor', async () => {
+  test('give up for one that is killed only after its timeout and confirmTimeout', async () => {
     const { sandbox, start, reply, sent } = open()
     const fetch: WebFetch = (url, init) =>
       init.method === 'GET' ? sandbox.fetch(url, init as RequestInit) : new Promise(() => {})
-    const killed = start({ timeout: 10_000, fetch }, { settleFor: 1e9 })
+    const killed = start({ timeout: 10_000, fetch }, { confirmTimeout: 1e9 })
     void killed.reply().catch(() => {})
     await vi.waitUntil(async () => (await killed.journal.list()).length === 1)
     const before = Date.now()
@@ -471,7 +471,7 @@ describe('the storage', () => {
   })
 
   /** A storage in memory whose second compare-and-set fails. */
-  function failingStorage(): ConnectionStorage {
+  function failingStorage(): KeyValueStorage {
     const storage = memoryStorage()
     const { compareAndSet } = storage
     const failing = vi.fn(compareAndSet).mockImplementationOnce(compareAndSet)
@@ -509,7 +509,7 @@ describe('the storage', () => {
   const closed = sqliteStorage(':memory:')
   closed.close()
 
-  test.each<[string, Partial<ConnectionStorage>, string]>([
+  test.each<[string, Partial<KeyValueStorage>, string]>([
     ['cannot be opened', sqliteStorage('/nowhere/replies.db'), 'cannot use /nowhere/replies.db'],
     ['is closed', closed, 'The storage is closed. Close it after its last use.'],
     ['returns a number', { get: () => 5 as never }, '"reply" failed: It returned a value of type number. Check the'],
@@ -569,7 +569,7 @@ describe('the storage', () => {
     expect(Date.now() - before).toBeLessThan(60_000)
   })
 
-  test.each<[string, Partial<ConnectionStorage>]>([
+  test.each<[string, Partial<KeyValueStorage>]>([
     ['a listing', { list: hangingList }],
     ['a read', { get: hang }],
   ])('that never ends %s does not hold up a call that is aborted', async (_, methods) => {
@@ -606,11 +606,11 @@ describe('the storage', () => {
     expect(sent()).toEqual([])
   })
 
-  test('with a damaged entry of another write leaves one undecided that was lost', async () => {
+  test('with a damaged entry of another write leaves one unconfirmed that was lost', async () => {
     const { storage, reply, sent } = openWith({ drop: 'after-effect' })
     await storage.compareAndSet('writes:other', null, 'damaged')
     expect(await rejection(reply())).toMatchObject({
-      ...undecided('looking for it failed'),
+      ...unconfirmed('looking for it failed'),
       cause: { name: 'WriteJournalError', message: expect.stringContaining('"writes:other"') },
     })
     await storage.compareAndSet('writes:other', 'damaged', null)
@@ -662,7 +662,7 @@ describe('the storage', () => {
       new WriteJournal(options as { workspace: typeof workspace; storage: never })
     expect(create({ workspace })).toThrow('`storage` lacks `get`, `compareAndSet`, `list`.')
     expect(create({ storage: memoryStorage() })).toThrow('`workspace` must be a client, not undefined.')
-    expect(create({ workspace, storage: memoryStorage(), setleFor: 5 })).toThrow('Did you mean `settleFor`?')
+    expect(create({ workspace, storage: memoryStorage(), confirmTimout: 5 })).toThrow('Did you mean `confirmTimeout`?')
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Records, type Stored } from '../../src/journal/records.ts'
+import { type Stored, WriteRecords } from '../../src/journal/records.ts'
 import { oneKey, runOrders, scenarios, simulateTime, twoKeys } from './orders.ts'
 
 simulateTime()
@@ -11,10 +11,10 @@ test.each(scenarios)('%s: no write happens twice, and none is told to be what it
 })
 
 describe('the check finds', () => {
-  const { replace, get, all } = Records.prototype
+  const { replace, get, all } = WriteRecords.prototype
 
   test('a lost compare-and-set that is ignored', async () => {
-    vi.spyOn(Records.prototype, 'replace').mockImplementation(async function (this: Records, ...change) {
+    vi.spyOn(WriteRecords.prototype, 'replace').mockImplementation(async function (this: WriteRecords, ...change) {
       await replace.apply(this, change)
       return true
     })
@@ -26,13 +26,13 @@ describe('the check finds', () => {
   })
 
   test('other keys that are read before the look', async () => {
-    const early = new WeakMap<Records, (readonly [string, Stored])[]>()
-    vi.spyOn(Records.prototype, 'get').mockImplementation(async function (this: Records, key) {
+    const early = new WeakMap<WriteRecords, (readonly [string, Stored])[]>()
+    vi.spyOn(WriteRecords.prototype, 'get').mockImplementation(async function (this: WriteRecords, key) {
       const stored = await get.call(this, key)
       early.set(this, await Array.fromAsync(all.call(this)))
       return stored
     })
-    vi.spyOn(Records.prototype, 'all').mockImplementation(async function* (this: Records) {
+    vi.spyOn(WriteRecords.prototype, 'all').mockImplementation(async function* (this: WriteRecords) {
       yield* early.get(this) ?? []
     })
     await expect(runOrders(twoKeys, 2_000)).rejects.toThrow(' is not ')
@@ -42,7 +42,7 @@ describe('the check finds', () => {
     ['other keys that are open and ignored', ({ record }) => record.state === 'applied'],
     ['a match that is not checked for the claims of others', ({ record }) => record.state !== 'applied'],
   ])('%s', async (_, isSeen) => {
-    vi.spyOn(Records.prototype, 'all').mockImplementation(async function* (this: Records) {
+    vi.spyOn(WriteRecords.prototype, 'all').mockImplementation(async function* (this: WriteRecords) {
       for await (const entry of all.call(this)) if (isSeen(entry[1])) yield entry
     })
     await expect(runOrders(twoKeys, 2_000)).rejects.toThrow(' is not ')

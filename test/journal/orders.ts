@@ -25,7 +25,7 @@ export function simulateTime(): void {
 }
 
 export async function runOrders(scenario: Scenario, orders: number, firstSeed = 1): Promise<Counts> {
-  const counts = { orders: 0, applied: 0, undecided: 0, kills: 0 }
+  const counts = { orders: 0, applied: 0, unconfirmed: 0, kills: 0 }
   for (let seed = firstSeed; seed < firstSeed + orders; seed += 1) {
     const random = new Random(seed)
     const next = () => random.next()

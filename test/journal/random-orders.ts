@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import type { ConnectionStorage } from 'support-workspace-sdk/storage'
+import type { KeyValueStorage } from 'support-workspace-sdk/storage'
 import { vi } from 'vitest'
 import { provenFetches } from '../../src/core/fetch-error.ts'
 import { mapStorage } from '../connections/helpers/storages.ts'
@@ -18,7 +18,7 @@ export interface Scenario {
 export interface Counts {
   orders: number
   applied: number
-  undecided: number
+  unconfirmed: number
   kills: number
 }
 
@@ -57,7 +57,7 @@ export async function runOrder(scenario: Scenario, random: () => number, counts:
       throw new Error(`${key} is not ${result.id}, but ${effects[0]?.id}.`)
   }
   counts.orders += 1
-  for (const { result } of last) counts[result instanceof Error ? 'undecided' : 'applied'] += 1
+  for (const { result } of last) counts[result instanceof Error ? 'unconfirmed' : 'applied'] += 1
 }
 
 /** A service, a storage, and everything that waits for its turn. */
@@ -154,7 +154,7 @@ class Process {
     })
     const journal = new WriteJournal({ workspace, storage: this.#storage() })
     journal
-      .once(key, (own) => own.messages.create('c', { body_html: '<p>On it.</p>' }))
+      .once(key, (client) => client.messages.create('c', { body_html: '<p>On it.</p>' }))
       .then(
         (result) => this.#end(result),
         (error: Error) => this.#end(error),
@@ -173,7 +173,7 @@ class Process {
     this.isRunning = false
   }
 
-  #storage(): ConnectionStorage {
+  #storage(): KeyValueStorage {
     const { items, scenario } = this.#world
     const memory = mapStorage(items)
     return {

@@ -11,8 +11,8 @@ describe.each([1, 2, 3])('with seed %i', (seed) => {
   test.each(settling)(
     'no reply is doubled or lost if late effects %s',
     { timeout },
-    async (_, settleFor, undecided) => {
-      await sweepReplies(settleFor, undecided, 4, seed)
+    async (_, confirmTimeout, unconfirmed) => {
+      await sweepReplies(confirmTimeout, unconfirmed, 4, seed)
     },
   )
 

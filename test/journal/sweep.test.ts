@@ -3,9 +3,12 @@ import { loadPrograms, settling, sweepContacts, sweepReplies } from './swept-gui
 
 loadPrograms()
 
-test.each(settling.slice(0, 1))('no reply is doubled or lost if late effects %s', async (_, settleFor, undecided) => {
-  await sweepReplies(settleFor, undecided, 1)
-})
+test.each(settling.slice(0, 1))(
+  'no reply is doubled or lost if late effects %s',
+  async (_, confirmTimeout, unconfirmed) => {
+    await sweepReplies(confirmTimeout, unconfirmed, 1)
+  },
+)
 
 test('no contact is doubled or lost', async () => {
   await sweepContacts(2)

@@ -12,7 +12,7 @@ type Journal = WriteJournal<'self'>
 
 interface Programs {
   replyToAll(workspace: SupportWorkspace<'self'>, journal: Journal): Promise<void>
-  importContacts(journal: Journal, emails: readonly string[]): Promise<{ undecided: number }>
+  importContacts(journal: Journal, emails: readonly string[]): Promise<{ unconfirmed: number }>
   exportAll(workspace: SupportWorkspace, database: DatabaseSync): Promise<void>
 }
 
@@ -43,37 +43,37 @@ export function loadPrograms(): void {
   })
 }
 
-/** Sweeps a job with a journal. Returns the faults after which it ended as undecided. */
-async function undecidedAfter<Value>(
-  settleFor: number,
+/** Sweeps a job with a journal. Returns the faults after which it ended as unconfirmed. */
+async function unconfirmedAfter<Value>(
+  confirmTimeout: number,
   options: SweepOptions<undefined, Value>,
   job: (world: SweepWorld & { readonly journal: Journal }) => Promise<Value>,
 ): Promise<readonly string[]> {
   const report = await sweepFaults((world) => {
     const { workspace, storage } = world
-    return job({ ...world, journal: new WriteJournal({ workspace, storage, settleFor }) })
+    return job({ ...world, journal: new WriteJournal({ workspace, storage, confirmTimeout }) })
   }, options)
   report.assert()
-  const undecided = report.runs.filter(({ end }) => end === 'verify' || end === 'not-done')
-  return [...new Set(undecided.map(({ id }) => id.replace(/@.*/, '')))].sort()
+  const unconfirmed = report.runs.filter(({ end }) => end === 'verify' || end === 'not-done')
+  return [...new Set(unconfirmed.map(({ id }) => id.replace(/@.*/, '')))].sort()
 }
 
 const withoutEffect = ['killed-before-request', 'reset-before-effect', 'unavailable', 'unavailable-from-here']
 
-/** How long the journal waits for late effects, and what is then undecided. */
-export const settling: readonly (readonly [title: string, settleFor: number, undecided: readonly string[]])[] = [
-  ['come within settleFor', 30_000, withoutEffect],
+/** How long the journal waits for late effects, and what is then unconfirmed. */
+export const settling: readonly (readonly [title: string, confirmTimeout: number, unconfirmed: readonly string[]])[] = [
+  ['come within confirmTimeout', 30_000, withoutEffect],
   ['come later', 3_000, [...withoutEffect, 'late-effect'].sort()],
 ]
 
 export async function sweepReplies(
-  settleFor: number,
+  confirmTimeout: number,
   expected: readonly string[],
   conversations: number,
   seed = 1,
 ): Promise<void> {
   const options = { seed, sandbox: { conversations, contacts: 3 } }
-  const faults = await undecidedAfter(settleFor, options, async ({ workspace, journal }) => {
+  const faults = await unconfirmedAfter(confirmTimeout, options, async ({ workspace, journal }) => {
     await programs.replyToAll(workspace, journal)
     await programs.replyToAll(workspace, journal)
   })
@@ -82,9 +82,9 @@ export async function sweepReplies(
 
 export async function sweepContacts(count: number, seed = 1): Promise<void> {
   const emails = Array.from({ length: count }, (_, index) => `new-${index}@example.com`)
-  const done = ({ undecided }: { readonly undecided: number }) => undecided === 0
+  const done = ({ unconfirmed }: { readonly unconfirmed: number }) => unconfirmed === 0
   const options = { seed, done, sandbox: { conversations: 1, contacts: 3 } }
-  const faults = await undecidedAfter(30_000, options, ({ journal }) => programs.importContacts(journal, emails))
+  const faults = await unconfirmedAfter(30_000, options, ({ journal }) => programs.importContacts(journal, emails))
   // Another contact may be about to leave when the process is killed.
   expect(['killed-before-assignment', ...withoutEffect]).toEqual(expect.arrayContaining([...faults]))
   expect(faults).toEqual(expect.arrayContaining(withoutEffect))

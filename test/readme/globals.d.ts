@@ -20,7 +20,7 @@ declare const connection: import('bullmq').ConnectionOptions
 /** An empty folder. */
 declare const folder: string
 /** A storage that all processes share. */
-declare const storage: import('support-workspace-sdk/oauth').ConnectionStorage
+declare const storage: import('support-workspace-sdk/oauth').KeyValueStorage
 /** The token of a login. */
 declare const token: import('support-workspace-sdk/oauth').AccessToken
 /** Opens the address as an admin's browser, allows access, and returns the callback address. */

@@ -21,7 +21,7 @@ import {
   textToHtml,
 } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import { type ConnectionStorage, ConnectionStore, type LoginHandlers, memoryStorage } from 'support-workspace-sdk/oauth'
+import { ConnectionStore, type KeyValueStorage, type LoginHandlers, memoryStorage } from 'support-workspace-sdk/oauth'
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -241,7 +241,7 @@ describe('killed-jobs.md', () => {
   function openWaiting(conversations: number) {
     const waiting = createSandbox({ conversations })
     const workspace = workspaceOf(waiting, { fetch: waiting.fetch })
-    return { waiting, workspace, journal: new WriteJournal({ workspace, storage: memoryStorage(), settleFor: 1 }) }
+    return { waiting, workspace, journal: new WriteJournal({ workspace, storage: memoryStorage(), confirmTimeout: 1 }) }
   }
 
   beforeEach(() => {
@@ -291,8 +291,8 @@ describe('killed-jobs.md', () => {
     const { waiting, workspace, journal } = openWaiting(3)
     const [sent = '', lost = ''] = waiting.state.conversations.map(({ id }) => id)
     const replyEarlier = (id: string) =>
-      journal.once(`reply:${waiting.state.messages(id)[0]?.id}`, (own) =>
-        own.messages.create(id, { body_html: '<p>Other words.</p>' }),
+      journal.once(`reply:${waiting.state.messages(id)[0]?.id}`, (client) =>
+        client.messages.create(id, { body_html: '<p>Other words.</p>' }),
       )
     const reply = await replyEarlier(sent)
     await workspace.messages.delete(sent, reply.id ?? '')
@@ -311,7 +311,7 @@ describe('killed-jobs.md', () => {
     const emails = emailsWith(sandbox.state.contacts[0]?.user.email ?? '')
     await writeFile(join(givenFolder(), 'emails.txt'), `${[...emails, 'new-2@example.com'].join('\r\n')}\r\n`)
     await run('killed-jobs.md', 'import.ts')
-    expect(printed.at(-1)).toBe(`${JSON.stringify({ created: 2, there, invalid, undecided: 0 })} of 3`)
+    expect(printed.at(-1)).toBe(`${JSON.stringify({ created: 2, there, invalid, unconfirmed: 0 })} of 3`)
     expect(sandbox.state.writes).toHaveLength(2)
     expect(process.exitCode).toBe(code)
   })
@@ -330,7 +330,7 @@ describe('killed-jobs.md', () => {
     expect(JSON.parse(json).messages[0]).toMatchObject({ body_html: '<p>And now?</p>' })
   })
 
-  test('lists what is undecided, and keeps a table of its own', async () => {
+  test('lists what is unconfirmed, and keeps a table of its own', async () => {
     const guide = await run<{
       wasSent(key: string): Promise<void>
       replyOnce(id: string, rows: Map<string, string>): Promise<void>
@@ -772,7 +772,7 @@ describe('connections.md', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     cleanUps.push(() => vi.useRealTimers())
     const { keeping, recordRevocation } = await run<Guide>('connections.md')
-    const { storage, secret } = globalThis as unknown as { storage: ConnectionStorage; secret: string }
+    const { storage, secret } = globalThis as unknown as { storage: KeyValueStorage; secret: string }
     const logIn = () => keeping.save(sandbox.issueToken())
     const { key, connectedAt: first } = await logIn()
     const revokeAndCrash = async () => {

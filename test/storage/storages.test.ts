@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import type pg from 'pg'
 import { createClient } from 'redis'
 import {
-  type ConnectionStorage,
+  type KeyValueStorage,
   memoryStorage,
   postgresStorage,
   postgresTable,
@@ -21,13 +21,13 @@ import { mapStorage } from '../connections/helpers/storages.ts'
 import { rejection } from '../helpers/client.ts'
 
 /** A storage that tests share, so they must not close it. */
-const withoutClose = ({ get, compareAndSet, list }: ConnectionStorage): ConnectionStorage => ({
+const withoutClose = ({ get, compareAndSet, list }: KeyValueStorage): KeyValueStorage => ({
   get,
   compareAndSet,
   list,
 })
 
-const readError = ({ get }: ConnectionStorage) => rejection(Promise.resolve(get('key')))
+const readError = ({ get }: KeyValueStorage) => rejection(Promise.resolve(get('key')))
 
 /** Does what a Redis server does with the commands of `redisStorage`. Those of `servers.slow.test.ts` run its script. */
 function fakeRedis() {
@@ -101,7 +101,7 @@ describe('sqliteStorage', () => {
     const storage = sqliteStorage(database)
     await storage.compareAndSet('key', null, 'text')
     storage.close()
-    expect(database.prepare('SELECT * FROM connections').all()).toEqual([{ key: 'key', value: 'text' }])
+    expect(database.prepare('SELECT * FROM support_workspace_sdk').all()).toEqual([{ key: 'key', value: 'text' }])
     expect(await readError(storage)).toMatchObject({
       name: 'InvalidArgumentError',
       message: 'The storage is closed. Close it after its last use.',

@@ -3,9 +3,9 @@ import { RecordFormat } from '../../../src/connections/record.ts'
 import {
   type Connection,
   type ConnectionNotSavedError,
-  type ConnectionStorage,
   ConnectionStore,
   type ConnectionStoreError,
+  type KeyValueStorage,
 } from '../../../src/oauth/index.ts'
 import { type Action, type Event, isLinearizable, type Rules, type State } from './model.ts'
 import { nameIn, operate } from './operate.ts'
@@ -129,7 +129,7 @@ async function run(scenario: Scenario, schedule: readonly number[]) {
 const nameOf = (token: string) => `${token}-2`
 
 /** A storage of a process, whose calls can fail: before a write, or from the response of a write on. */
-type ProcessStorage = ConnectionStorage & { down?: 'before' | 'after' | undefined }
+type ProcessStorage = KeyValueStorage & { down?: 'before' | 'after' | undefined }
 
 /** A storage, a service, and the processes that use both. */
 class World {

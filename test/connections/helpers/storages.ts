@@ -1,4 +1,4 @@
-import type { ConnectionStorage } from '../../../src/oauth/index.ts'
+import type { KeyValueStorage } from '../../../src/oauth/index.ts'
 
 /** A storage whose texts a test can read and change. */
 export function mapStorage(items = new Map<string, string>()) {
@@ -17,7 +17,7 @@ export function mapStorage(items = new Map<string, string>()) {
   }
 }
 
-export type Method = keyof ConnectionStorage
+export type Method = keyof KeyValueStorage
 
 /** A storage that records each call, and first awaits `before`, which may throw or wait. */
 export function watched(storage = mapStorage()) {
@@ -37,7 +37,7 @@ export function watched(storage = mapStorage()) {
         await pass('list', prefix, () => undefined)
         yield* storage.list()
       },
-    } satisfies ConnectionStorage as ConnectionStorage,
+    } satisfies KeyValueStorage as KeyValueStorage,
   }
   async function pass<Value>(method: Method, key: string, proceed: () => Value): Promise<Awaited<Value>> {
     calls.push({ method, key })
