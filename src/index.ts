@@ -43,11 +43,11 @@ export type { Messages } from './client/resources/messages.ts'
 export type { Notes } from './client/resources/notes.ts'
 export type { OperationId } from './client/resources/operations.ts'
 export type { OrganizationResource } from './client/resources/organization.ts'
-export type { OptionsOf, ResultOf } from './client/resources/resource.ts'
 export type { Segments } from './client/resources/segments.ts'
 export type { Tasks } from './client/resources/tasks.ts'
 export { AdaptiveRateLimiter } from './core/adaptive-rate-limiter.ts'
 export type { Call, WithResponse } from './core/call.ts'
+export type { OptionsOf, ResultOf } from './core/call-operation.ts'
 export type {
   AttemptEndEvent,
   AttemptStartEvent,
@@ -57,7 +57,9 @@ export type {
   RetryEvent,
   WaitEvent,
 } from './core/hooks.ts'
+export type { PageCursors, Reply } from './core/layers.ts'
 export type { Checkpoint, ListOptions } from './core/list-options.ts'
+export type { Middleware, OutgoingCall } from './core/middleware.ts'
 export {
   defineOperation,
   type Envelope,
@@ -74,21 +76,17 @@ export type {
   AccessTokenOption,
   AccessTokenSource,
   AppInfo,
-  BeforeSend,
   CallOptions,
   ClientOptions,
   Drift,
-  EndTurn,
   HeadersOption,
   Logger,
   LogLevel,
-  RateLimitedCall,
-  RateLimiter,
   RequestHeaders,
-  Undo,
   ValidationMode,
 } from './core/options.ts'
 export type { Page, Paginated } from './core/pagination.ts'
+export type { EndTurn, RateLimitedCall, RateLimiter, RefusedRequest } from './core/rate-limiter.ts'
 export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './core/retry-after-limiter.ts'
 export type { ChangeableOptions } from './core/settings.ts'
 export type { Actor } from './shared/actor.ts'

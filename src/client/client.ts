@@ -3,16 +3,20 @@ import {
   type CallOptions,
   type ChangeableOptions,
   type ClientOptions,
-  checkOperation,
+  type Core,
+  callOperation,
+  changeOptions,
+  checkClientOptions,
+  copyDefinition,
+  createCore,
   type InputOf,
-  type Intercept,
-  type Locate,
   type Method,
   type Operation,
   type OperationInput,
-  readClientSettings,
-  rememberCaller,
-  Transport,
+  type OptionsOf,
+  type ResultOf,
+  settingsOf,
+  trace,
 } from '../core/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import { UnexpectedResponseError } from '../shared/errors/index.ts'
@@ -24,7 +28,7 @@ import { Members } from './resources/members.ts'
 import { Messages } from './resources/messages.ts'
 import { Notes } from './resources/notes.ts'
 import { OrganizationResource } from './resources/organization.ts'
-import { callOperation, type OptionsOf, type ResultOf, type SelfOnly } from './resources/resource.ts'
+import type { SelfOnly } from './resources/resource.ts'
 import { Segments } from './resources/segments.ts'
 import { Tasks } from './resources/tasks.ts'
 
@@ -46,9 +50,6 @@ export type CallArguments<Definition extends Operation> =
     ? [input?: InputOf<Definition>, options?: OptionsOf<Definition>]
     : [input: InputOf<Definition>, options?: OptionsOf<Definition>]
 
-/** Registered, so that the journal finds it on a client of the other build, ESM or CommonJS. */
-export const intercepted: unique symbol = Symbol.for('support-workspace-sdk.intercepted') as never
-
 /**
  * The client of a support workspace. As a parameter type, `SupportWorkspace` accepts any client. Require
  * `SupportWorkspace<'self'>` in functions that author content.
@@ -59,46 +60,29 @@ export const intercepted: unique symbol = Symbol.for('support-workspace-sdk.inte
  */
 export class SupportWorkspace<out A extends Actor = Actor> {
   /** The actor mode of the token, or undefined if unknown. */
-  readonly actor: A | undefined
+  readonly actor!: A | undefined
   /** The identity of the token, if the client was created with `connect`. */
-  readonly identity: Me | undefined
+  readonly identity!: Me | undefined
   /** Lists, starts, assigns and updates conversations. */
-  readonly conversations: Conversations<A>
+  readonly conversations!: Conversations<A>
   /** Lists, sends, edits and deletes the messages of a conversation. */
-  readonly messages: Messages<A>
+  readonly messages!: Messages<A>
   /** Lists and adds internal notes. */
-  readonly notes: Notes<A>
+  readonly notes!: Notes<A>
   /** Lists, creates and updates contacts. */
-  readonly contacts: Contacts<A>
+  readonly contacts!: Contacts<A>
   /** Lists, invites, updates and removes team members. */
-  readonly members: Members<A>
+  readonly members!: Members<A>
   /** Reads and updates the organization and its settings. */
-  readonly organization: OrganizationResource<A>
+  readonly organization!: OrganizationResource<A>
   /** Experimental: the paths are inferred. */
-  readonly tasks: Tasks<A>
+  readonly tasks!: Tasks<A>
   /** Experimental: the paths are inferred. */
-  readonly segments: Segments<A>
-  /** @internal Returns a client whose calls pass through a function. */
-  declare readonly [intercepted]: (intercept: Intercept) => SupportWorkspace<A>
-  readonly #transport: Transport
+  readonly segments!: Segments<A>
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: ClientOptions<A> & NamedActor<A>) {
-    // `withOptions` passes a transport.
-    const transport = options instanceof Transport ? options : new Transport(readClientSettings(options))
-    this.#transport = transport
-    this.actor = transport.settings.actor as A | undefined
-    this.identity = undefined
-    this.conversations = new Conversations(transport)
-    this.messages = new Messages(transport)
-    this.notes = new Notes(transport)
-    this.contacts = new Contacts(transport)
-    this.members = new Members(transport)
-    this.organization = new OrganizationResource(transport)
-    this.tasks = new Tasks(transport)
-    this.segments = new Segments(transport)
-    // Bundlers would keep a class with a computed name, also where it is not used.
-    Object.defineProperty(this, intercepted, { value: (intercept: Intercept) => this.#intercepted(intercept) })
+    equip(this, createCore(settingsOf(checkClientOptions(options))), undefined)
   }
 
   /**
@@ -114,8 +98,26 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     options: Omit<ClientOptions, 'actor' | 'scopes'>,
     callOptions?: CallOptions,
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    // Bundlers rename a class that refers to itself by name, and the new name shows when it is printed.
-    return new this<Actor>(options).#identify(callOptions, rememberCaller(this.connect, 0))
+    try {
+      const unknown = new this<Actor>(options)
+      const { data: identity, response } = await unknown.me(callOptions).withResponse()
+      const { actor, scopes } = identity
+      if (actor !== 'app' && actor !== 'self') {
+        throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
+          operation: meOperation.id,
+          outcome: 'no-effect',
+          remedy: 'fix',
+          reason: 'envelope',
+          response,
+          hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
+        })
+      }
+      const changes = Array.isArray(scopes) ? { scopes: scopes.map(String) } : {}
+      const known = { ...changeOptions(coreOf(unknown).settings, changes), actor: actor as Actor }
+      return derive(unknown, known, identity) as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
+    } catch (thrown) {
+      throw trace(thrown, meOperation.id)
+    }
   }
 
   /**
@@ -128,9 +130,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    *
    * @throws InvalidArgumentError if an option is invalid, or is `baseUrl`, `accessToken` or `actor`.
    */
-  withOptions(options: ChangeableOptions): SupportWorkspace<A> & Pick<this, 'actor' | 'identity'> {
-    const { actor, identity } = this
-    return Object.assign(createClient<A>(this.#transport.with(options)), { actor, identity })
+  withOptions(options: ChangeableOptions): this {
+    return derive(this, changeOptions(coreOf(this).settings, options), this.identity)
   }
 
   /**
@@ -138,7 +139,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
    * ([specification](docs/service.md#identity)).
    */
   me(options?: CallOptions): Call<Me> {
-    return callOperation(this.#transport, meOperation, {}, options, { locate: rememberCaller(this.me, 0) })
+    return callOperation(coreOf(this), meOperation, {}, options)
   }
 
   /**
@@ -157,8 +158,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
     operation: Definition,
     ...[input, options]: CallArguments<Definition>
   ): ResultOf<Definition> {
-    const locate = rememberCaller(this.call, 0)
-    return callOperation(this.#transport, operation, input ?? {}, options, { locate, check: checkOperation })
+    return callOperation(coreOf(this), copyDefinition(operation), input ?? {}, options)
   }
 
   /**
@@ -173,37 +173,8 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   request(method: Method, path: `/${string}`, input: OperationInput = {}, options?: CallOptions): Call<unknown> {
     // JavaScript may pass anything.
     const id = [method, path].filter((part) => typeof part === 'string').join(' ')
-    return callOperation<Operation>(this.#transport, { id, method, path, envelope: 'any' }, input, options, {
-      locate: rememberCaller(this.request, 0),
-      check: checkOperation,
-    })
-  }
-
-  #intercepted(intercept: Intercept): SupportWorkspace<A> {
-    const { actor, identity } = this
-    return Object.assign(createClient<A>(new Transport(this.#transport.settings, intercept)), { actor, identity })
-  }
-
-  async #identify(
-    options: CallOptions | undefined,
-    locate: Locate,
-  ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
-    const call: Call<Me> = callOperation(this.#transport, meOperation, {}, options, { locate })
-    const { data: identity, response } = await call.withResponse()
-    const { actor, scopes } = identity
-    if (actor !== 'app' && actor !== 'self') {
-      const error = new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {
-        operation: meOperation.id,
-        outcome: 'no-effect',
-        remedy: 'fix',
-        reason: 'envelope',
-        response,
-        hint: 'Create the client with `new SupportWorkspace` and pass the `actor` of the token.',
-      })
-      throw locate(error)
-    }
-    this.#transport.identify(actor as Actor, Array.isArray(scopes) ? scopes.map(String) : undefined)
-    return Object.assign(this, { actor, identity }) as unknown as ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>
+    const operation: Operation = { id, method, path, envelope: 'any' }
+    return callOperation(coreOf(this), operation, input, options)
   }
 
   /** @hidden */
@@ -212,7 +183,36 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   }
 }
 
-/** Outside the class, because bundlers rename a class that refers to itself by name. */
-function createClient<A extends Actor>(transport: Transport): SupportWorkspace<A> {
-  return new SupportWorkspace<A>(transport as never)
+const cores = /* @__PURE__ */ new WeakMap<SupportWorkspace, Core>()
+
+function coreOf(workspace: SupportWorkspace): Core {
+  return cores.get(workspace) as Core
+}
+
+/** Gives a client its core, and its resources. */
+function equip(workspace: SupportWorkspace, core: Core, identity: Me | undefined): void {
+  cores.set(workspace, core)
+  Object.assign(workspace, {
+    actor: core.settings.actor,
+    identity,
+    conversations: new Conversations(core),
+    messages: new Messages(core),
+    notes: new Notes(core),
+    contacts: new Contacts(core),
+    members: new Members(core),
+    organization: new OrganizationResource(core),
+    tasks: new Tasks(core),
+    segments: new Segments(core),
+  })
+}
+
+/** Returns a copy of a client with other options. It has the class and the fields of the client, whose constructor may differ. */
+function derive<Client extends SupportWorkspace>(
+  workspace: Client,
+  options: ClientOptions,
+  identity: Me | undefined,
+): Client {
+  const copy = Object.assign(Object.create(Object.getPrototypeOf(workspace)), workspace) as Client
+  equip(copy, createCore(settingsOf(checkClientOptions(options))), identity)
+  return copy
 }

@@ -1,6 +1,6 @@
 // What the folders above use of the client. Applications see `src/index.ts`.
 
-export { intercepted, SupportWorkspace } from './client.ts'
+export { SupportWorkspace } from './client.ts'
 export { schemas } from './lazy-schemas.ts'
 export type { Me } from './models/me.ts'
 export type { User } from './models/user.ts'

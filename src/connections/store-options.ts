@@ -1,4 +1,9 @@
-import { type ClientOptions, RetryAfterLimiter, readClientSettings } from '../core/index.ts'
+import {
+  type ClientOptions,
+  checkClientOptions as checkOptionsOfClient,
+  RetryAfterLimiter,
+  settingsOf,
+} from '../core/index.ts'
 import { checkStorage, type KeyValueStorage, memoryStorage } from '../key-value/index.ts'
 import { type Check, checkFlag, checkFunction, checkObject, checkText, readOptions } from '../shared/check-options.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
@@ -95,7 +100,9 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
   const given = readOptions(options, optionChecks, 'a connection store')
   const { clientId, storage, secret, prefix = 'connections', onRevoked, keepRevoked = false, client = {} } = given
   // Invalid client options throw here, and not when a new token is saved.
-  const { baseUrl: url } = readClientSettings({ ...client, baseUrl: options.baseUrl, accessToken: 'none' })
+  const { baseUrl: url } = settingsOf(
+    checkOptionsOfClient({ ...client, baseUrl: options.baseUrl, accessToken: 'none' }),
+  )
   const service = `${url.protocol.slice(0, -1)}.${url.host}${url.pathname.replace(/\/$/, '')}`
   const format = new RecordFormat({ prefix, service }, secret, keepRevoked)
   return {

@@ -1,11 +1,10 @@
-import { forwardAbort, untilAborted } from '../shared/abort.ts'
-import { longestTimer } from '../shared/check-options.ts'
 import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../shared/errors/index.ts'
 import { isError } from '../shared/errors/redact.ts'
-import { notify } from '../shared/notify.ts'
+import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
-import type { CapturedCall } from './input.ts'
+import type { PreparedCall } from './input.ts'
 import type { ResponseHead } from './response.ts'
+import { delayBefore, retryAfterOf } from './retry.ts'
 import type { ClientSettings } from './settings.ts'
 
 /** Starts anywhere, because two copies of this package (ESM and CommonJS) may share hooks. */
@@ -14,42 +13,68 @@ let lastCallId = Math.floor(Math.random() * 2 ** 40)
 /** The reason of a call that is aborted because its list is no longer read. That is no failure. */
 export const abandoned: unknown = /* @__PURE__ */ new DOMException('The loop over the list has ended.', 'AbortError')
 
-/** What an attempt or a call failed with, which can be any value. */
-interface Failed {
-  readonly error: unknown
+/** Of more attempts, an error lists the first one and the last ones. */
+const listedAttempts = 20
+
+/** What a request failed with, for the layers around it. */
+export interface Failure {
+  readonly error: RequestError
+  /** Status and headers, if there was a response. */
+  readonly head: ResponseHead | undefined
+  /** How long the service asks to wait, in milliseconds. */
+  readonly retryAfter: number | undefined
+  /** Delay before a retry, in milliseconds. */
+  readonly delay: number
+  /** Whether it uses up one of the retries. The rate limit may only ask to wait. */
+  countsAsRetry: boolean
 }
 
-/** What the record reads of an attempt. */
-export interface AttemptProgress {
-  /** When `fetch` was called, by both clocks in milliseconds. */
-  started?: { readonly at: number; readonly time: number }
-  /** Status and headers, once they were received. */
-  head?: ResponseHead
-}
-
-/** A call under way: what was captured, its clock, and its attempts, for its error and for hooks. */
+/** A call under way, with what its layers share: its clock, attempts, secrets and last failure. Emits its events. */
 export class CallRecord {
-  readonly call: CapturedCall
+  readonly call: PreparedCall
   readonly settings: ClientSettings
   readonly clock: CallClock
+  /** When the call was made, in milliseconds of `performance.now()`. */
+  readonly start: number
   readonly attempts: Attempt[] = []
+  /** How many requests were sent. */
+  sent = 0
   /** What no error may quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
+  /** How many requests of its operation were served when the call sent its last one. */
+  servedBefore: number | undefined
+  /** The last error that was made of this call. */
+  lastError: RequestError | undefined
+  /** The failure of the last request. */
+  failure: Failure | undefined
   readonly #id = ++lastCallId
-  readonly #page: number | undefined
-  /** When the call was made, in milliseconds of `performance.now()`. */
-  readonly start = performance.now()
-  /** The attempt under way. */
-  #attempt: AttemptProgress | undefined
-  #worst: Outcome = 'not-sent'
-  #response: ResponseHead | undefined
+  #worst: Outcome
+  #head: ResponseHead | undefined
 
-  constructor(call: CapturedCall, settings: ClientSettings, page: number | undefined) {
+  constructor(call: PreparedCall, settings: ClientSettings) {
     this.call = call
     this.settings = settings
-    this.clock = new CallClock(call.signal as AbortSignal | undefined, call.settings.totalTimeout)
-    this.#page = page
-    this.#emit('onOperationStart', {})
+    this.start = call.startedAt ?? performance.now()
+    this.clock = new CallClock(call.signal as AbortSignal | undefined, this.start + call.totalTimeout)
+    this.#worst = call.pastOutcome ?? 'not-sent'
+    const { after, before } = call.query
+    const cursor = call.operation.envelope === 'list' ? (after ?? before) : undefined
+    if (cursor !== undefined && cursor !== null) this.secrets.push(String(cursor))
+  }
+
+  /** Remembers a token that is sent. */
+  addSecret(secret: string): void {
+    if (!this.secrets.includes(secret)) this.secrets.push(secret)
+  }
+
+  /** Whether an error was made of this call. Any other error comes from a function of the caller. */
+  isOwnError(thrown: unknown): thrown is RequestError {
+    return thrown !== undefined && thrown === this.lastError
+  }
+
+  /** Returns the failure of the last request, if this is its error. */
+  failureOf(thrown: unknown): Failure | undefined {
+    return this.failure?.error === thrown ? this.failure : undefined
   }
 
   /**
@@ -62,58 +87,68 @@ export class CallRecord {
     return outcome === 'unknown' && this.call.operation.method === 'GET' ? 'no-effect' : outcome
   }
 
-  /** Emits `onWait`, in milliseconds. */
-  wait(wait: number): void {
-    this.#emit('onWait', { wait, reason: 'rate_limit' })
+  startCall(): void {
+    this.#emit('onOperationStart', () => ({}))
   }
 
-  /** Starts an attempt. Called when the request is sent: a failure before that is not an attempt. */
-  startAttempt(attempt: AttemptProgress): void {
-    attempt.started = { at: Date.now(), time: performance.now() }
-    this.#attempt = attempt
-    this.#emit('onAttemptStart', { attempt: this.attempts.length + 1 })
+  /** Starts an attempt, immediately before its request leaves. */
+  startAttempt(): AttemptUnderWay {
+    this.sent += 1
+    const attempt = { number: this.sent, startedAt: Date.now(), time: performance.now() }
+    this.#emit('onAttemptStart', () => ({ attempt: attempt.number }))
+    return attempt
   }
 
-  /**
-   * Ends the attempt, if one was started.
-   *
-   * @param failed absent if it succeeded
-   * @param wait delay before the retry in milliseconds, if there is one
-   */
-  endAttempt(failed?: Failed, wait?: number): void {
-    if (failed !== undefined) this.#worst = this.outcomeAfter(outcomeOf(failed) ?? 'unknown')
-    const { started, head } = this.#attempt ?? {}
-    if (started === undefined) return
-    this.#attempt = undefined
-    this.#response = head
-    const attempt = this.attempts.length + 1
-    const duration = Math.round(performance.now() - started.time)
+  /** @param failed absent if the attempt succeeded */
+  endAttempt({ number, startedAt, time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): void {
+    const duration = Math.round(performance.now() - time)
     const status = head?.status
     const error = failed && this.#nameOf(failed)
+    this.#head = head
+    if (this.attempts.length === listedAttempts) this.attempts.splice(1, 1)
     this.attempts.push({
-      startedAt: started.at,
+      startedAt,
       duration,
       ...(status !== undefined && { status }),
       ...(error !== undefined && { error }),
-      ...(wait !== undefined && { wait }),
     })
-    this.#emit('onAttemptEnd', { attempt, duration, status, requestId: head?.requestId, error })
-    if (wait === undefined) return
+    this.#emit('onAttemptEnd', () => ({ attempt: number, duration, status, requestId: head?.requestId, error }))
+  }
+
+  /** Ends an attempt that has failed. Returns the error. */
+  fail(attempt: AttemptUnderWay, error: RequestError, head: ResponseHead | undefined): RequestError {
+    this.#worst = this.outcomeAfter(error.outcome)
+    this.endAttempt(attempt, head, { error })
+    const retryAfter = head && retryAfterOf(head)
+    const delay = delayBefore(this.sent, retryAfter, { isLimited: head?.status === 429 })
+    this.failure = { error, head, retryAfter, delay, countsAsRetry: true }
+    return error
+  }
+
+  /** Announces that the last request is sent again after a delay in milliseconds. */
+  retryAfter(wait: number): void {
+    const last = this.attempts.at(-1) as Attempt
+    this.attempts[this.attempts.length - 1] = { ...last, wait }
     // A body that is cut off comes with the status of a success.
-    const reason = status !== undefined && status >= 400 ? status : (error ?? '')
-    this.#emit('onRetry', { attempt, wait, reason })
+    const reason = last.status !== undefined && last.status >= 400 ? last.status : (last.error ?? '')
+    this.#emit('onRetry', () => ({ attempt: this.sent, wait, reason }))
+  }
+
+  /** Announces a wait for the rate limit, in milliseconds. */
+  wait(wait: number): void {
+    this.#emit('onWait', () => ({ wait, reason: 'rate_limit' as const }))
   }
 
   /** @param failed absent if the call succeeded */
-  end(failed?: Failed): void {
-    this.#emit('onOperationEnd', {
+  endCall(failed?: Failed): void {
+    this.#emit('onOperationEnd', () => ({
       duration: Math.round(performance.now() - this.start),
-      attempts: this.attempts.length,
-      status: this.#response?.status,
-      requestId: this.#response?.requestId,
+      attempts: this.sent,
+      status: this.#head?.status,
+      requestId: this.#head?.requestId,
       error: failed && this.#nameOf(failed),
       outcome: failed && outcomeOf(failed),
-    })
+    }))
   }
 
   #nameOf({ error }: Failed): string | undefined {
@@ -122,103 +157,32 @@ export class CallRecord {
     return this.call.signal?.aborted ? 'AbortError' : 'Error'
   }
 
-  #emit<Name extends keyof Hooks>(name: Name, details: Omit<EventOf<Name>, keyof OperationEvent>): void {
+  #emit<Name extends keyof Hooks>(name: Name, describe: () => Omit<EventOf<Name>, keyof OperationEvent>): void {
     const { hooks, actor, baseUrl } = this.settings
-    const { id, method, path } = this.call.operation
+    if (hooks === undefined) return
+    const { operation, page } = this.call
+    const { id, method, path } = operation
     emit(hooks, name, () => {
       const urlTemplate = baseUrl.href.replace(/\/$/, '') + path
-      const event = { callId: this.#id, operation: id, method, urlTemplate, actor, page: this.#page }
-      return { ...event, ...details } as unknown as EventOf<Name>
+      const event = { callId: this.#id, operation: id, method, urlTemplate, actor, page }
+      return { ...event, ...describe() } as unknown as EventOf<Name>
     })
   }
+}
+
+/** A request that has not ended. */
+export interface AttemptUnderWay {
+  readonly number: number
+  /** By the wall clock, and by the monotonic one, in milliseconds. */
+  readonly startedAt: number
+  readonly time: number
+}
+
+/** What an attempt or a call failed with, which can be any value. */
+interface Failed {
+  readonly error: unknown
 }
 
 function outcomeOf({ error }: Failed): Outcome | undefined {
   return isSupportWorkspaceError(error) ? (error as Partial<RequestError>).outcome : undefined
-}
-
-/** Thrown when a step of a call takes longer than its own limit. */
-export class StepTimeout {}
-
-/**
- * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. Time is
- * monotonic, so changes of the wall clock have no effect.
- */
-export class CallClock {
-  readonly #controller = new AbortController()
-  readonly #deadline: number
-  readonly #unfollow: () => void
-  readonly #timers: ReturnType<typeof setTimeout>[] = []
-  #hasExpired = false
-
-  /** @param totalTimeout in milliseconds */
-  constructor(caller: AbortSignal | undefined, totalTimeout: number) {
-    this.#deadline = performance.now() + totalTimeout
-    this.#unfollow = forwardAbort(caller, this.#controller)
-    this.#after(totalTimeout, () => this.#expire())
-  }
-
-  /** Aborts with the caller's reason, or when the total timeout expires. */
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  /** Whether the total timeout has ended the call. */
-  get hasExpired(): boolean {
-    return this.#hasExpired
-  }
-
-  /** Time left of the total timeout, in milliseconds. */
-  get remaining(): number {
-    return this.#deadline - performance.now()
-  }
-
-  /** Throws if the call is over. Synchronous work can outrun the timer. */
-  throwIfOver(): void {
-    if (this.remaining <= 0) this.#expire()
-    this.signal.throwIfAborted()
-  }
-
-  /**
-   * Settles with a step that may ignore the signal. Rejects as soon as the signal aborts. A value needs no timer.
-   *
-   * @param timeout limit of the step, in milliseconds
-   * @throws StepTimeout
-   */
-  async run<Value>(step: Value | PromiseLike<Value>, timeout: number = Number.POSITIVE_INFINITY): Promise<Value> {
-    if (!isPromise(step)) return step
-    const limit = new Promise<never>((_, reject) => {
-      this.#after(timeout, () => reject(new StepTimeout()))
-    })
-    return untilAborted(Promise.race([step, limit]), this.signal)
-  }
-
-  /** Returns a promise that resolves after a time in milliseconds, or never if the call ends before. */
-  pause(duration: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#after(Math.min(duration, longestTimer), resolve)
-    })
-  }
-
-  /** Removes the timers and the listener. */
-  stop(): void {
-    for (const timer of this.#timers) clearTimeout(timer)
-    // The signal of a polyfill may throw.
-    notify(this.#unfollow)
-  }
-
-  #expire(): void {
-    if (this.signal.aborted) return
-    this.#hasExpired = true
-    this.#controller.abort(new DOMException('The total timeout has expired.', 'TimeoutError'))
-  }
-
-  /** Starts a timer, which ends with the call. A limit longer than a timer supports is no limit. */
-  #after(delay: number, run: () => void): void {
-    if (delay <= longestTimer) this.#timers.push(setTimeout(run, Math.ceil(Math.max(0, delay))))
-  }
-}
-
-function isPromise(step: unknown): step is PromiseLike<unknown> {
-  return typeof (step as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }

@@ -1,5 +1,6 @@
 import type { ResponseInfo } from '../shared/errors/index.ts'
-import type { ResponseHead } from './response.ts'
+import type { Reply } from './layers.ts'
+import { trace } from './trace.ts'
 
 /** The result of a call together with its response. */
 export interface WithResponse<Data> {
@@ -9,17 +10,11 @@ export interface WithResponse<Data> {
   readonly response: ResponseInfo
 }
 
-/** The result of a call. Its response is prepared when it is requested. */
-export interface Received<Data> {
-  readonly data: Data
-  readonly response: ResponseHead
-}
-
 /**
  * A promise of the response data. `withResponse()` also returns status, headers and request id.
  *
  * Rejects with a `RequestError`, which has a class for each kind of failure, with an `InvalidArgumentError` if an argument
- * is invalid, or with the reason of an aborted `signal`.
+ * is invalid, or with the reason of an aborted `signal`. The stack of an error leads to the line that awaits the call.
  *
  * @example
  * const organization = await workspace.organization.get()
@@ -28,29 +23,33 @@ export interface Received<Data> {
 export class Call<Data> implements Promise<Data> {
   /** The id of the operation, for example `organization.get`. */
   readonly operation: string
-  readonly #start: () => Promise<Received<Data>>
-  #result: Promise<Received<Data>> | undefined
+  readonly #start: () => Promise<Reply<Data>>
+  #reply: Promise<Reply<Data>> | undefined
 
   /**
    * @internal
    * @param start sends the request. Called once, when the result is first requested.
    */
-  constructor(operation: string, start: () => Promise<Received<Data>>) {
+  constructor(operation: string, start: () => Promise<Reply<Data>>) {
     this.operation = operation
     this.#start = start
   }
 
   /** @internal Creates a call and sends its request immediately. */
-  static started<Data>(operation: string, start: () => Promise<Received<Data>>): Call<Data> {
+  static started<Data>(operation: string, start: () => Promise<Reply<Data>>): Call<Data> {
     const call = new Call(operation, start)
-    void call.#receive()
+    call.#reply = start()
     return call
   }
 
   /** Returns the data together with status, headers and request id of the response. */
   async withResponse(): Promise<WithResponse<Data>> {
-    const { data, response } = await this.#receive()
-    return { data, response: response.info }
+    try {
+      const { data, response } = await this.#receive()
+      return { data, response }
+    } catch (thrown) {
+      throw trace(thrown, this.operation)
+    }
   }
 
   /** Handles the data or a rejection, like `then` of any promise. Usually called by `await`. */
@@ -59,8 +58,7 @@ export class Call<Data> implements Promise<Data> {
     onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
-    const data = this.#receive().then((received) => received.data)
-    return data.then(onFulfilled, onRejected)
+    return this.#receiveData().then(onFulfilled, onRejected)
   }
 
   /** Handles a rejection, like `catch` of any promise. */
@@ -75,9 +73,17 @@ export class Call<Data> implements Promise<Data> {
     return this.then().finally(onFinally)
   }
 
-  #receive(): Promise<Received<Data>> {
-    this.#result ??= this.#start()
-    return this.#result
+  async #receiveData(): Promise<Data> {
+    try {
+      return (await this.#receive()).data
+    } catch (thrown) {
+      throw trace(thrown, this.operation)
+    }
+  }
+
+  #receive(): Promise<Reply<Data>> {
+    this.#reply ??= this.#start()
+    return this.#reply
   }
 
   /** @hidden */

@@ -1,42 +1,54 @@
-import type { Outcome, Remedy } from '../shared/errors/index.ts'
+import { isSupportWorkspaceError, type Outcome, type Remedy } from '../shared/errors/index.ts'
 import { isError } from '../shared/errors/redact.ts'
+import { BadFetch } from './response.ts'
 
 /** What a failed `fetch` proves about the request, and what to do about it. */
 export interface FetchFault {
   readonly outcome: Extract<Outcome, 'not-sent' | 'unknown'>
   readonly remedy: Extract<Remedy, 'retry' | 'fix'>
+  /** What happened, as the predicate of a sentence. */
+  readonly what: string
   /** Set if the usual hint does not fit. */
   readonly hint?: string
+  /** Whether the hint is about the configuration, so that it helps also where a write must be checked first. */
+  readonly isConfiguration?: boolean
 }
 
-/** The fault of an error that proves nothing. */
-export const unproven: FetchFault = { outcome: 'unknown', remedy: 'retry' }
-
 /**
- * Returns the first row that matches an error of `fetch` or one of its causes. Any function but the platform's own may have
- * sent the request before it failed.
+ * Returns what an error of `fetch`, or of the body of its response, means. Any function but the platform's own may have sent
+ * the request before it failed, unless the error has the property `outcome` with the value `not-sent`.
  */
-export function classifyFetchError(thrown: unknown, isPlatform: boolean): FetchFault {
-  try {
-    const row = findRow(thrown, maxDepth)
-    if (row === undefined) return unproven
-    return { ...row, outcome: isPlatform || row.countsFromAnyFetch ? 'not-sent' : 'unknown' }
-  } catch {
-    // A getter of the error threw.
-    return unproven
+export function classifyFetchError(thrown: unknown, from: 'platform' | 'custom' | 'body'): FetchFault {
+  const what = from === 'body' ? 'failed because the response was cut off' : 'received no response'
+  const unknown: FetchFault = { outcome: 'unknown', remedy: 'retry', what }
+  if (thrown instanceof BadFetch || (from === 'custom' && isMistake(thrown))) {
+    return { ...unknown, remedy: 'fix', what: 'failed in the `fetch` option', hint: 'Fix that function.' }
   }
+  const row = from === 'body' ? undefined : findRow(thrown, maxDepth)
+  if (row === undefined) return unknown
+  const { matches, countsFromAnyFetch, ...known } = row
+  const outcome = from === 'platform' || countsFromAnyFetch ? 'not-sent' : 'unknown'
+  return { ...unknown, ...known, outcome, isConfiguration: row.hint !== undefined }
+}
+
+/** Whether an error of a custom `fetch` comes from a mistake in its code. Networks fail with a TypeError, too. */
+function isMistake(thrown: unknown): boolean {
+  if (isSupportWorkspaceError(thrown)) return true
+  return isError(thrown) && ['ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
 }
 
 /** A row matches an error that proves that no connection to the service was opened. */
-interface Row extends Omit<FetchFault, 'outcome'> {
+interface Row extends Pick<FetchFault, 'remedy' | 'hint'> {
   matches(error: ErrorFacts): boolean
   /** Set if it proves the same from every `fetch`, not only from the platform's own. */
   readonly countsFromAnyFetch?: boolean
 }
 
-type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'errors']?: unknown }
+type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'errors' | 'outcome']?: unknown }
 
 const rows: readonly Row[] = [
+  // What a `fetch` of your own says.
+  { matches: ({ outcome }) => outcome === 'not-sent', remedy: 'retry', countsFromAnyFetch: true },
   {
     // Fetch standard, section 2.9.
     matches: ({ message }) => message === 'bad port',
@@ -61,17 +73,17 @@ const rows: readonly Row[] = [
     hint: 'The certificate has expired, is not valid yet, or belongs to another host. Replace it, or correct `baseUrl` or the clock.',
   },
   {
-    matches: ({ message }) => tunnelLogin.test(String(message)),
+    matches: ({ message }) => tunnelStatus(message) === '407',
     remedy: 'fix',
     hint: 'Set the user and password of the proxy in its URL: `http://user:password@proxy.example:3128`.',
   },
   {
-    matches: ({ message }) => tunnelForbidden.test(String(message)),
+    matches: ({ message }) => tunnelStatus(message) === '403',
     remedy: 'fix',
     hint: 'The proxy does not allow the host of `baseUrl`. Ask its administrator to allow it.',
   },
   {
-    matches: ({ code, message }) => code === 'UND_ERR_PRX_CONN' || tunnelRefused.test(String(message)),
+    matches: ({ code, message }) => code === 'UND_ERR_PRX_CONN' || tunnelStatus(message) !== undefined,
     remedy: 'retry',
     hint: 'The proxy opened no tunnel to the host of `baseUrl`. Check both, then try again.',
   },
@@ -94,10 +106,10 @@ const certificateCodes = new Set<unknown>(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VAL
 const denoUntrusted = /invalid peer certificate: (UnknownIssuer|Other\()/
 const denoCertificate = /invalid peer certificate/
 
-// In the words of undici, Bun and Deno, which reports no other status.
-const tunnelLogin = /^Proxy (response \(|refused to open a tunnel: )407\b|\(Connect\): proxy authentication required/
-const tunnelForbidden = /^Proxy (response \(|refused to open a tunnel: )403\b/
-const tunnelRefused = /^Proxy (response \(|refused to open a tunnel: )\d/
+/** Returns the status with which a proxy refused a tunnel. undici has no code for it. */
+function tunnelStatus(message: unknown): string | undefined {
+  return /^Proxy response \((\d+)\)/.exec(String(message))?.[1]
+}
 
 const connectCodes = new Set<unknown>([
   'ECONNREFUSED',
@@ -130,34 +142,14 @@ function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
   return row
 }
 
-/** Functions that count as the platform's own `fetch`: the transport of a sweep, and those of tests. */
-export const provenFetches = /* @__PURE__ */ new WeakSet<object>()
-
 /**
- * Whether the connection errors of a function prove that nothing was sent. It must be the runtime's own `fetch`, without
- * a retrying agent. Any other function may have sent the request before it failed.
+ * Whether the connection errors of a client's `fetch` prove that nothing was sent: it is the platform's, without a retrying
+ * agent. Deno's sends a request again when a reused connection breaks, even a POST.
  */
-export function isPlatformFetch(fetch: unknown): boolean {
-  if (typeof fetch !== 'function') return false
-  if (!provenFetches.has(fetch) && !isRuntimeFetch(fetch)) return false
+export function isPlatformFetch(option: unknown): boolean {
+  if (option !== undefined || 'Deno' in globalThis) return false
   return dispatcherNames.every((name) => isPlainDispatcher(Reflect.get(globalThis, name)))
 }
-
-/** Recognizes the runtime's function by its printed text, so that wrappers made before this package loaded are found too. */
-function isRuntimeFetch(fetch: { readonly name: string }): boolean {
-  const text = Function.prototype.toString.call(fetch)
-  if (!runtimeTexts.some((pattern) => pattern.test(text))) return false
-  // A bound wrapper in Bun, and a wrapper under Sentry's `toString`, print the text of another function.
-  return text.startsWith(`function ${fetch.name}(`)
-}
-
-/** Not of Deno, whose `fetch` sends a request again when a reused connection breaks, even a POST. */
-const runtimeTexts = [
-  // Browsers, Bun and Workers. Proxies, and bound functions of V8 and Firefox, print no name.
-  /^function fetch\(\) \{\s*\[native code\]\s*\}$/,
-  // Node. Named `value` in early versions of 22.
-  /require\('internal\/deps\/undici\/undici'\)/,
-]
 
 /** Where Node's fetch looks up its agent, including one set with undici. */
 const dispatcherNames = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')]

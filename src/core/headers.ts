@@ -59,11 +59,11 @@ function toHeaders(given: unknown): Headers | undefined {
  * Returns the `User-Agent` header on server runtimes: this package, the runtime and the application (RFC 9110, section
  * 10.1.5). Browsers send their own.
  */
-export function userAgent(app: string): { readonly 'user-agent'?: string } {
+export function userAgent(app: AppInfo | undefined): { readonly 'user-agent'?: string } {
   // Node, Bun, Deno and Workers put their name here. Test environments such as jsdom pretend to be a browser.
   const runtime = (globalThis as { navigator?: { userAgent?: unknown } }).navigator?.userAgent
   if (typeof runtime !== 'string' || runtime.startsWith('Mozilla/')) return {}
-  return { 'user-agent': `support-workspace-sdk/${sdkVersion} ${runtime}${app}` }
+  return { 'user-agent': `support-workspace-sdk/${sdkVersion} ${runtime}${describeApp(app)}` }
 }
 
 /** Product name, version and comment (RFC 9110, section 10.1.5). */
@@ -71,15 +71,21 @@ const product = /^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?( \([\x21-\x27\x2a-
 
 const appInfoNames = { name: true, version: true, url: true } satisfies Record<keyof AppInfo, true>
 
-/** Returns what follows the runtime in the header. */
-export function describeApp(option: string, appInfo: unknown): string {
+/** Checks and copies the application. */
+export function copyAppInfo(option: string, appInfo: unknown): AppInfo {
   checkOptions(option, appInfo, appInfoNames, '`appInfo`')
-  const { name, version, url } = appInfo as AppInfo
-  const text = `${String(name)}${version ? `/${String(version)}` : ''}${url ? ` (${String(url)})` : ''}`
-  if (typeof name === 'string' && product.test(text)) return ` ${text}`
+  const copy = { ...(appInfo as AppInfo) }
+  if (typeof copy.name === 'string' && product.test(describeApp(copy).slice(1))) return copy
   throw new InvalidArgumentError(
     'appInfo',
     '`appInfo` cannot be written into the `User-Agent` header.',
     'Pass `name` and `version` without spaces, for example `{ name: "my-sync", version: "1.4.2" }`.',
   )
+}
+
+/** Returns what follows the runtime in the header. */
+function describeApp(app: AppInfo | undefined): string {
+  if (app === undefined) return ''
+  const { name, version, url } = app
+  return ` ${String(name)}${version ? `/${String(version)}` : ''}${url ? ` (${String(url)})` : ''}`
 }

@@ -9,8 +9,10 @@ import {
   readOptions,
 } from '../shared/check-options.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
-import { callChecks } from './input.ts'
+import { type CapturedCall, callChecks, captureCall } from './input.ts'
+import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
+import type { ClientSettings } from './settings.ts'
 
 /** A place in a list from which `resumeFrom` continues. Plain JSON. */
 export interface Checkpoint {
@@ -63,11 +65,6 @@ export interface ListOptions extends CallOptions {
   readonly prefetch?: boolean | undefined
 }
 
-/** The options that only lists have, and those of each call. */
-export interface TakenListOptions extends Omit<ListOptions, keyof CallOptions> {
-  readonly callOptions: CallOptions
-}
-
 const ownChecks = {
   direction: (name, value) => checkOneOf(name, value, ['forward', 'backward']),
   maxItems: (name, value) => checkInteger(name, value, 0),
@@ -77,15 +74,97 @@ const ownChecks = {
 } satisfies Record<Exclude<keyof ListOptions, keyof CallOptions>, Check<unknown>>
 
 // Bundlers keep a spread.
-export const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.assign({}, callChecks, ownChecks)
+const listChecks: typeof callChecks & typeof ownChecks = /* @__PURE__ */ Object.assign({}, callChecks, ownChecks)
 
-/** Copies the options of a list, and checks the ones that only lists have. */
-export function takeListOptions(options: ListOptions = {}): TakenListOptions {
+/** Checked and copied arguments of a list. */
+export interface ListArguments {
+  /** What is sent for each page, but for its cursor. */
+  readonly call: CapturedCall
+  /** The cursor to follow from page to page. */
+  readonly follows: 'after' | 'before'
+  readonly maxItems: number
+  readonly prefetch: boolean
+  /** Where to start, if not at the cursor in the query. */
+  readonly resumeFrom: Checkpoint | null | undefined
+  readonly restarts: boolean
+}
+
+/**
+ * Checks and copies the arguments of a list. Must run before the first await.
+ *
+ * @throws InvalidArgumentError
+ */
+export function readListArguments(
+  operation: Operation,
+  input: OperationInput,
+  options: ListOptions = {},
+  settings: ClientSettings,
+): ListArguments {
   checkPlain('options', options)
-  checkNames(options, listChecks, 'a list')
-  const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = options
-  const own = { direction, maxItems, prefetch, resumeFrom, onRejectedCursor }
-  return { ...readOptions(own, ownChecks, 'a list'), callOptions }
+  const { direction, maxItems, prefetch, resumeFrom, onRejectedCursor, ...callOptions } = readOptions(
+    options,
+    listChecks,
+    'a list',
+  )
+  const call = captureCall(operation, input, callOptions, settings)
+  checkListQuery(call, resumeFrom)
+  const isBackward = direction === undefined ? isGiven(call.query.before) : direction === 'backward'
+  return {
+    call,
+    follows: isBackward ? 'before' : 'after',
+    maxItems: maxItems ?? Number.POSITIVE_INFINITY,
+    prefetch: prefetch ?? true,
+    resumeFrom,
+    restarts: onRejectedCursor === 'restart',
+  }
+}
+
+/** Reads the options of `toArray`. */
+export function readMaxItems(options: Pick<ListOptions, 'maxItems'>): number | undefined {
+  return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems
+}
+
+/** A query parameter that is null or undefined is omitted. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** Rejects what a list cannot do, and options in the query, where they would have no effect. */
+function checkListQuery(
+  { operation, query, extraQuery }: CapturedCall,
+  resumeFrom: Checkpoint | null | undefined,
+): void {
+  const misplaced = Object.keys(listChecks).find((name) => query[name] !== undefined)
+  if (misplaced !== undefined && !isCustom(operation)) {
+    throw new InvalidArgumentError(
+      misplaced,
+      `\`${misplaced}\` is an option of the list, not a query parameter.`,
+      'Pass it in the options, after the query. A query parameter of this name goes into `extraQuery`.',
+    )
+  }
+  if (isGiven(query.limit)) checkInteger('limit', query.limit, 1, "Leave it out for the service's default.")
+  const [cursor, second] = ['after', 'before'].filter((name) => isGiven(query[name]))
+  if (second !== undefined) {
+    throw new InvalidArgumentError(
+      'before',
+      '`after` and `before` cannot be combined.',
+      'Pass the cursor to start from, and set `direction` in the options.',
+    )
+  }
+  if (cursor !== undefined && resumeFrom !== undefined) {
+    throw new InvalidArgumentError(
+      'resumeFrom',
+      `\`resumeFrom\` and \`${cursor}\` cannot be combined.`,
+      'Leave the cursor out of the query: the list starts at `resumeFrom`.',
+    )
+  }
+  const extra = ['after', 'before'].find((name) => Object.hasOwn(extraQuery, name))
+  if (extra === undefined) return
+  throw new InvalidArgumentError(
+    `extraQuery.${extra}`,
+    `\`${extra}\` cannot be in \`extraQuery\`.`,
+    'Pass the cursor in the query of the list.',
+  )
 }
 
 const checkpointNames = { cursor: true, done: true } satisfies Record<keyof Checkpoint, true>

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Check, checkNames, checkObject, checkOneOf, checkText, mustBe } from '../shared/check-options.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { Scope } from '../shared/scopes.ts'
-import { nameOperation } from './caller.ts'
+import { nameOperation } from './trace.ts'
 
 /** How an operation is known, most certain first. `inferred` is a guess by analogy. */
 export type Evidence = 'specification' | 'reference' | 'inferred'
@@ -101,6 +101,11 @@ const operationChecks = {
   query: checkSchema,
   response: checkSchema,
 } satisfies Record<keyof Operation, Check<unknown>>
+
+/** Whether the caller defined an operation. Its schemas may transform what they check. */
+export function isCustom(operation: Operation): boolean {
+  return operation.evidence === undefined
+}
 
 const required = ['id', 'method', 'path']
 

@@ -1,7 +1,9 @@
 import type { Actor } from '../shared/actor.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import type { Hooks } from './hooks.ts'
+import type { Middleware } from './middleware.ts'
 import type { QueryValue } from './operation.ts'
+import type { RateLimiter } from './rate-limiter.ts'
 
 /** Provides the access token of a client, and is notified when the service rejects it. */
 export interface AccessTokenSource {
@@ -26,13 +28,6 @@ export type RequestHeaders = Readonly<Record<string, string | undefined>>
  */
 export type HeadersOption = RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>)
 
-/** Called before an attempt is sent. May return a function that takes back what it did if the attempt was not applied. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a function without a result is allowed too.
-export type BeforeSend = () => Undo | undefined | void | Promise<Undo | undefined | void>
-
-/** Takes back what a `BeforeSend` did, because its attempt was refused or not sent. */
-export type Undo = () => unknown
-
 /**
  * The options of a single call. Read when the call is made. Timeouts and `maxRetries` default to those of the client;
  * `headers` are added to them.
@@ -40,16 +35,6 @@ export type Undo = () => unknown
 export interface CallOptions extends Pick<ClientOptions, 'timeout' | 'totalTimeout' | 'maxRetries' | 'headers'> {
   /** Aborts the call, including waits. The call then rejects with the signal's reason. */
   readonly signal?: WebAbortSignal | undefined
-  /**
-   * Called before each attempt, after its token and its turn at the rate limiter, and awaited, at most as long as `timeout`:
-   * the request leaves when it has returned. Use it to write down that a write may have been sent. If it throws, nothing is
-   * sent: the call rejects with its error, or with a `RequestError` that has it as `cause` if there was an attempt before.
-   *
-   * The function that it may return is called when the attempt turns out to have been refused or not sent, unless an earlier
-   * attempt of the call may have been applied. It is awaited before the wait for a retry; if it takes longer than `timeout`,
-   * there is none. Errors that it throws are ignored.
-   */
-  readonly beforeSend?: BeforeSend | undefined
   /** Undocumented query parameters to add to the request. */
   readonly extraQuery?: Readonly<Record<string, QueryValue>> | undefined
   /** Undocumented fields to add to the JSON body. */
@@ -152,10 +137,23 @@ export interface ClientOptions<A extends Actor = Actor> {
    */
   readonly logLevel?: LogLevel | undefined
   /**
-   * Decides when requests are sent. Share one between the clients of a connection, so that a 429 of one holds the others
-   * back.
+   * Functions around every call, for example for a cache or a dry run. The first one is the outermost. `withOptions` adds
+   * its own inside those of the client.
    *
-   * @default a `RetryAfterLimiter` of the client's own
+   * @default none
+   */
+  readonly middleware?: Middleware | readonly Middleware[] | undefined
+  /**
+   * Whether replies must come from the service: middleware sees it as `call.fresh`, and a cache passes such a call on. A
+   * `WriteJournal` sets it where it confirms a write.
+   *
+   * @default false
+   */
+  readonly fresh?: boolean | undefined
+  /**
+   * Decides when requests are sent. Share one between the clients of a connection, so that they find their rate together.
+   *
+   * @default an `AdaptiveRateLimiter` for this client
    */
   readonly rateLimiter?: RateLimiter | undefined
   /**
@@ -217,54 +215,4 @@ export interface Drift {
   readonly received: string
   /** Number of mismatches of the field in this response, usually one per item of a list. At most 1,000 items count. */
   readonly count: number
-}
-
-/** What a rate limiter learns about a call that it may hold back. */
-export interface RateLimitedCall {
-  /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
-  readonly operation: string
-  /** Whether the call waits for a rate limit. False with `maxRetries: 0`. */
-  readonly canWait: boolean
-  /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */
-  readonly startedAt: number
-  /** The rest of its `totalTimeout`, in milliseconds. */
-  readonly timeLeft: number
-  /**
-   * Must be called before the call is held back. Throws an error if the call cannot wait that long, or was aborted; let it
-   * through.
-   *
-   * @param wait expected time until the call is sent, in milliseconds
-   * @param pause the part of it that the service asked for with `Retry-After`, in milliseconds. Defaults to 0.
-   */
-  readonly onWait: (wait: number, pause?: number) => void
-}
-
-/** Called when a request is over. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a function without a result is a limiter too.
-export type EndTurn = (() => void) | undefined | void
-
-/**
- * Decides when the requests of a connection are sent. Each request acquires a turn first; a 429 is reported with
- * `penalize`. One limiter can be shared by many clients and, if it keeps its state in a database, by many processes.
- */
-export interface RateLimiter {
-  /**
-   * Returns, or resolves, when the request can be sent. The result can be a function, which is called once the response
-   * was received or the request has failed.
-   *
-   * If it throws before the first request of a call, the call rejects with the same error; later, the error is the `cause`
-   * of a `RequestError`.
-   *
-   * @param key the client's `rateLimitKey`
-   * @param signal aborts when the call is aborted or its time is over
-   */
-  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn>
-  /**
-   * Called immediately after each 429, also if `duration` is longer than the client's `maxRetryAfter`. Errors that it throws
-   * are ignored.
-   *
-   * @param duration how long the operation should not be requested, in milliseconds
-   * @param operation method and path template of the refused request. Without it, all requests of the key are held back.
-   */
-  penalize(key: string, duration: number, operation?: string): void | Promise<void>
 }

@@ -1,21 +1,12 @@
 import { forwardAbort, throwIfAborted } from '../shared/abort.ts'
-import { checkInteger, checkOptions } from '../shared/check-options.ts'
 import { CursorRejectedError, InvalidArgumentError, PaginationError, RequestError } from '../shared/errors/index.ts'
-import type { JsonObject } from '../shared/json.ts'
-import { notify } from '../shared/notify.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
-import { Call, type Received } from './call.ts'
+import { Call } from './call.ts'
 import { abandoned } from './call-record.ts'
-import type { Locate } from './caller.ts'
-import type { PageCursors } from './envelope.ts'
-import {
-  type Checkpoint,
-  type ListOptions,
-  listChecks,
-  type TakenListOptions,
-  takeListOptions,
-} from './list-options.ts'
-import type { Operation } from './operation.ts'
+import type { PreparedCall } from './input.ts'
+import type { Reply } from './layers.ts'
+import { type Checkpoint, type ListArguments, type ListOptions, readMaxItems } from './list-options.ts'
+import { trace } from './trace.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -29,22 +20,10 @@ export interface Page<Item> {
   readonly checkpoint: Checkpoint
 }
 
-type FetchedPage<Item> = Received<Item[]> & { readonly cursors: PageCursors }
-
-/** Fetches one page. */
-export type FetchPage<Item> = (
-  query: JsonObject,
-  signal: WebAbortSignal | undefined,
-  page: number,
-) => Promise<FetchedPage<Item>>
-
-/** Copies of the arguments of a list call, and how to fetch a page. */
-export interface ListPlan<Item> {
-  readonly operation: Pick<Operation, 'id' | 'method'>
-  readonly query: JsonObject
-  readonly options: TakenListOptions
-  readonly signal: WebAbortSignal | undefined
-  readonly fetchPage: FetchPage<Item>
+/** The arguments of a list, and how to fetch a page at a cursor. Null is the start. */
+export interface ListPlan extends ListArguments {
+  readonly prepare: () => PreparedCall | Promise<PreparedCall>
+  readonly send: (call: PreparedCall) => Promise<Reply>
 }
 
 /**
@@ -63,45 +42,31 @@ export interface ListPlan<Item> {
  */
 export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
   /** Returns the plan, or throws the error for invalid arguments. */
-  readonly #plan: () => ListPlan<Item>
-
-  readonly #locate: Locate
+  readonly #plan: () => ListPlan
 
   /**
    * @internal
-   * Calls `readPlan` immediately. If it throws, the list rejects when it is awaited or iterated.
-   *
-   * @param locate puts the place of the call into the stack of an error
+   * @param plan throws if the arguments are invalid: the list rejects when it is awaited or iterated
    */
-  constructor(operation: string, readPlan: () => ListPlan<Item>, locate: Locate) {
-    const plan = takeNow(() => {
-      const read = readPlan()
-      checkStart(read)
-      return read
-    }, locate)
+  constructor(operation: string, plan: () => ListPlan) {
     super(operation, async () => {
       const known = plan()
-      if (known.options.resumeFrom?.done) throw locate(finished())
-      const received = await fetchFirst(known)
-      return { data: toPage(known, received), response: received.response }
+      if (known.resumeFrom?.done) throw finished()
+      const { reply } = await fetchFirst(known)
+      return {
+        data: toPage<Item>(known, reply),
+        cursors: reply.cursors,
+        get response() {
+          return reply.response
+        },
+      }
     })
     this.#plan = plan
-    this.#locate = locate
   }
 
   /** Iterates over all items. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    const { signal, options } = this.#plan()
-    const { maxItems = Number.POSITIVE_INFINITY } = options
-    let left = maxItems
-    for await (const page of this.pages()) {
-      for (const item of page.data) {
-        throwIfAborted(signal)
-        if (left === 0) return
-        left -= 1
-        yield item
-      }
-    }
+  [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    return this.#items({})
   }
 
   /**
@@ -111,40 +76,8 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    * @throws PaginationError if the service returns the same cursor twice.
    * @throws CursorRejectedError if the service no longer accepts a cursor.
    */
-  async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const plan = this.#plan()
-    const { fetchPage, signal, options } = plan
-    const { maxItems = Number.POSITIVE_INFINITY, prefetch = true, resumeFrom } = options
-    if (maxItems === 0 || resumeFrom?.done) return
-    let { query: start, ...received } = await fetchFirst(plan)
-    const seen = new Set<unknown>([start[followedCursor(plan)]])
-    let left = maxItems
-    let ahead: PageAhead<Item> | undefined
-    try {
-      for (let number = 1; ; number += 1) {
-        // A prefetched page may have arrived before the caller aborted.
-        throwIfAborted(signal)
-        const page = toPage(plan, received)
-        const { cursor } = page.checkpoint
-        left -= page.data.length
-        const isRepeated = seen.has(cursor)
-        const goesOn = cursor !== null && left > 0
-        const query = queryAt(plan, cursor)
-        if (goesOn && !isRepeated) {
-          seen.add(cursor)
-          // Many callers only look at the first page, which should cost one request.
-          if (prefetch && number > 1) ahead = fetchAhead(plan, query, number + 1)
-        }
-        yield page
-        if (!goesOn) return
-        if (isRepeated) throw this.#locate(repeatedCursor(plan, number))
-        const fetchNow = () => fetchPage(query, signal, number + 1)
-        received = await (ahead === undefined ? fetchNow() : takeAhead(ahead, fetchNow))
-        ahead = undefined
-      }
-    } finally {
-      ahead?.abandon()
-    }
+  pages(): AsyncGenerator<Page<Item>, void, undefined> {
+    return this.#pages({})
   }
 
   /**
@@ -153,20 +86,71 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
    * @param options `maxItems`: maximum number of items. Defaults to the `maxItems` of the list.
    */
   async toArray(options: Pick<ListOptions, 'maxItems'> = {}): Promise<Item[]> {
-    const { maxItems } = this.#takeMaximum(options)
-    const plan = this.#plan()
-    const capped = maxItems === undefined ? plan : { ...plan, options: { ...plan.options, maxItems } }
-    const items: Item[] = []
-    for await (const item of new Paginated(this.operation, () => capped, this.#locate)) items.push(item)
-    return items
+    try {
+      const maxItems = readMaxItems(options)
+      const items: Item[] = []
+      for await (const item of this.#items(maxItems === undefined ? {} : { maxItems })) items.push(item)
+      return items
+    } catch (thrown) {
+      throw trace(thrown, this.operation)
+    }
   }
 
-  #takeMaximum(options: Pick<ListOptions, 'maxItems'>): Pick<ListOptions, 'maxItems'> {
+  async *#items(changes: Partial<ListPlan>): AsyncGenerator<Item, void, undefined> {
+    const { call, maxItems } = { ...this.#read(), ...changes }
+    let left = maxItems
+    for await (const page of this.#pages(changes)) {
+      for (const item of page.data) {
+        throwIfAborted(call.signal)
+        if (left === 0) return
+        left -= 1
+        yield item
+      }
+    }
+  }
+
+  async *#pages(changes: Partial<ListPlan>): AsyncGenerator<Page<Item>, void, undefined> {
+    const plan = { ...this.#read(), ...changes }
+    const { signal } = plan.call
+    if (plan.maxItems === 0 || plan.resumeFrom?.done) return
+    let left = plan.maxItems
+    let ahead: PageAhead | undefined
     try {
-      checkOptions('options', options, { maxItems: listChecks.maxItems }, '`toArray`')
-      return takeListOptions(options)
+      const first = await fetchFirst(plan)
+      let { reply } = first
+      const seen = new Set<unknown>([first.cursor])
+      for (let number = 1; ; number += 1) {
+        // A prefetched page may have arrived before the caller aborted.
+        throwIfAborted(signal)
+        const page = toPage<Item>(plan, reply)
+        const { cursor } = page.checkpoint
+        left -= page.data.length
+        const isRepeated = seen.has(cursor)
+        const goesOn = cursor !== null && left > 0
+        if (goesOn && !isRepeated) {
+          seen.add(cursor)
+          // Many callers only look at the first page, which should cost one request.
+          if (plan.prefetch && number > 1) ahead = fetchAhead(plan, cursor, number + 1)
+        }
+        yield page
+        if (!goesOn) return
+        if (isRepeated) throw repeatedCursor(plan, number)
+        const fetchNow = () => fetchPage(plan, cursor, signal, number + 1)
+        reply = await (ahead === undefined ? fetchNow() : takeAhead(ahead, fetchNow))
+        ahead = undefined
+      }
     } catch (thrown) {
-      throw this.#locate(thrown)
+      throw trace(thrown, this.operation)
+    } finally {
+      ahead?.abandon()
+    }
+  }
+
+  #read(): ListPlan {
+    try {
+      return this.#plan()
+    } catch (thrown) {
+      throw trace(thrown, this.operation)
     }
   }
 
@@ -174,38 +158,6 @@ export class Paginated<Item> extends Call<Page<Item>> implements AsyncIterable<I
   override get [Symbol.toStringTag](): string {
     return 'Paginated'
   }
-}
-
-/** Runs a function now. Returns a function that returns its result, or throws its error, each time. */
-function takeNow<Value>(run: () => Value, locate: Locate): () => Value {
-  try {
-    const value = run()
-    return () => value
-  } catch (error) {
-    const located = locate(error)
-    return () => {
-      throw located
-    }
-  }
-}
-
-function checkStart({ query, options: { resumeFrom } }: ListPlan<unknown>): void {
-  const limit = query.limit ?? undefined
-  if (limit !== undefined) checkInteger('limit', limit, 1, "Leave it out for the service's default.")
-  const cursors = ['after', 'before'].filter((name) => (query[name] ?? undefined) !== undefined)
-  if (cursors.length > 1) {
-    throw new InvalidArgumentError(
-      'before',
-      '`after` and `before` cannot be combined.',
-      'Pass the cursor to start from, and set `direction` in the options.',
-    )
-  }
-  if (resumeFrom === undefined || cursors.length === 0) return
-  throw new InvalidArgumentError(
-    'resumeFrom',
-    `\`resumeFrom\` and \`${cursors[0]}\` cannot be combined.`,
-    'Leave the cursor out of the query: the list starts at `resumeFrom`.',
-  )
 }
 
 function finished(): InvalidArgumentError {
@@ -216,48 +168,46 @@ function finished(): InvalidArgumentError {
   )
 }
 
-/** Fetches the first page. Returns its query too, which has no cursor after a restart. */
-async function fetchFirst<Item>(plan: ListPlan<Item>): Promise<FetchedPage<Item> & Pick<ListPlan<Item>, 'query'>> {
-  const { query, signal, options, fetchPage } = plan
-  const { resumeFrom, onRejectedCursor } = options
-  const first = resumeFrom ? queryAt(plan, resumeFrom.cursor) : query
+/** @param cursor where the page begins: null is the start of the list, undefined where its query says */
+async function fetchPage(
+  { prepare, send, follows }: ListPlan,
+  cursor: string | null | undefined,
+  signal: WebAbortSignal | undefined,
+  page: number,
+): Promise<Reply> {
+  const call = await prepare()
+  const query = cursor === undefined ? call.query : { ...call.query, after: null, before: null, [follows]: cursor }
+  return send({ ...call, query, signal, page })
+}
+
+/** Fetches the first page. Returns its cursor, too, which is null after a restart. */
+async function fetchFirst(plan: ListPlan): Promise<{ readonly reply: Reply; readonly cursor: unknown }> {
+  const { call, follows, resumeFrom, restarts } = plan
+  const cursor = resumeFrom?.cursor
   try {
-    return { ...(await fetchPage(first, signal, 1)), query: first }
+    return { reply: await fetchPage(plan, cursor, call.signal, 1), cursor: cursor ?? call.query[follows] }
   } catch (error) {
-    if (onRejectedCursor !== 'restart' || !(error instanceof CursorRejectedError)) throw error
-    const start = queryAt(plan, null)
-    return { ...(await fetchPage(start, signal, 1)), query: start }
+    if (!restarts || !(error instanceof CursorRejectedError)) throw error
+    return { reply: await fetchPage(plan, null, call.signal, 1), cursor: null }
   }
 }
 
-/** Returns the query of the list at a cursor, or at its start. */
-function queryAt(plan: ListPlan<unknown>, cursor: string | null): JsonObject {
-  return { ...plan.query, after: undefined, before: undefined, [followedCursor(plan)]: cursor }
-}
-
-function toPage<Item>(plan: ListPlan<Item>, { data, cursors }: FetchedPage<Item>): Page<Item> {
-  const cursor = cursors[followedCursor(plan)]
-  return { data, ...cursors, checkpoint: { cursor, done: cursor === null } }
-}
-
-function followedCursor({ query, options }: ListPlan<unknown>): 'after' | 'before' {
-  const { direction = (query.before ?? undefined) === undefined ? 'forward' : 'backward' } = options
-  return direction === 'forward' ? 'after' : 'before'
+function toPage<Item>({ follows }: ListPlan, { data, cursors }: Reply): Page<Item> {
+  const cursor = cursors[follows]
+  return { data: data as Item[], ...cursors, checkpoint: { cursor, done: cursor === null } }
 }
 
 /** A prefetched page. */
-interface PageAhead<Item> {
-  readonly page: Promise<FetchedPage<Item>>
+interface PageAhead {
+  readonly page: Promise<Reply>
   readonly hasFailed: () => boolean
   readonly abandon: () => void
 }
 
-function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObject, number: number): PageAhead<Item> {
+function fetchAhead(plan: ListPlan, cursor: string, number: number): PageAhead {
   const controller = new AbortController()
-  const unfollow = forwardAbort(signal as AbortSignal | undefined, controller)
-  // The signal of a polyfill may throw.
-  const release = () => notify(unfollow)
-  const page = fetchPage(query, controller.signal, number)
+  const release = forwardAbort(plan.call.signal as AbortSignal | undefined, controller)
+  const page = fetchPage(plan, cursor, controller.signal, number)
   // A rejection is handled when the loop reaches the page. It may never do so, so release the caller's signal here.
   let hasFailed = false
   page
@@ -272,10 +222,7 @@ function fetchAhead<Item>({ fetchPage, signal }: ListPlan<Item>, query: JsonObje
  * Returns the prefetched page. Fetches it again if it failed before the loop asked for it, which may be long ago, with an
  * error that can be retried.
  */
-async function takeAhead<Item>(
-  { page, hasFailed }: PageAhead<Item>,
-  fetchNow: () => Promise<FetchedPage<Item>>,
-): Promise<FetchedPage<Item>> {
+async function takeAhead({ page, hasFailed }: PageAhead, fetchNow: () => Promise<Reply>): Promise<Reply> {
   const isStale = hasFailed()
   try {
     return await page
@@ -286,7 +233,8 @@ async function takeAhead<Item>(
   }
 }
 
-function repeatedCursor({ operation: { id, method } }: ListPlan<unknown>, page: number): PaginationError {
+function repeatedCursor({ call: { operation } }: ListPlan, page: number): PaginationError {
+  const { id, method } = operation
   return new PaginationError(`${id} returned the same cursor twice (page ${page}).`, {
     operation: id,
     outcome: method === 'GET' ? 'no-effect' : 'unknown',

@@ -1,7 +1,7 @@
 import { untilAborted } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
-import type { RateLimitedCall } from './options.ts'
+import type { RateLimitedCall } from './rate-limiter.ts'
 
 /** A call at the limiter. One that is sent later than it arrived was held back. */
 export interface HeldCall extends RateLimitedCall {

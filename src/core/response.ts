@@ -121,24 +121,25 @@ export function isRedirect(response: FetchResponse & { redirected?: boolean; typ
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/**
- * Status and headers of a response, without cookies. Headers are copied when the response arrives, and cleaned when
- * they are requested.
- */
+/** Status and headers of a response, without cookies. Headers are cleaned when they are requested. */
 export class ResponseHead {
   readonly status: number
-  readonly #headers = new Map<string, string>()
+  readonly isRedirect: boolean
+  readonly #headers: FetchResponse['headers']
   readonly #secrets: readonly string[]
   #info: ResponseInfo | undefined
 
   /** @param secrets removed from what callers read, because the service may echo them */
-  constructor({ status, headers }: FetchResponse, secrets: readonly string[]) {
-    this.status = status
+  constructor(response: FetchResponse, secrets: readonly string[]) {
+    this.status = response.status
+    this.isRedirect = isRedirect(response)
+    this.#headers = response.headers
     this.#secrets = secrets
-    // A custom fetch may return anything.
-    headers.forEach((value: unknown, name: unknown) => {
-      if (!/^set-cookie/i.test(String(name))) this.#headers.set(String(name).toLowerCase(), String(value))
-    })
+  }
+
+  /** Whether the service has refused the request, or an error has kept it from responding. */
+  get isRefusal(): boolean {
+    return !this.isRedirect && (this.status < 200 || this.status > 299)
   }
 
   /** Returns a header unchanged. Only for use inside the client. */
@@ -159,14 +160,16 @@ export class ResponseHead {
 
   #safeHeaders(): Headers {
     const safe = new Headers()
-    for (const [name, value] of this.#headers) {
-      if (withoutSecrets(name, this.#secrets) !== name) continue
+    // A custom fetch may return anything.
+    this.#headers.forEach((given: unknown, key: unknown) => {
+      const name = String(key).toLowerCase()
+      if (name.startsWith('set-cookie') || withoutSecrets(name, this.#secrets) !== name) return
       try {
-        safe.append(name, withoutSecrets(value, this.#secrets))
+        safe.append(name, withoutSecrets(String(given), this.#secrets))
       } catch {
         // No header that HTTP allows.
       }
-    }
+    })
     return safe
   }
 }

@@ -1,6 +1,6 @@
 import { type Check, checkInteger, mustBe, readOptions } from '../shared/check-options.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
-import type { RateLimitedCall, RateLimiter } from './options.ts'
+import type { EndTurn, RateLimitedCall, RateLimiter, RefusedRequest } from './rate-limiter.ts'
 import { RateGate, RateQueue } from './rate-queue.ts'
 
 /** The options of a `RetryAfterLimiter`. */
@@ -42,8 +42,14 @@ export class RetryAfterLimiter implements RateLimiter {
   }
 
   /** Returns a function that ends the request's turn, or a promise of it that rejects with the reason of the signal. */
-  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): (() => void) | Promise<() => void> {
-    return this.queueOf(key).acquire(signal, call)
+  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
+    const queue = this.queueOf(key)
+    const ends = (end: () => void) => (refused?: RefusedRequest) => {
+      if (refused !== undefined) queue.penalize(refused.retryAfter ?? 500, call.operation)
+      end()
+    }
+    const acquired = queue.acquire(signal, call)
+    return acquired instanceof Promise ? acquired.then(ends) : ends(acquired)
   }
 
   /**

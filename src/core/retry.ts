@@ -1,10 +1,12 @@
+import type { ResponseHead } from './response.ts'
+
 const firstDelay = 500
 const longestDelay = 8_000
 
 /**
  * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
- * the service requests. `Retry-After: 0` does not turn off the backoff. With another one, a call that exceeded a rate
- * limit waits exactly that long, like all the calls that the limiter holds back, so that it keeps its place among them.
+ * the service requests. `Retry-After: 0` does not turn off the backoff. With another one, a refused call waits exactly that
+ * long, so that it keeps its place among the calls that were refused with it.
  *
  * @param retry the number of the retry, starting at 1
  */
@@ -14,64 +16,66 @@ export function delayBefore(retry: number, retryAfter = 0, { isLimited }: { read
 }
 
 /** Returns the longest backoff before a retry, in milliseconds: 500, then twice as long each time, up to 8,000. */
-export function longestBackoff(repeat: number): number {
-  return Math.min(longestDelay, firstDelay * 2 ** (repeat - 1))
+function longestBackoff(retry: number): number {
+  return Math.min(longestDelay, firstDelay * 2 ** (retry - 1))
 }
-
-/**
- * Returns the delay that an error response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3), or
- * else from the reset header of a rate limiter. Undefined if there is none, or it cannot be parsed.
- */
-export function retryAfterOf(
-  headers: { get(name: string): string | null },
-  status: number,
-  now: number = Date.now(),
-): number | undefined {
-  const retryAfter = delayOf(headers.get('retry-after'), now)
-  if (retryAfter !== undefined || (status !== 429 && status !== 503)) return retryAfter
-  for (const [reset, remaining] of resetHeaders) {
-    // Gateways send reset headers with every response. A 503 has to do with the limit only if nothing remains of it.
-    const isExceeded = status === 429 || headers.get(remaining) === '0'
-    const delay = isExceeded ? delayOf(headers.get(reset), now) : undefined
-    if (delay !== undefined) return delay
-  }
-  return undefined
-}
-
-/** In order of precedence, each with the header that says how many requests remain. */
-const resetHeaders = [
-  ['ratelimit-reset', 'ratelimit-remaining'],
-  ['x-ratelimit-retry-after', 'x-ratelimit-remaining'],
-  ['x-ratelimit-reset', 'x-ratelimit-remaining'],
-  ['x-rate-limit-reset', 'x-rate-limit-remaining'],
-] as const
 
 /** A year, in milliseconds. Nobody means to wait longer. */
 export const longestRetryAfter = 31_536_000_000
 
+/**
+ * Returns the delay that an error response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3), or else
+ * from `RateLimit-Reset`. Undefined if there is none, or it cannot be parsed.
+ */
+export function retryAfterOf(
+  response: Pick<ResponseHead, 'status' | 'get'>,
+  now: number = Date.now(),
+): number | undefined {
+  const { status } = response
+  const retryAfter = delayOf(response, 'retry-after', now)
+  // Gateways send the reset with every response. A 503 has to do with the limit only if nothing remains of it.
+  const isExceeded = status === 429 || (status === 503 && response.get('ratelimit-remaining') === '0')
+  return retryAfter ?? (isExceeded ? delayOf(response, 'ratelimit-reset', now) : undefined)
+}
+
+/** Returns the longest of the delays in a header: a gateway and the service may both have sent it ("3, 10"). */
+function delayOf(response: Pick<ResponseHead, 'get'>, name: string, now: number): number | undefined {
+  // The comma after the day of an HTTP date separates nothing.
+  const parts = response.get(name)?.split(/(?<![a-z]),/) ?? []
+  const delays = parts.flatMap((part) => {
+    const { delay, time } = parse(part.trim())
+    if (delay !== undefined) return [delay]
+    return time === undefined ? [] : [delayUntil(time, response, now)]
+  })
+  const longest = delays.sort((a, b) => b - a)[0]
+  return longest && Math.min(longestRetryAfter, Math.ceil(longest))
+}
+
+/**
+ * Returns the time until a date. The clock of this machine can be wrong, and so can the `Date` of the response: the shorter
+ * wait counts, unless it is over.
+ */
+function delayUntil(time: number, response: Pick<ResponseHead, 'get'>, now: number): number {
+  // A response from a cache has the date at which it was stored.
+  const isStored = Number(response.get('age') ?? 0) > 0
+  const sentAt = isStored ? Number.NaN : Date.parse(response.get('date') ?? '')
+  const waits = [time - now, time - sentAt].filter((wait) => wait > 0)
+  return waits.length === 0 ? 0 : Math.min(...waits)
+}
+
 /** 2024-01-01. Smaller numbers are a delay in seconds, larger ones a time in seconds or milliseconds since the Unix epoch. */
 const firstTimestamp = 1_704_067_200
 
-/** Returns the longest of the delays in a header: a gateway and the service may both have sent it ("3, 10"). */
-function delayOf(value: string | null, now: number): number | undefined {
-  // The comma after the day of an HTTP date separates nothing.
-  const delays = value?.split(/(?<![a-z]),/).map((part) => delayUntil(parseTime(part.trim(), now), now))
-  return delays?.filter((delay) => !Number.isNaN(delay)).sort((a, b) => b - a)[0]
-}
-
-function delayUntil(time: number, now: number): number {
-  return Math.min(longestRetryAfter, Math.max(0, Math.ceil(time - now)))
-}
-
-/** Returns a time in milliseconds since the Unix epoch, or NaN. */
-function parseTime(text: string, now: number): number {
+/** Returns a delay, or a time since the Unix epoch, both in milliseconds. */
+function parse(text: string): { readonly delay?: number; readonly time?: number } {
   if (/^\d+(\.\d+)?$/.test(text)) {
     const number = Number(text)
-    if (number < firstTimestamp) return now + number * 1000
-    return number < firstTimestamp * 1000 ? number * 1000 : number
+    if (number < firstTimestamp) return { delay: number * 1000 }
+    return { time: number < firstTimestamp * 1000 ? number * 1000 : number }
   }
   // HTTP dates start with the name of a day. Date.parse would also accept "-1" and "2030".
-  if (!/^[A-Z][a-z]+,? /.test(text)) return Number.NaN
+  if (!/^[A-Z][a-z]+,? /.test(text)) return {}
   // The oldest of the three HTTP date formats has no time zone. It is GMT like the others.
-  return Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
+  const time = Date.parse(/ [A-Z]+$/.test(text) ? text : `${text} GMT`)
+  return Number.isNaN(time) ? {} : { time }
 }

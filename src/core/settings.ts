@@ -1,14 +1,16 @@
+import type { Actor } from '../shared/actor.ts'
 import { sha256 } from '../shared/bytes.ts'
 import {
   type Check,
   type Checked,
   checkFlag,
   checkFunction,
-  checkInteger,
   checkNames,
   checkObject,
   checkOneOf,
   checkOptionalFunction,
+  checkPositive,
+  checkRetries,
   checkText,
   mustBe,
   readOptions,
@@ -18,23 +20,16 @@ import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import { safeCause } from '../shared/errors/redact.ts'
 import { isObject, isPlainObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
-import { checkHeaders, describeApp, type HeaderSource, userAgent } from './headers.ts'
+import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import type { Hooks } from './hooks.ts'
 import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
-import type { AccessTokenSource, ClientOptions, Drift, Logger, RateLimiter } from './options.ts'
+import type { Middleware } from './middleware.ts'
+import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
+import type { RateLimiter } from './rate-limiter.ts'
 import { RetryAfterLimiter } from './retry-after-limiter.ts'
 
-/** The checked options of a call, with the client's as defaults. */
-export interface CallSettings {
-  readonly timeout: number
-  readonly totalTimeout: number
-  readonly maxRetries: number
-  /** Later ones take precedence. */
-  readonly headers: readonly HeaderSource[]
-}
-
 const clientChecks = {
-  baseUrl: (_, value) => value,
+  baseUrl: (_, value) => (value instanceof URL ? value.href : value),
   accessToken: (_, value) => value,
   actor: (name, value) => checkOneOf(name, value, ['app', 'self']),
   scopes: checkScopes,
@@ -48,21 +43,23 @@ const clientChecks = {
   onDrift: checkFunction<(drift: Drift) => void>,
   headers: checkHeaders,
   hooks: checkHooks,
+  middleware: checkMiddleware,
+  fresh: checkFlag,
   logger: checkLogger,
   logLevel: (name, value) => checkOneOf(name, value, logLevels),
   rateLimiter: checkRateLimiter,
   rateLimitKey: checkText,
-  appInfo: describeApp,
+  appInfo: copyAppInfo,
   allowInsecureHttp: checkFlag,
 } satisfies Record<keyof ClientOptions, Check<unknown>>
 
+/** The checked options of a client. Checking them again changes nothing, so that another client can be made of them. */
+export type CheckedClientOptions = Checked<typeof clientChecks>
+
 /** @throws InvalidArgumentError that names the option */
-export function readClientSettings(options: ClientOptions): ClientSettings {
-  checkRuntime()
+export function checkClientOptions(options: ClientOptions): CheckedClientOptions {
   checkObject('options', options, 'Pass at least `baseUrl` and `accessToken`.')
-  const given = readOptions(options, clientChecks, 'a client')
-  const baseUrl = parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true)
-  return withDefaults(given, { baseUrl, tokenSource: readTokenSource(given.accessToken) })
+  return readOptions(options, clientChecks, 'a client')
 }
 
 /** The options that `withOptions` can change. */
@@ -74,35 +71,65 @@ export function changeableChecks() {
   return changeable
 }
 
-/** Returns the settings of a client that differs in some options. It has the same token and, by default, the same limiter. */
-export function changeSettings(settings: ClientSettings, changes: ChangeableOptions): ClientSettings {
-  const given = Object.entries(readOptions(changes, changeableChecks(), '`withOptions`'))
-  const { actor, rateLimiter, scopes, findRateLimitKey } = settings
-  const changed = Object.fromEntries(given.filter(([, value]) => value !== undefined))
-  const isShared = changed.rateLimitKey === undefined && changed.rateLimiter === undefined
-  const next = withDefaults({ ...settings.given, actor, rateLimiter, scopes, ...changed }, settings)
-  return isShared ? { ...next, findRateLimitKey } : next
+/** Returns the options of a client that differs in some. It has the same token and, by default, the same limiter and key. */
+export function changeOptions(
+  { given, rateLimiter, rateLimitKey }: ClientSettings,
+  changes: ChangeableOptions,
+): ClientOptions {
+  const checked = readOptions(changes, changeableChecks(), '`withOptions`')
+  const changed = Object.fromEntries(Object.entries(checked).filter(([, value]) => value !== undefined))
+  // Another limiter gets the key that the caller gave, if there is one.
+  const isKept = changed.rateLimiter === undefined || !automaticKey.test(rateLimitKey ?? '')
+  const shared = isKept ? { rateLimiter, rateLimitKey } : { rateLimitKey: undefined }
+  const middleware = [...(given.middleware ?? []), ...(checked.middleware ?? [])]
+  return { ...given, ...shared, ...changed, middleware } as ClientOptions
 }
 
-/** The checked options of a client, with defaults. */
-export type ClientSettings = CallSettings & ReturnType<typeof withDefaults>
+/** A source, and its token if that never changes. */
+interface TokenSource extends AccessTokenSource {
+  readonly accessToken?: string
+}
 
-/** What no `withOptions` changes. */
-interface Service {
+/** What a client is made of. */
+export interface ClientSettings {
+  /** The options that the client was made with. */
+  readonly given: CheckedClientOptions
   readonly baseUrl: URL
-  readonly tokenSource: AccessTokenSource
+  readonly tokenSource: TokenSource
+  readonly actor: Actor | undefined
+  readonly scopes: readonly string[] | undefined
+  readonly fetch: WebFetch | undefined
+  readonly timeout: number
+  readonly totalTimeout: number
+  readonly maxRetries: number
+  readonly maxRetryAfter: number
+  readonly maxResponseBytes: number
+  readonly validation: ValidationMode
+  readonly onDrift: ((drift: Drift) => unknown) | undefined
+  readonly hooks: Hooks | undefined
+  /** Later ones take precedence. */
+  readonly headers: readonly HeaderSource[]
+  readonly middleware: readonly Middleware[]
+  readonly fresh: boolean
+  readonly rateLimiter: RateLimiter
+  /** Undefined if it is the digest of the token, which takes time. */
+  readonly rateLimitKey: string | undefined
+  readonly findRateLimitKey: () => string | Promise<string>
 }
 
-function withDefaults(given: Checked<typeof clientChecks>, { baseUrl, tokenSource }: Service) {
-  const { actor, scopes, fetch, hooks = {}, onDrift, headers } = given
+/** Returns the checked options of a client, with defaults. */
+export function settingsOf(given: CheckedClientOptions): ClientSettings {
+  checkRuntime()
+  const { hooks, onDrift, headers, appInfo, accessToken } = given
   const log = createLog(given.logger, given.logLevel)
+  const rateLimitKey = given.rateLimitKey ?? keyOf(given.rateLimiter, accessToken)
   return {
     given,
-    baseUrl,
-    tokenSource,
-    actor,
-    scopes,
-    fetch,
+    baseUrl: parseBaseUrl(given.baseUrl, given.allowInsecureHttp === true),
+    tokenSource: readTokenSource(accessToken),
+    actor: given.actor,
+    scopes: given.scopes,
+    fetch: given.fetch,
     timeout: given.timeout ?? 30_000,
     totalTimeout: given.totalTimeout ?? 120_000,
     maxRetries: given.maxRetries ?? 2,
@@ -110,12 +137,23 @@ function withDefaults(given: Checked<typeof clientChecks>, { baseUrl, tokenSourc
     maxResponseBytes: given.maxResponseBytes ?? 32 * 1024 * 1024,
     validation: given.validation ?? 'observe',
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
-    hooks: log === undefined ? hooks : loggingHooks(hooks, log),
-    headers: [{ accept: 'application/json', ...userAgent(given.appInfo ?? '') }, ...(headers ? [headers] : [])],
+    hooks: log === undefined ? hooks : loggingHooks(hooks ?? {}, log),
+    headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
+    middleware: given.middleware ?? [],
+    fresh: given.fresh ?? false,
     rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
-    // Nobody else knows the keys of a limiter that belongs to the client.
-    findRateLimitKey: rateLimitKeyFinder(given.rateLimiter ? given.rateLimitKey : '', given.accessToken),
+    rateLimitKey,
+    findRateLimitKey: rateLimitKey === undefined ? rememberDigest(accessToken as string) : () => rateLimitKey,
   }
+}
+
+/** A key that no other client has. */
+const createKey = () => `client-${Math.random()}`
+const automaticKey = /^client-0\.\d+$/
+
+/** Returns the default key of a client. Undefined if it is the digest of its token, so that another limiter knows it, too. */
+function keyOf(rateLimiter: RateLimiter | undefined, accessToken: unknown): string | undefined {
+  return rateLimiter !== undefined && typeof accessToken === 'string' ? undefined : createKey()
 }
 
 /** ky makes a `Request` with a combined signal. Some test environments have classes that do not fit together. */
@@ -138,7 +176,7 @@ function checkScopes(_: string, scopes: unknown): readonly string[] {
 }
 
 /** Converts the option to a source. A token that is a string is checked immediately. */
-function readTokenSource(option: unknown): AccessTokenSource {
+function readTokenSource(option: unknown): TokenSource {
   if (typeof option === 'function') return { getAccessToken: option as AccessTokenSource['getAccessToken'] }
   if (isObject(option) && typeof option.getAccessToken === 'function') {
     if (isPlainObject(option)) checkNames(option, { getAccessToken: true, onInvalidToken: true }, '`accessToken`')
@@ -146,32 +184,31 @@ function readTokenSource(option: unknown): AccessTokenSource {
     return option as unknown as AccessTokenSource
   }
   const accessToken = checkAccessToken(option)
-  return { getAccessToken: () => accessToken }
+  return { accessToken, getAccessToken: () => accessToken }
 }
 
 function checkRateLimiter(_: string, limiter: unknown): RateLimiter {
-  checkObject('rateLimiter', limiter, 'Pass, for example, `new RetryAfterLimiter()`.')
-  for (const name of ['acquire', 'penalize']) checkFunction(`rateLimiter.${name}`, Reflect.get(limiter, name))
+  checkObject('rateLimiter', limiter, 'Pass, for example, `new AdaptiveRateLimiter()`.')
+  checkFunction('rateLimiter.acquire', Reflect.get(limiter, 'acquire'))
   return limiter as RateLimiter
 }
 
-function rateLimitKeyFinder(known: string | undefined, accessToken: unknown): () => string | Promise<string> {
-  if (known !== undefined) return () => known
+/** A token that never changes identifies its connection in every process, and its digest does not reveal it. */
+function rememberDigest(accessToken: string): () => string | Promise<string> {
   let found: string | Promise<string> | undefined
+  const find = async () => {
+    // Pages without a secure context have no `crypto.subtle`.
+    found = await sha256(accessToken).catch(createKey)
+    return found
+  }
   return () => {
-    found ??= defaultKey(accessToken).then((key) => {
-      found = key
-      return key
-    })
+    found ??= find()
     return found
   }
 }
 
-/** A token that never changes identifies its connection in every process, and its digest does not reveal it. */
-async function defaultKey(accessToken: unknown): Promise<string> {
-  // Pages without a secure context have no `crypto.subtle`.
-  const digest = typeof accessToken === 'string' ? await sha256(accessToken).catch(() => undefined) : undefined
-  return digest ?? `client-${Math.random()}`
+function checkMiddleware(name: string, given: unknown): readonly Middleware[] {
+  return (Array.isArray(given) ? given : [given]).map((each) => checkFunction<Middleware>(name, each))
 }
 
 const hookNames = {
@@ -198,13 +235,4 @@ function checkLogger(_: string, logger: unknown): Logger {
     checkFunction(`logger.${level}`, (logger as Partial<Logger>)[level])
   }
   return logger as Logger
-}
-
-export function checkRetries(name: string, value: unknown): number {
-  return checkInteger(name, value, 0, 'Pass 0 for no retries.')
-}
-
-export function checkPositive(name: string, value: unknown): number {
-  if (typeof value === 'number' && value > 0) return value
-  throw mustBe('a positive number', name, value, 'Pass `Infinity` for no limit.')
 }

@@ -2,18 +2,12 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError, NotLoadedError } from '../shared/errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import { jsonTypeOf } from './envelope.ts'
-import type { Operation } from './operation.ts'
+import { isCustom, type Operation } from './operation.ts'
 import type { ClientOptions, Drift } from './options.ts'
 import { UnusableResponse } from './response.ts'
 
 /** How a client checks responses. */
 type ValidationSettings = Pick<ClientOptions, 'validation' | 'onDrift'>
-
-/** The call of a response. Schemas of the caller may transform what they check. */
-interface ValidatedCall {
-  readonly operation: Operation
-  readonly isOwn: boolean
-}
 
 /** A mismatch of a single value. */
 interface Mismatch extends Pick<Drift, 'expected' | 'received'> {
@@ -33,7 +27,7 @@ type Issue = Pick<StandardSchemaV1.Issue, 'path'>
  * Checks a value. Synchronous if the schema is, because a list checks each item. Throws or rejects only
  * with a `NotLoadedError`, if a schema of this package could not be loaded.
  */
-function validate(schema: StandardSchemaV1, value: unknown): Checked | Promise<Checked> {
+function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Promise<Checked> {
   const conclude = (result: StandardSchemaV1.Result<unknown>): Checked => {
     if (result.issues === undefined) return { value: result.value, mismatches: [] }
     const issues = result.issues.length > 0 ? result.issues : [{}]
@@ -52,23 +46,28 @@ function validate(schema: StandardSchemaV1, value: unknown): Checked | Promise<C
   }
 }
 
-/** Returns the output of the schema. Rejects with an `InvalidArgumentError` that names the first invalid field. */
-export async function validateInput(
+/**
+ * Passes the output of a schema on. Returns a promise if the schema does.
+ *
+ * @throws InvalidArgumentError that names the first invalid field
+ */
+export function validateInput<Result>(
   schema: StandardSchemaV1,
   input: unknown,
   argument: 'body' | 'query',
-): Promise<unknown> {
-  const {
-    value,
-    mismatches: [first],
-  } = await validate(schema, input)
-  if (first === undefined) return value
-  const field = [argument, ...first.path].join('.')
-  throw new InvalidArgumentError(
-    field,
-    `\`${field}\` is invalid: expected ${first.expected}, received ${first.received}.`,
-    `Pass the ${argument} as the operation documents it.`,
-  )
+  use: (output: unknown) => Result,
+): Result | Promise<Result> {
+  const conclude = ({ value, mismatches: [first] }: Checked): Result => {
+    if (first === undefined) return use(value)
+    const field = [argument, ...first.path].join('.')
+    throw new InvalidArgumentError(
+      field,
+      `\`${field}\` is invalid: expected ${first.expected}, received ${first.received}.`,
+      `Pass the ${argument} as the operation documents it.`,
+    )
+  }
+  const checked = checkWithSchema(schema, input)
+  return checked instanceof Promise ? checked.then(conclude) : conclude(checked)
 }
 
 function toMismatch(issue: Issue, root: unknown): Mismatch {
@@ -91,9 +90,9 @@ function expectedKind(issue: Issue): string {
 const kinds = /^(string|number|int|integer|bigint|boolean|object|record|array|tuple|set|map|date|null|undefined)$/
 
 /** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
-export function isValidated({ operation, isOwn }: ValidatedCall, { validation, onDrift }: ValidationSettings): boolean {
+export function isValidated(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
   if (operation.response === undefined || operation.envelope === 'none') return false
-  if (isOwn) return true
+  if (isCustom(operation)) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
 }
 
@@ -102,13 +101,14 @@ export function isValidated({ operation, isOwn }: ValidatedCall, { validation, o
  * `UnusableResponse`.
  */
 export async function validateResponse(
-  { operation, isOwn }: ValidatedCall,
+  operation: Operation,
   data: unknown,
   settings: ValidationSettings,
 ): Promise<unknown> {
   const { id, envelope, response } = operation
   // The result type of a custom operation is the output of its schema, in every mode.
-  const isFinal = settings.validation === 'strict' || isOwn
+  const transforms = isCustom(operation)
+  const isFinal = settings.validation === 'strict' || transforms
   const drifts = new Map<string, Drift>()
   const outputs: unknown[] = []
   let invalid = 0
@@ -116,7 +116,7 @@ export async function validateResponse(
   for (const value of envelope === 'list' ? (data as unknown[]) : [data]) {
     let checked: Checked
     try {
-      const result = validate(response as StandardSchemaV1, value)
+      const result = checkWithSchema(response as StandardSchemaV1, value)
       checked = result instanceof Promise ? await result : result
     } catch (notLoaded) {
       if (isFinal) throw new UnusableResponse('schema', (notLoaded as NotLoadedError).message)
@@ -130,11 +130,10 @@ export async function validateResponse(
     if (first !== undefined) invalid += 1
     if (invalid > mostInvalid) break
     countDrifts(drifts, id, checked.mismatches)
-    outputs.push(checked.value)
+    if (transforms) outputs.push(checked.value)
   }
   for (const drift of drifts.values()) notify(settings.onDrift, drift)
-  // Only custom schemas transform the data.
-  if (!isOwn) return data
+  if (!transforms) return data
   return envelope === 'list' ? outputs : outputs[0]
 }
 

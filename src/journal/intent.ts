@@ -1,4 +1,4 @@
-import type { CapturedCall, Reply, Undo } from '../core/index.ts'
+import type { Guard, OutgoingCall, Reply } from '../core/index.ts'
 import { throwIfAborted, untilAborted } from '../shared/abort.ts'
 import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { type FindEffect, idOf } from './effects.ts'
@@ -6,7 +6,7 @@ import { UnconfirmedWriteError } from './journal-errors.ts'
 import { randomId, type Stored, toStored, type WriteRecord } from './records.ts'
 import { absent, describeWrite, lookFor, type Shared, type Write } from './write.ts'
 
-type Send = (call: CapturedCall) => Promise<Reply>
+type Send = (call: OutgoingCall) => Promise<Reply>
 
 /** The options of `journal.once`. */
 export interface OnceOptions {
@@ -69,7 +69,7 @@ export class Intent {
   }
 
   /** Sends a call of the function's client. Reads pass. */
-  async pass(call: CapturedCall, send: Send): Promise<Reply> {
+  async pass(call: OutgoingCall, send: Send): Promise<Reply> {
     if (call.operation.method === 'GET') return send(call)
     if (this.#sending !== undefined) {
       const hint = 'Give each write a key of its own. The first one may have been applied: `journal.get` tells.'
@@ -82,7 +82,7 @@ export class Intent {
     return this.#sending
   }
 
-  async #settle(call: CapturedCall, send: Send): Promise<Reply> {
+  async #settle(call: OutgoingCall, send: Send): Promise<Reply> {
     const write = await describeWrite(call, this.#options.find, this.#shared)
     for (;;) {
       const found = await untilAborted(this.#shared.records.get(this.#key), call.signal)
@@ -114,44 +114,47 @@ export class Intent {
   async #send(write: Write, send: Send): Promise<Reply | undefined> {
     const { records, offset } = this.#shared
     const attempt = randomId()
-    const steps: Promise<unknown>[] = []
-    const track = <Value>(step: Promise<Value>): Promise<Value> => {
-      steps.push(step)
-      return step
-    }
     let isTaken = false
     let isRefused = false
+    /** Writing the record, and freeing its key, which go on when the call has ended. */
+    let step: Promise<void> = Promise.resolve()
+    const then = (next: () => Promise<void>) => {
+      step = step.catch(() => {}).then(next)
+      return step
+    }
+    const take = async () => {
+      const sentAt = this.#mine?.record.sentAt ?? Date.now()
+      const next = toStored({ ...write.record, state: 'sending', attempt, sentAt, offset })
+      isTaken = !(await records.replace(this.#key, this.#mine, next))
+      if (isTaken) throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
+      this.#mine = next
+      isRefused = false
+    }
     const free = async () => {
       isRefused = true
       if (this.#mine !== undefined) await this.#answer(this.#mine, undefined)
       this.#mine = undefined
     }
-    const take = async (undo: Undo | undefined) => {
-      const sentAt = this.#mine?.record.sentAt ?? Date.now()
-      const next = toStored({ ...write.record, state: 'sending', attempt, sentAt, offset })
-      isTaken = !(await records.replace(this.#key, this.#mine, next))
-      if (isTaken) {
-        await undo?.()
-        throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
-      }
-      this.#mine = next
-      isRefused = false
-      return async () => {
-        await track(free())
-        await undo?.()
+    const guard: Guard = async (request, { untilEnd, wasSent }) => {
+      try {
+        await untilEnd(then(take))
+        return await request()
+      } catch (thrown) {
+        const isOpen = thrown instanceof RequestError ? thrown.outcome === 'unknown' : wasSent()
+        // The failure of the request matters more than one of the storage.
+        if (!isOpen) await untilEnd(then(free)).catch(() => {})
+        throw thrown
       }
     }
     try {
-      // The caller's own function may never settle, which ends the call.
-      const beforeSend = async () => track(take((await write.call.beforeSend?.()) ?? undefined))
-      const reply = await send({ ...write.call, beforeSend })
+      const guarded = { ...write.call, guard }
+      const reply = await send(guarded)
       const id = idOf(reply.data)
       if (this.#mine !== undefined) await this.#answer(this.#mine, { ...this.#mine.record, state: 'applied', id })
       this.#applied = { id }
       return reply
     } catch (thrown) {
-      // The call may have ended before the storage has, which first writes and then frees the key.
-      for (const step of steps) await step.catch(() => {})
+      await step.catch(() => {})
       if (isTaken) return undefined
       // The storage has failed at that moment, and may work again.
       if (isRefused) await free()
@@ -222,16 +225,16 @@ export class Intent {
 export function noteTime(shared: Shared, send: Send): Send {
   return async (call) => {
     const reply = await send(call)
-    const { response } = reply
-    const offset = Date.parse(response.get('date') ?? '') - Date.now()
-    const isFresh = Number(response.get('age') ?? 0) === 0
+    const { headers } = reply.response
+    const offset = Date.parse(headers.get('date') ?? '') - Date.now()
+    const isFresh = Number(headers.get('age') ?? 0) === 0
     if (isFresh && !Number.isNaN(offset)) shared.offset = Math.max(offset, shared.offset ?? offset)
     return reply
   }
 }
 
 /** @param duration in milliseconds */
-async function sleep(duration: number, signal: CapturedCall['signal']): Promise<void> {
+async function sleep(duration: number, signal: OutgoingCall['signal']): Promise<void> {
   throwIfAborted(signal)
   if (duration <= 0) return
   let timer: ReturnType<typeof setTimeout> | undefined

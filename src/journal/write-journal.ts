@@ -1,8 +1,8 @@
 // src/journal keeps a record of each write, so that it happens once or says that nobody knows. It imports the client; nothing
 // imports it.
 
-import { intercepted, type SupportWorkspace } from '../client/index.ts'
-import { checkPositive } from '../core/index.ts'
+import type { SupportWorkspace } from '../client/index.ts'
+import type { Middleware } from '../core/index.ts'
 import { checkStorage, type KeyValueStorage } from '../key-value/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
@@ -12,6 +12,7 @@ import {
   checkInteger,
   checkObject,
   checkOneOf,
+  checkPositive,
   checkText,
   mustBe,
   readOptions,
@@ -89,16 +90,17 @@ export class WriteJournal<A extends Actor = Actor> {
   constructor(options: WriteJournalOptions<A>) {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
     const { confirmTimeout = 30_000, ...checked } = readOptions(options, journalChecks, 'a journal')
-    if (typeof options.workspace?.[intercepted] !== 'function') {
+    if (typeof options.workspace?.withOptions !== 'function') {
       throw mustBe('a client', 'workspace', options.workspace, 'Pass a `SupportWorkspace`.')
     }
     this.#workspace = options.workspace
     this.#records = new WriteRecords(checkStorage(checked.storage as KeyValueStorage))
     let address = ''
-    const workspace = options.workspace[intercepted]((call, send, baseUrl) => {
-      address = baseUrl.href
-      return noteTime(this.#shared, send)(call)
-    })
+    const middleware: Middleware = (call, next) => {
+      address = call.baseUrl
+      return noteTime(this.#shared, next)(call)
+    }
+    const workspace = options.workspace.withOptions({ middleware, fresh: true })
     const identify = rememberIdentity(workspace, () => address)
     this.#shared = { workspace, records: this.#records, confirmTimeout, identify }
   }
@@ -130,7 +132,8 @@ export class WriteJournal<A extends Actor = Actor> {
     checkText('key', key)
     checkFunction('write', write)
     const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
-    const client = this.#workspace[intercepted]((call, send) => intent.pass(call, noteTime(this.#shared, send)))
+    const middleware: Middleware = (call, next) => intent.pass(call, noteTime(this.#shared, next))
+    const client = this.#workspace.withOptions({ middleware })
     return intent.run(() => write(client))
   }
 

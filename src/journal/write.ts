@@ -1,5 +1,5 @@
 import type { SupportWorkspace, WriteOperationId } from '../client/index.ts'
-import type { CapturedCall } from '../core/index.ts'
+import type { OutgoingCall } from '../core/index.ts'
 import { inTime } from '../key-value/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { sha256 } from '../shared/bytes.ts'
@@ -25,7 +25,7 @@ export interface Shared {
 
 /** A write, its part of the record, and how its effect is found. */
 export interface Write {
-  readonly call: CapturedCall
+  readonly call: OutgoingCall
   readonly sent: Omit<SentWrite, 'since' | 'author'>
   readonly record: Pick<WriteRecord, 'author' | 'place' | 'operation' | 'path' | 'input' | 'mark' | 'timeout'>
   readonly find: FindEffect | undefined
@@ -44,27 +44,28 @@ export const absent = 'the service does not show it'
 
 /** Describes a call. Asks the service for its place and its author. */
 export async function describeWrite(
-  call: CapturedCall,
+  call: OutgoingCall,
   ownFind: FindEffect | undefined,
   shared: Shared,
 ): Promise<Write> {
-  const { operation, path, query, extraQuery, extraBody, settings } = call
-  const body = { ...parseObject(call.body), ...extraBody }
+  const { operation, path, query, timeout, totalTimeout } = call
+  const body = parseObject(call.body) ?? {}
   // Its response tells the time of the service, too.
   const identity = await untilAborted(shared.identify(), call.signal)
   const place = await sha256(identity.place)
-  const input = await sha256(JSON.stringify([place, operation.id, path, query, extraQuery, call.body, extraBody]))
-  const effect = call.isOwn ? undefined : effectOf(operation.id as WriteOperationId)
+  const input = await sha256(JSON.stringify([place, operation.id, path, query, call.body]))
+  const isCustom = operation.evidence === undefined
+  const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
   const find = ownFind ?? effect?.find
   const look = find === effect?.find ? effect?.mark?.(body) : input
   const mark = look && (await sha256(JSON.stringify([place, operation.id, path, look])))
   // A number that JSON can represent: there may be no limit.
-  const timeout = Math.min(settings.timeout, settings.totalTimeout, Number.MAX_SAFE_INTEGER)
+  const longest = Math.min(timeout, totalTimeout, Number.MAX_SAFE_INTEGER)
   return {
     call,
     find,
     sent: { operation: operation.id, path: call.parameters, body },
-    record: { author: identity.author, place, operation: operation.id, path, input, mark, timeout },
+    record: { author: identity.author, place, operation: operation.id, path, input, mark, timeout: longest },
   }
 }
 
@@ -84,7 +85,7 @@ export async function lookFor(
     const since = (sentAt + (offset ?? shared.offset ?? 0) - tolerance) / 1000
     const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })
     // A `find` of the caller may never settle.
-    const effects = await inTime(looking, Math.min(call.settings.totalTimeout, longestTimer))
+    const effects = await inTime(looking, Math.min(call.totalTimeout, longestTimer))
     if (effects === undefined) return { problem: 'the service does not show enough to tell' }
     // Spread, because `some` skips the holes of an array.
     if (!Array.isArray(effects) || [...effects].some((effect) => typeof effect !== 'object' || effect === null)) {

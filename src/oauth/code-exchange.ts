@@ -8,7 +8,6 @@ import {
   OpenResponse,
   readErrorBody,
   UnusableResponse,
-  unproven,
 } from '../core/index.ts'
 import { forwardAbort, throwIfAborted, untilAborted } from '../shared/abort.ts'
 import { AccessToken } from '../shared/access-token.ts'
@@ -123,7 +122,7 @@ async function requestToken(
   const unfollow = forwardAbort(caller as AbortSignal | undefined, controller)
   const startedAt = Date.now()
   const start = performance.now()
-  const canProve = isPlatformFetch(fetch)
+  const from = isPlatformFetch(settings.fetch) ? 'platform' : 'custom'
   const progress: Progress = {}
   const send = async ({ signal }: { readonly signal: AbortSignal }) => {
     const sending = receive(fetch(url, { ...init, signal: signal as WebAbortSignal }), progress, signal)
@@ -147,7 +146,7 @@ async function requestToken(
     const { kind } = hasExpired ? TimeoutError : NetworkError
     const attempts = [{ startedAt, duration: Math.round(performance.now() - start), error: kind }]
     if (hasExpired) throw timeoutError(timeout, attempts)
-    const fault = progress.opened === undefined ? classifyFetchError(progress.failure, canProve) : unproven
+    const fault = classifyFetchError(progress.failure, progress.opened === undefined ? from : 'body')
     throw networkError(progress.failure, fault, attempts, grant.secrets)
   } finally {
     unfollow()

@@ -1,10 +1,10 @@
 import type { WebAbortSignal } from './web-types.ts'
 
-/** Throws the reason of a caller's signal if it has aborted. Polyfills have no `throwIfAborted`, and some no reason. */
+/** Throws the reason of a caller's signal if it has aborted. */
 export function throwIfAborted(
   signal: { readonly aborted: boolean; readonly reason?: unknown } | null | undefined,
 ): void {
-  if (signal?.aborted) throw signal.reason ?? new DOMException('This operation was aborted', 'AbortError')
+  if (signal?.aborted) throw signal.reason
 }
 
 /** Aborts a controller when a signal aborts, with the same reason. Returns a function that removes the listener. */

@@ -183,3 +183,14 @@ export function checkOptionalFunction<Value>(name: string, value: Value): Value 
   if (value === undefined || typeof value === 'function') return value
   throw mustBe('a function', name, value, 'Pass a function, or leave it out.')
 }
+
+/** Checks a number of retries. */
+export function checkRetries(name: string, value: unknown): number {
+  return checkInteger(name, value, 0, 'Pass 0 for no retries.')
+}
+
+/** Checks a duration or a size, which can be `Infinity`. */
+export function checkPositive(name: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value
+  throw mustBe('a positive number', name, value, 'Pass `Infinity` for no limit.')
+}

@@ -1,5 +1,4 @@
 import { SupportWorkspace } from '../client/index.ts'
-import { provenFetches } from '../core/index.ts'
 import { createSandbox, type Sandbox } from '../sandbox/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import { Clock, scopes } from './clock.ts'
@@ -36,7 +35,7 @@ export function createData({ sandbox }: Pick<SweepOptions, 'sandbox'>, now?: () 
 /** A fresh sandbox in simulated time, in which faults strike a job. */
 export class Stage {
   readonly clock: Clock
-  /** Its `fetch` is that of the process: it counts requests, and counts as the platform's own. */
+  /** Its `fetch` is that of the process: it counts requests. */
   readonly sandbox: Sandbox
   readonly durable = new Durable(() => this.#count('assignments'))
   readonly counts = { requests: 0, assignments: 0 }
@@ -58,7 +57,6 @@ export class Stage {
     this.clock = new Clock(options.start, options.seed)
     const real = createData(options, () => this.clock.now)
     const fetch = this.#fetchOf(real)
-    provenFetches.add(fetch)
     const issueToken: Sandbox['issueToken'] = (tokenOptions) => {
       this.tokens.push(real.issueToken(tokenOptions))
       return this.tokens.at(-1) ?? ''

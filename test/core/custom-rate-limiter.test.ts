@@ -1,4 +1,4 @@
-import type { RateLimitedCall, RateLimiter, RequestError } from 'support-workspace-sdk'
+import type { RateLimitedCall, RateLimiter, RefusedRequest, RequestError } from 'support-workspace-sdk'
 import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import { startSandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -20,17 +20,17 @@ const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
 /** A limiter that records what the client tells it. */
 function recordingLimiter(acquire: RateLimiter['acquire'] = () => {}) {
   const keys: string[] = []
-  const penalties: [key: string, duration: number][] = []
+  const ends: (RefusedRequest | undefined)[] = []
   const calls: RateLimitedCall[] = []
   const rateLimiter: RateLimiter = {
-    acquire(key, signal, call) {
+    async acquire(key, signal, call) {
       keys.push(key)
       calls.push(call)
-      return acquire(key, signal, call)
+      await acquire(key, signal, call)
+      return (refused) => void ends.push(refused)
     },
-    penalize: (key, duration) => void penalties.push([key, duration]),
   }
-  return { rateLimiter, keys, penalties, calls }
+  return { rateLimiter, keys, ends, calls }
 }
 
 /** Announces a wait, and lets the call go at once. */
@@ -51,22 +51,23 @@ function keyedClient(options: Parameters<typeof makeClient>[0]) {
 describe('a custom rate limiter', () => {
   fakeClock()
 
-  test('is asked before each request and told about each 429, but cannot shorten Retry-After', async () => {
-    const { rateLimiter, keys, penalties } = recordingLimiter()
-    const fetch = scripted(slowDown, json({}))
-    const call = keyedClient({ fetch, rateLimiter }).me()
+  test('is asked before each request and told what became of it, but cannot shorten Retry-After', async () => {
+    const { rateLimiter, keys, ends } = recordingLimiter()
+    jitter(0)
+    const fetch = scripted(refusal(503, 'x'), refusal(429, 'x'), slowDown, json({}))
+    const call = keyedClient({ fetch, rateLimiter, maxRetries: 3 }).me()
     await vi.advanceTimersByTimeAsync(9_999)
-    expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(1)
+    expect(fetch.requests).toHaveLength(3)
+    await vi.advanceTimersByTimeAsync(5)
     await settled(call)
-    expect(keys).toEqual(['org', 'org'])
-    expect(penalties).toEqual([['org', 10_000]])
+    expect(keys).toEqual(['org', 'org', 'org', 'org'])
+    expect(ends).toEqual([undefined, { retryAfter: undefined }, { retryAfter: 10_000 }, undefined])
   })
 
   test('that ignores the abort of a call gets its turn back when it grants one later', async () => {
     const turn = Promise.withResolvers<() => void>()
     const end = vi.fn()
-    const { rateLimiter } = recordingLimiter(() => turn.promise)
+    const rateLimiter = { acquire: () => turn.promise }
     const controller = new AbortController()
     const fetch = scripted(json({}))
     const call = rejection(keyedClient({ fetch, rateLimiter }).me({ signal: controller.signal }))
@@ -79,10 +80,10 @@ describe('a custom rate limiter', () => {
     expect(fetch.requests).toHaveLength(0)
   })
 
-  test('that ignores the abort of a call is stopped at its next announcement, which emits nothing', async () => {
+  test('that ignores the abort of a call announces nothing more', async () => {
     const events: string[] = []
     const { rateLimiter } = recordingLimiter(async (_key, _signal, { onWait }) => {
-      for (;;) {
+      for (let waits = 0; waits < 3; waits += 1) {
         onWait(1_000)
         await new Promise((resolve) => setTimeout(resolve, 1_000))
       }
@@ -119,13 +120,13 @@ describe('a custom rate limiter', () => {
     await settled(client.me({ maxRetries: 0 }))
     expect(calls).toMatchObject([
       { canWait: true, startedAt: madeAt, timeLeft: 120_000 },
-      { canWait: true, startedAt: madeAt, timeLeft: 120_000 },
+      { canWait: true, startedAt: madeAt, timeLeft: 110_000 },
       { canWait: false, startedAt: madeAt + 10_000, timeLeft: 120_000 },
     ])
   })
 
   test.each<[string, RateLimiter['acquire'], object]>([
-    ['would have to wait too long', announcing(60_000), { name: 'RateLimitError', retryAfter: 60 }],
+    ['would have to wait too long', announcing(60_000, 60_000), { name: 'RateLimitError', retryAfter: 60 }],
     ['is granted too late', neverSettles, { name: 'TimeoutError', limit: 'total' }],
   ])('rejects a call whose retry %s, with its attempts', async (_, acquire, expected) => {
     const fetch = scripted(slowDown, json({}))
@@ -155,20 +156,19 @@ describe('a custom rate limiter', () => {
   const fail = () => {
     throw new Error('no')
   }
-  test.each<[string, Partial<RateLimiter>]>([
-    ['penalize throws', { penalize: fail }],
-    ['penalize rejects', { penalize: () => Promise.reject(new Error('no')) }],
-    ['the end of a turn throws', { acquire: () => fail }],
-    ['a turn is not a function', { acquire: (() => 'turn') as never }],
-  ])('does not affect the call when %s', async (_, part) => {
+  test.each<[string, RateLimiter['acquire']]>([
+    ['the end of a turn throws', () => fail],
+    ['the end of a turn rejects', () => () => Promise.reject(new Error('no'))],
+    ['a turn is not a function', (() => 'turn') as never],
+  ])('does not affect the call when %s', async (_, acquire) => {
     const fetch = scripted(slowDown, json({}))
-    const call = keyedClient({ fetch, rateLimiter: { ...recordingLimiter().rateLimiter, ...part } }).me()
+    const call = keyedClient({ fetch, rateLimiter: { acquire } }).me()
     await vi.advanceTimersByTimeAsync(10_000)
     await settled(call)
   })
 
   test('that announces an endless wait makes the call reject with a number of seconds', async () => {
-    const { rateLimiter } = recordingLimiter(announcing(Number.POSITIVE_INFINITY))
+    const { rateLimiter } = recordingLimiter(announcing(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY))
     const error = await settled(rejection(keyedClient({ fetch: scripted(json({})), rateLimiter }).me()))
     expect(error).toMatchObject({ name: 'RateLimitError', retryAfter: 31_536_000 })
   })
@@ -184,12 +184,11 @@ function oneAtATime(events: string[] = []): RateLimiter {
       last = turn.promise
       await earlier
       events.push('turn')
-      return () => {
-        events.push('end')
+      return (refused) => {
+        events.push(refused === undefined ? 'end' : 'refused')
         turn.resolve()
       }
     },
-    penalize: () => void events.push('penalize'),
   }
 }
 
@@ -205,13 +204,13 @@ function recordingFetch(events: string[], ...steps: Parameters<typeof scripted>)
 describe('the turn of a request', () => {
   beforeEach(() => jitter(0))
 
-  test.each<[string, Parameters<typeof scripted>, string[]]>([
-    ['a success', [json({})], []],
-    ['a 404', [refusal(404, 'x')], []],
-    ['a 429', [refusal(429, 'x'), json({})], ['penalize']],
-    ['a 503', [refusal(503, 'x'), json({})], []],
-    ['a broken connection', [brokenConnection(), json({})], []],
-  ])('comes after the token and ends with the request, after %s', async (_, steps, refused) => {
+  test.each<[string, Parameters<typeof scripted>, string]>([
+    ['a success', [json({})], 'end'],
+    ['a 404', [refusal(404, 'x')], 'end'],
+    ['a 429', [refusal(429, 'x'), json({})], 'refused'],
+    ['a 503', [refusal(503, 'x'), json({})], 'end'],
+    ['a broken connection', [brokenConnection(), json({})], 'end'],
+  ])('comes after the token and ends with the request, after %s', async (_, steps, end) => {
     const events: string[] = []
     const accessToken = {
       getAccessToken: async () => {
@@ -227,15 +226,7 @@ describe('the turn of a request', () => {
     await client.me().catch(() => {})
     const attempt = ['token', 'turn', 'send']
     const second = steps.length > 1 ? [...attempt, 'end'] : []
-    expect(events).toEqual([...attempt, ...refused, 'end', ...second])
-  })
-
-  test('ends when beforeSend fails', async () => {
-    const events: string[] = []
-    const client = keyedClient({ fetch: scripted(json({})), rateLimiter: oneAtATime(events) })
-    const beforeSend = () => Promise.reject(new Error('no'))
-    await rejection(client.request('POST', '/x', {}, { beforeSend }))
-    expect(events).toEqual(['turn', 'end'])
+    expect(events).toEqual([...attempt, end, ...second])
   })
 
   test('has ended before onInvalidToken runs', async () => {

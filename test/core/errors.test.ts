@@ -206,7 +206,7 @@ describe('the token of an earlier attempt', () => {
     const acquire = vi.fn(fail as () => void).mockReturnValueOnce(undefined)
     const client = makeClient({
       accessToken,
-      rateLimiter: { acquire, penalize() {} },
+      rateLimiter: { acquire },
       fetch: scripted(refusal(503, 'x')),
     })
     const forms = printedForms(await rejection(client.me())).join()

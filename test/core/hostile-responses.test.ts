@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { type Call, type FetchResponse, UnprocessableError, type WebFetch } from 'support-workspace-sdk'
+import { type FetchResponse, UnprocessableError, type WebFetch } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
-import { json, makeClient, page, rejection } from '../helpers/client.ts'
+import { json, makeClient, rejection } from '../helpers/client.ts'
 import { thrower } from '../helpers/failing-callbacks.ts'
 import { turns } from '../helpers/turns.ts'
 import { unhandledDuring } from '../helpers/unhandled.ts'
@@ -137,14 +137,6 @@ describe('headers that HTTP does not allow', () => {
     const client = makeClient({ fetch: respond(422, { error: 'invalid_request' }) })
     expect(await rejection(client.me())).toMatchObject({ name: 'UnprocessableError', outcome: 'refused' })
   })
-
-  test('a Map in place of headers is read', async () => {
-    const { body } = json({ actor: 'self' })
-    const map = new Map([['X-Request-Id', 'r1']])
-    const fetch = async () => ({ status: 200, headers: map, body, text: never }) as unknown as FetchResponse
-    const { response } = await makeClient({ fetch }).me().withResponse()
-    expect(response.requestId).toBe('r1')
-  })
 })
 
 test('a header whose name contains the token is left out, and its value is redacted in any case', async () => {
@@ -175,28 +167,4 @@ test('a Retry-After that no clock can count is a year', async () => {
   const fetch = vi.fn<WebFetch>(async () => json({ error: 'x' }, 429, { 'retry-after': '9'.repeat(400) }))
   const client = makeClient({ fetch, maxRetryAfter: Number.POSITIVE_INFINITY, maxRetries: 0 })
   expect(await rejection(client.me())).toMatchObject({ name: 'RateLimitError', retryAfter: 31_536_000 })
-})
-
-test('a signal whose listener cannot be removed does not change the result', async () => {
-  const removeEventListener = thrower(new TypeError('not supported'))
-  const signal = { aborted: false, addEventListener() {}, removeEventListener } as never
-  expect(await makeClient({ fetch: async () => json({ actor: 'self' }) }).me({ signal })).toEqual({ actor: 'self' })
-})
-
-describe('a signal of a polyfill, without throwIfAborted and without a reason', () => {
-  const polyfill = (aborted: boolean) => ({ aborted, addEventListener() {}, removeEventListener() {} }) as never
-
-  test('is accepted', async () => {
-    const fetch = async () => json({ actor: 'self' })
-    expect(await makeClient({ fetch }).me({ signal: polyfill(false) })).toEqual({ actor: 'self' })
-  })
-
-  test.each<[string, (client: Client) => PromiseLike<unknown>]>([
-    ['a call', (client): Call<unknown> => client.me({ signal: polyfill(true) })],
-    ['a list', (client) => client.contacts.list({}, { signal: polyfill(true) }).toArray()],
-  ])('rejects %s with an AbortError once it has aborted', async (_, call) => {
-    const fetch = vi.fn<WebFetch>(async () => json(page([])))
-    expect(await rejection(call(makeClient({ fetch })))).toMatchObject({ name: 'AbortError' })
-    expect(fetch).not.toHaveBeenCalled()
-  })
 })

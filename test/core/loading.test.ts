@@ -9,17 +9,9 @@ afterAll(() => void Object.defineProperty(globalThis, 'fetch', original ?? {}))
 // Loads the package anew, as a new process does.
 vi.resetModules()
 await import('support-workspace-sdk/oauth')
-const { makeClient, refusedConnection, rejection } = await import('../helpers/client.ts')
 
 const readsWhileLoading = read.mock.calls.length
 
 test('loading this package does not read the global fetch, which would load it in Node 22.0', () => {
   expect(readsWhileLoading).toBe(0)
-})
-
-test('a write is not retried with a wrapper that was there before this package was loaded', async () => {
-  wrapper.mockRejectedValue(refusedConnection())
-  const error = await rejection(makeClient({ maxRetries: 1 }).messages.create('c1', { body_html: 'x' }))
-  expect(error).toMatchObject({ name: 'NetworkError', outcome: 'unknown' })
-  expect(wrapper).toHaveBeenCalledTimes(1)
 })

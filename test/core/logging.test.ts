@@ -29,7 +29,7 @@ async function logged(
 const contact = json({ data: { id: 'cnt_secret', blocked: 'no' } }, 200, { 'x-request-id': 'req_1' })
 
 /** A limiter that only says that a call waits. */
-const waiting: RateLimiter = { acquire: (_key, _signal, { onWait }) => onWait(5), penalize() {} }
+const waiting: RateLimiter = { acquire: (_key, _signal, { onWait }) => onWait(5) }
 
 describe('logger', () => {
   const path = '/api/oauth/v1/contacts'

@@ -1,5 +1,4 @@
 import {
-  type CallOptions,
   type ClientOptions,
   type Hooks,
   InvalidArgumentError,
@@ -16,24 +15,17 @@ import { settledAfterTimers } from '../helpers/settled.ts'
 beforeEach(() => jitter(0))
 
 /** The functions of the caller that run before an attempt. */
-const parts: [
-  part: string,
-  problem: string,
-  good: unknown,
-  options: (each: never) => Partial<ClientOptions & CallOptions>,
-][] = [
+const parts: [part: string, problem: string, good: unknown, options: (each: never) => Partial<ClientOptions>][] = [
   ['token provider', 'there was no access token', token, (accessToken) => ({ accessToken })],
   ['headers function', 'there were no headers', {}, (headers) => ({ headers })],
-  ['rate limiter', 'the rate limiter failed', undefined, (acquire) => ({ rateLimiter: { acquire, penalize() {} } })],
-  ['`beforeSend` function', 'the `beforeSend` function failed', undefined, (beforeSend) => ({ beforeSend })],
+  ['rate limiter', 'the rate limiter failed', undefined, (acquire) => ({ rateLimiter: { acquire } })],
 ]
 const failure = new Error('vault 1.2 is shut.')
 
 describe.each(parts)('a %s that fails', (part, problem, good, optionsFor) => {
   test.each(failingCallbacks(failure))('(it %s) before anything is sent passes its error on', async (_, fail) => {
-    const { beforeSend, ...clientOptions } = optionsFor(fail as never)
     const fetch = scripted(json({}))
-    const call = makeClient({ fetch, ...clientOptions }).request('POST', '/x', {}, { beforeSend })
+    const call = makeClient({ fetch, ...optionsFor(fail as never) }).request('POST', '/x')
     expect(await rejection(call)).toBe(failure)
     expect(fetch.requests).toEqual([])
   })
@@ -44,9 +36,8 @@ describe.each(parts)('a %s that fails', (part, problem, good, optionsFor) => {
     ['DELETE', 503, 'unknown'],
   ] as const)('before the retry of a %s after a %i is named, and the call is %s', async (method, status, outcome) => {
     const failsLater = vi.fn().mockReturnValueOnce(good).mockRejectedValue(failure)
-    const { beforeSend, ...clientOptions } = optionsFor(failsLater as never)
-    const client = makeClient({ fetch: scripted(refusal(status, 'x')), ...clientOptions })
-    expect(await rejection(client.request(method, '/x', {}, { beforeSend }))).toMatchObject({
+    const client = makeClient({ fetch: scripted(refusal(status, 'x')), ...optionsFor(failsLater as never) })
+    expect(await rejection(client.request(method, '/x'))).toMatchObject({
       name: 'RequestError',
       outcome,
       remedy: 'retry',

@@ -7,7 +7,6 @@ import {
   type WebFetch,
 } from 'support-workspace-sdk'
 import { expect, onTestFinished, vi } from 'vitest'
-import { provenFetches } from '../../src/core/fetch-error.ts'
 
 // The first write loads the schemas, which fake timers do not wait for.
 await schemas.user['~standard'].validate({})
@@ -58,7 +57,6 @@ export function scripted(...steps: Step[]): ScriptedFetch {
 export function stubPlatformFetch(fetch: object): void {
   vi.stubGlobal('fetch', fetch)
   onTestFinished(() => void vi.unstubAllGlobals())
-  provenFetches.add(fetch)
 }
 
 /** Returns a promise that never settles. */

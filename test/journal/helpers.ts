@@ -3,7 +3,6 @@ import { type OnceOptions, WriteJournal, type WriteJournalOptions } from 'suppor
 import { createSandbox, type FaultRule, type Sandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
 import { onTestFinished, vi } from 'vitest'
-import { provenFetches } from '../../src/core/fetch-error.ts'
 
 export const body_html = '<p>On it &amp; thanks.</p>'
 
@@ -19,7 +18,6 @@ type Client = Partial<ClientOptions<'self'>>
 /** A sandbox, and processes that use it. Connection errors of their clients prove that nothing was sent. */
 export function open(options: SandboxOptions = {}) {
   const sandbox = createSandbox({ conversations: 1, now: Date.now, ...options })
-  provenFetches.add(sandbox.fetch)
   const storage = memoryStorage()
   const conversation = sandbox.state.conversations[0]?.id ?? ''
   const start = (client: Client = {}, journal: Partial<WriteJournalOptions<'self'>> = {}) =>

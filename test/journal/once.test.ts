@@ -94,14 +94,6 @@ describe('a write', () => {
     expect(await start({ accessToken }).reply()).toEqual({ id: sent()[0] })
   })
 
-  test('whose own `beforeSend` never settles ends in time', async () => {
-    const { start, sent } = open()
-    const { journal, reply } = start({ timeout: 1_000, maxRetries: 0 })
-    const written = reply('reply', {}, body_html, { beforeSend: () => new Promise(() => {}) })
-    expect(await rejection(written)).toMatchObject({ name: 'TimeoutError', outcome: 'not-sent' })
-    expect([await journal.list(), sent()]).toEqual([[], []])
-  })
-
   test('goes by the clock of the service, also where a new process looks only once', async () => {
     const { start, reply, sent, workspace, conversation, journal } = openWith({ status: 503 }, dayBehind)
     await rejection(start({}, { confirmTimeout: 1 }).reply())
@@ -295,17 +287,11 @@ describe('the function', () => {
     expect((await journal.get('reply'))?.state).toBe('applied')
   })
 
-  test('keeps the options of its client and of its call', async () => {
-    const { journal, conversation, sandbox } = openWith({ status: 429, retryAfter: 1 })
-    const log: string[] = []
-    const beforeSend = () => {
-      log.push('before')
-      return () => log.push('undo')
-    }
+  test('keeps the options of its client', async () => {
+    const { sandbox, journal, conversation } = openWith({ status: 429, retryAfter: 1 })
     await journal.once('reply', (client) =>
-      client.withOptions({ headers: { 'x-job': '7' } }).messages.create(conversation, { body_html }, { beforeSend }),
+      client.withOptions({ headers: { 'x-job': '7' } }).messages.create(conversation, { body_html }),
     )
-    expect(log).toEqual(['before', 'undo', 'before'])
     expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('7')
   })
 

@@ -3,7 +3,6 @@ import { SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
 import type { KeyValueStorage } from 'support-workspace-sdk/storage'
 import { vi } from 'vitest'
-import { provenFetches } from '../../src/core/fetch-error.ts'
 import { mapStorage } from '../connections/helpers/storages.ts'
 import { brokenConnection, json, page, refusal, refusedConnection } from '../helpers/client.ts'
 
@@ -144,7 +143,6 @@ class Process {
     this.#world = world
     this.key = key
     const fetch = (url: string, init: RequestInit) => this.#fetch(url, init)
-    provenFetches.add(fetch)
     const workspace = new SupportWorkspace({
       baseUrl: 'https://service.example',
       accessToken: 'swot_token',

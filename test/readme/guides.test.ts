@@ -25,7 +25,7 @@ import { ConnectionStore, type KeyValueStorage, type LoginHandlers, memoryStorag
 import { createSandbox, type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readClientSettings } from '../../src/core/settings.ts'
+import { checkClientOptions, settingsOf } from '../../src/core/settings.ts'
 import { commandLineOptions, readArguments } from '../../src/sandbox/command-line.ts'
 import { optionShape, readSandboxOptions } from '../../src/sandbox/sandbox-options.ts'
 import { describeOnRedis } from '../connections/helpers/servers.ts'
@@ -142,8 +142,8 @@ test('client-options.md lists every option of a client, with its default', async
   expect(names.length).toBeGreaterThan(10)
   expect((await firstColumn('client-options.md', 'Option')).sort()).toEqual(names.sort())
   const guide = await readFile(`${root}docs/client-options.md`, 'utf8')
-  const defaults = Object.entries(readClientSettings({ baseUrl: sandbox.url, accessToken: 'token' }))
-  const given = defaults.filter(([, value]) => typeof value === 'number' || typeof value === 'string')
+  const defaults = Object.entries(settingsOf(checkClientOptions({ baseUrl: sandbox.url, accessToken: 'token' })))
+  const given = defaults.filter(([name, value]) => typeof value === 'number' || name === 'validation')
   expect(given).toHaveLength(6)
   for (const [name, value] of given) {
     const written = typeof value === 'number' ? value.toLocaleString('en') : `\`${value}\``
@@ -151,10 +151,10 @@ test('client-options.md lists every option of a client, with its default', async
   }
 })
 
-test('client-options.md changes the options of a client, and sends a header for each request', async () => {
+test('client-options.md changes the options of a client, sends a header for each request, and measures calls', async () => {
   await run('client-options.md')
-  expect(printed).toEqual(sandbox.state.contacts.map(({ id }) => id))
-  expect(sandbox.requests.at(-1)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
+  expect(printed).toEqual([...sandbox.state.contacts.map(({ id }) => id), expect.stringMatching(/^me \d+$/)])
+  expect(sandbox.requests.at(-2)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
 })
 
 describe('paging.md', () => {

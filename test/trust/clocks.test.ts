@@ -41,7 +41,7 @@ const stalls: [string, () => Parameters<typeof makeClient>[0], boolean][] = [
 ]
 
 const stallingLimiter = () => ({
-  rateLimiter: { acquire: neverSettles, penalize() {} },
+  rateLimiter: { acquire: neverSettles },
   fetch: scripted(json({})),
   timeout: 500,
 })

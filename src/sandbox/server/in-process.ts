@@ -59,8 +59,10 @@ function loadMsw(): typeof import('msw') {
 }
 
 async function cutResponse(response: Response, drop: Drop): Promise<Response> {
-  if (drop === 'refused')
-    throw fetchError('connect ECONNREFUSED 127.0.0.1:80', { code: 'ECONNREFUSED', syscall: 'connect' })
+  if (drop === 'refused') {
+    const refused = fetchError('connect ECONNREFUSED 127.0.0.1:80', { code: 'ECONNREFUSED', syscall: 'connect' })
+    throw Object.assign(refused, { outcome: 'not-sent' })
+  }
   if (drop !== 'mid-body') throw fetchError('other side closed')
   const whole = new Uint8Array(await response.arrayBuffer())
   const body = new ReadableStream(

@@ -199,7 +199,7 @@ describe('the arguments of a call', () => {
     }
     change()
     for await (const _item of list) change()
-    expect(fetch.queries()).toEqual(['?limit=2&status=open', '?limit=2&after=a&status=open'])
+    expect(fetch.queries()).toEqual(['?limit=2&status=open', '?limit=2&status=open&after=a'])
     expect(fetch.requests.map(({ headers }) => headers.get('x-probe'))).toEqual(['a', 'a'])
   })
 })

@@ -5,43 +5,65 @@ import { calls } from '../../client/operations/calls.ts'
 import { json, makeClient, page, refusal, rejection, scripted } from '../../helpers/client.ts'
 import { thrower } from '../../helpers/failing-callbacks.ts'
 
-/** Returns the file of the first frame, and the line before the frames. */
-function startOf(error: unknown): { readonly title: string; readonly file: string } {
+/** Returns the line before the frames, and the first frame that belongs to no file of this package or of the engine. */
+function startOf(error: unknown): { readonly title: string; readonly index: number; readonly file: string } {
   const { stack = '' } = error as Error
-  const [title = '', frame = ''] = stack.split(/\n(?= {4}at )/)
-  return { title, file: /([\w.-]+):\d+:\d+\)?$/.exec(frame)?.[1] ?? frame }
+  const [title = '', ...all] = stack.split(/\n(?= {4}at )/)
+  const frames = all.filter((frame) => !/node:internal|<anonymous>|Promise\.all/.test(frame))
+  const index = frames.findIndex((frame) => !frame.includes('/src/'))
+  return { title, index, file: /([\w.-]+):\d+:\d+\)?$/.exec(frames[index] ?? '')?.[1] ?? '' }
 }
 
 const ids = { conversation: 'c', message: 'm', contact: 'k', member: 'u', task: 't', segment: 's' }
 const refused = makeClient({ fetch: scripted(refusal(403, 'forbidden')) })
 const repeated = makeClient({ fetch: scripted(json(page([{ id: 'c' }], 'same'))) })
+const unnamed = { baseUrl: 'https://api.test', accessToken: 't', fetch: scripted(json({ data: {} })) }
 
-describe('the stack of an error begins where the caller called', () => {
+const loop = async (list: AsyncIterable<unknown>) => {
+  for await (const _ of list);
+}
+const nested = async () => {
+  const inner = async () => await refused.me()
+  return await inner()
+}
+
+describe('the stack of an error leads to the line of the caller, after a few frames of this package', () => {
   test.each(operations.map(({ id }) => id))('%s, refused by the service', async (id) => {
     const { run, body } = calls[id]
     const error = await rejection(run(refused, ids, body as never))
-    expect(startOf(error)).toEqual({ title: `PermissionDeniedError: ${(error as Error).message}`, file: 'calls.ts' })
+    const title = `PermissionDeniedError: ${(error as Error).message}`
+    expect(startOf(error)).toMatchObject({ title, file: 'client.ts' })
   })
 
-  const loop = async (list: AsyncIterable<unknown>) => {
-    for await (const _ of list);
-  }
-  const fetch = scripted(json({ data: {} }))
-  test.each<[string, () => unknown]>([
-    ['an invalid id', () => refused.messages.create(undefined as never, { body_html: '' })],
-    ['an invalid body, checked by a schema', () => refused.messages.create('x', {} as never)],
-    ['an invalid option', () => refused.me({ timeout: -1 })],
-    ['an invalid argument of a list', () => refused.contacts.list({ limit: 0 })],
-    ['a loop over a list', () => loop(refused.contacts.list())],
-    ['a loop over pages', () => loop(refused.contacts.list().pages())],
-    ['toArray', () => refused.contacts.list().toArray()],
-    ['an invalid option of toArray', () => refused.contacts.list().toArray({ maxItems: '5' as never })],
-    ['a cursor that repeats', () => repeated.contacts.list().toArray()],
-    ['an operation of your own', () => refused.call({ id: 'tags.list', method: 'GET', path: '/tags' })],
-    ['request', () => refused.request('GET', '/tags')],
-    ['connect', () => SupportWorkspace.connect({ baseUrl: 'https://api.test', accessToken: 't', fetch })],
-  ])('%s', async (_, call) => {
-    expect(startOf(await rejection(call() as Promise<unknown>)).file).toBe('stack.test.ts')
+  test.each<[shape: string, frames: number, call: () => unknown]>([
+    ['an invalid id', 1, async () => await refused.messages.create(undefined as never, { body_html: '' })],
+    ['an invalid body, checked by a schema', 1, async () => await refused.messages.create('x', {} as never)],
+    ['an invalid option', 1, async () => await refused.me({ timeout: -1 })],
+    ['an invalid argument of a list', 1, async () => await refused.contacts.list({ limit: 0 })],
+    ['a page of a list', 1, async () => await refused.contacts.list()],
+    ['a loop over a list', 2, () => loop(refused.contacts.list())],
+    ['a loop over pages', 1, () => loop(refused.contacts.list().pages())],
+    ['toArray', 3, async () => await refused.contacts.list().toArray()],
+    ['an invalid option of toArray', 1, async () => await refused.contacts.list().toArray({ maxItems: '5' as never })],
+    ['a cursor that repeats', 3, async () => await repeated.contacts.list().toArray()],
+    ['a custom operation', 1, async () => await refused.call({ id: 'tags.list', method: 'GET', path: '/tags' })],
+    ['request', 1, async () => await refused.request('GET', '/tags')],
+    ['connect', 1, async () => await SupportWorkspace.connect(unnamed)],
+    ['withResponse', 1, async () => await refused.me().withResponse()],
+    ['await in a function that is awaited', 1, nested],
+    ['then', 1, async () => await refused.me().then((me) => me)],
+    ['finally', 1, async () => await refused.me().finally(() => {})],
+    ['Promise.race', 1, async () => await Promise.race([refused.me()])],
+    ['Promise.all', 1, async () => await Promise.all([refused.me()])],
+  ])('%s', async (_, frames, call) => {
+    expect(startOf(await rejection(call() as Promise<unknown>))).toMatchObject({ index: frames, file: 'stack.test.ts' })
+  })
+
+  test('but not of a call that nobody awaits when it fails', async () => {
+    const call = refused.me()
+    call.catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(startOf(await rejection(call)).index).toBe(-1)
   })
 })
 

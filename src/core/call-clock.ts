@@ -1,0 +1,115 @@
+import { longestTimer } from '../shared/check-options.ts'
+
+/**
+ * The clock of a call: the caller's signal and the total timeout, which cover every request, body and wait. One step is under
+ * way at a time, so one timer is enough. Time is monotonic, so changes of the wall clock have no effect.
+ */
+export class CallClock {
+  readonly #caller: AbortSignal | undefined
+  readonly #deadline: number
+  /** Aborts the step under way. */
+  #step = new AbortController()
+  /** Aborts the wait for a retry, which outlives the timeout of an attempt. */
+  #wait: AbortController | undefined
+  #interrupt: ((reason: unknown) => void) | undefined
+  #end: { readonly reason: unknown; readonly isLate: boolean } | undefined
+
+  /** @param deadline when the time of the call is over, in milliseconds of `performance.now()` */
+  constructor(caller: AbortSignal | undefined, deadline: number) {
+    this.#caller = caller
+    this.#deadline = deadline
+    if (caller?.aborted) this.#onAbort()
+    else caller?.addEventListener('abort', this.#onAbort)
+  }
+
+  /** Aborts when the call ends early, or the step under way takes too long. */
+  get signal(): AbortSignal {
+    if (this.#step.signal.aborted && this.#end === undefined) this.#step = new AbortController()
+    return this.#step.signal
+  }
+
+  /** Aborts when the call ends early. */
+  get waitSignal(): AbortSignal {
+    this.#wait ??= new AbortController()
+    if (this.#end !== undefined) this.#wait.abort(this.#end.reason)
+    return this.#wait.signal
+  }
+
+  /** Why the call ended early: `reason` is the caller's, or an error if its time is over. */
+  get end(): { readonly reason: unknown; readonly isLate: boolean } | undefined {
+    return this.#end
+  }
+
+  /** Whether something was thrown because the call ended early. */
+  isEnd(thrown: unknown): boolean {
+    return this.#end !== undefined && thrown === this.#end.reason
+  }
+
+  /** Time left of the total timeout, in milliseconds. */
+  get remaining(): number {
+    return this.#deadline - performance.now()
+  }
+
+  /** Throws if the call is over. Synchronous work can outrun the timer. */
+  throwIfOver(): void {
+    if (this.#end === undefined && this.remaining <= 0) this.#expire()
+    if (this.#end !== undefined) throw this.#end.reason
+  }
+
+  /**
+   * Settles with a step that may ignore the signal, and rejects as soon as the call ends.
+   *
+   * @param limit in milliseconds
+   * @param createError creates what to reject with when the limit is reached
+   */
+  run<Value>(step: PromiseLike<Value>, limit = Number.POSITIVE_INFINITY, createError?: () => unknown): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const settle = <Result>(report: (result: Result) => void) => {
+        return (result: Result) => {
+          clearTimeout(timer)
+          if (this.#interrupt === interrupt) this.#interrupt = undefined
+          report(result)
+        }
+      }
+      const interrupt = settle(reject)
+      this.#interrupt = interrupt
+      step.then(settle(resolve), interrupt)
+      if (this.#end !== undefined) return interrupt(this.#end.reason)
+      const { remaining } = this
+      const delay = Math.ceil(Math.max(0, Math.min(limit, remaining)))
+      // A limit that is longer than a timer can be is no limit.
+      if (delay > longestTimer) return
+      timer = setTimeout(() => (remaining <= limit ? this.#expire() : this.interrupt(createError?.())), delay)
+    })
+  }
+
+  /** Rejects the step under way, and aborts its signal. The call goes on. */
+  interrupt(error: unknown): void {
+    this.#step.abort(new DOMException('The step took too long.', 'TimeoutError'))
+    this.#interrupt?.(error)
+  }
+
+  /** Stops following the caller's signal. */
+  stop(): void {
+    this.#caller?.removeEventListener('abort', this.#onAbort)
+  }
+
+  readonly #onAbort = () => this.#endWith(this.#caller?.reason, false)
+
+  #expire(): void {
+    this.#endWith(new DOMException('The total timeout has expired.', 'TimeoutError'), true)
+  }
+
+  #endWith(reason: unknown, isLate: boolean): void {
+    if (this.#end !== undefined) return
+    this.#end = { reason, isLate }
+    this.#step.abort(reason)
+    this.#wait?.abort(reason)
+    this.#interrupt?.(reason)
+  }
+}
+
+export function isPromise(step: unknown): step is PromiseLike<unknown> {
+  return typeof (step as PromiseLike<unknown> | null | undefined)?.then === 'function'
+}

@@ -1,0 +1,93 @@
+import { Call } from './call.ts'
+import { CallClock, isPromise } from './call-clock.ts'
+import { timeoutError } from './call-errors.ts'
+import { CallRecord } from './call-record.ts'
+import { type CapturedCall, captureCall, type PreparedCall, readCallOptions } from './input.ts'
+import { type ListOptions, readListArguments } from './list-options.ts'
+import type { Operation, OperationInput, OutputOf } from './operation.ts'
+import type { CallOptions } from './options.ts'
+import { type ListPlan, Paginated } from './pagination.ts'
+import { prepareCall } from './prepare.ts'
+import type { Core } from './send.ts'
+
+/** The result of calling an operation: `Paginated` for a list, `Call` for anything else. */
+export type ResultOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
+  ? Paginated<OutputOf<Definition>>
+  : Call<OutputOf<Definition>>
+
+/** The options of calling an operation. */
+export type OptionsOf<Definition extends Operation> = Definition extends { readonly envelope: 'list' }
+  ? ListOptions
+  : CallOptions
+
+/** Calls an operation. Never throws synchronously. */
+export function callOperation<Definition extends Operation>(
+  core: Core,
+  operation: Definition,
+  input: OperationInput,
+  options: OptionsOf<Definition> | undefined,
+): ResultOf<Definition> {
+  const { id, envelope } = operation
+  const result =
+    envelope === 'list'
+      ? new Paginated(id, planList(core, operation, input, options))
+      : Call.started(id, async () => {
+          const startedAt = performance.now()
+          const call = captureCall(operation, input, readCallOptions(options), core.settings)
+          return core.send({ ...(await prepare(call, core)), startedAt })
+        })
+  return result as ResultOf<Definition>
+}
+
+/** Returns a copy of a definition of the caller, who may have passed anything, and may change it later. */
+export function copyDefinition<Definition extends Operation>(definition: Definition): Definition {
+  try {
+    const { evidence, ...copy } = definition
+    return copy as Definition
+  } catch {
+    // What cannot be read has no id, so that it is rejected when it is checked.
+    return {} as Definition
+  }
+}
+
+/** Reads the arguments now. Returns a function that returns the plan, or throws what is wrong with them, each time. */
+function planList(
+  core: Core,
+  operation: Operation,
+  input: OperationInput,
+  options: ListOptions | undefined,
+): () => ListPlan {
+  try {
+    const list = readListArguments(operation, input, options, core.settings)
+    let prepared: Promise<PreparedCall> | undefined
+    const prepareOnce = () => {
+      prepared ??= prepare(list.call, core)
+      prepared.catch(() => {
+        prepared = undefined
+      })
+      return prepared
+    }
+    const plan = { ...list, prepare: prepareOnce, send: core.send }
+    return () => plan
+  } catch (thrown) {
+    return () => {
+      throw thrown
+    }
+  }
+}
+
+/** Checks the input with the schemas of the operation, within the `totalTimeout` of the call. */
+async function prepare(call: CapturedCall, { settings }: Core): Promise<PreparedCall> {
+  const prepared = prepareCall(call)
+  if (!isPromise(prepared)) return prepared
+  const clock = new CallClock(call.signal as AbortSignal | undefined, performance.now() + call.totalTimeout)
+  try {
+    return await clock.run(prepared)
+  } catch (thrown) {
+    if (!clock.end?.isLate || !clock.isEnd(thrown)) throw thrown
+    const record = new CallRecord({ ...call, body: undefined }, settings)
+    throw timeoutError(record, { limit: 'total', isSent: false })
+  } finally {
+    clock.stop()
+  }
+}

@@ -1,0 +1,124 @@
+import type { RequestError } from '../shared/errors/index.ts'
+import { redact } from '../shared/errors/redact.ts'
+import type { FetchInit, WebAbortSignal } from '../shared/web-types.ts'
+import type { AttemptRequest } from './attempt.ts'
+import { networkError, timeoutError, unusableError } from './call-errors.ts'
+import type { CallRecord } from './call-record.ts'
+import { readErrorBody, type Unwrapped, unwrap } from './envelope.ts'
+import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
+import type { Reply } from './layers.ts'
+import { refusedError } from './refused-error.ts'
+import { OpenResponse, ResponseHead, UnusableResponse } from './response.ts'
+import { isValidated, validateResponse } from './validation.ts'
+
+/** Longer error bodies are ignored, in bytes. */
+const maxErrorBytes = 64 * 1024
+
+/** What is known of a response so far, because its body may never end. */
+interface Progress {
+  opened?: OpenResponse
+  head?: ResponseHead
+}
+
+/**
+ * Sends the request of an attempt, and reads and validates the response, all within the `timeout`. Rejects with the error
+ * that the call fails with unless it is repeated, or with the caller's abort reason.
+ */
+export async function exchange(request: AttemptRequest): Promise<Reply> {
+  const { record } = request
+  const { call, clock, settings } = record
+  // Before the hook, which could replace it.
+  const isPlatform = isPlatformFetch(settings.fetch)
+  clock.throwIfOver()
+  const attempt = record.startAttempt()
+  const progress: Progress = {}
+  const expired = (limit: 'attempt' | 'total') => {
+    const { head } = progress
+    return head?.isRefusal ? refusedError(record, head, '') : timeoutError(record, { limit, isSent: true })
+  }
+  try {
+    const reply = await clock.run(receive(request, progress), call.timeout, () => expired('attempt'))
+    record.endAttempt(attempt, progress.head)
+    return reply
+  } catch (thrown) {
+    progress.opened?.release()
+    const { head } = progress
+    if (clock.end?.isLate) throw record.fail(attempt, expired('total'), head)
+    if (clock.end === undefined) {
+      const error = record.isOwnError(thrown) ? thrown : errorOf(record, thrown, head, isPlatform)
+      throw record.fail(attempt, error, head)
+    }
+    record.endAttempt(attempt, head, { error: clock.end.reason })
+    throw clock.end.reason
+  }
+}
+
+async function receive({ record, url, headers }: AttemptRequest, progress: Progress): Promise<Reply> {
+  const { call, clock, secrets, settings } = record
+  const { signal } = clock
+  // The hook may have aborted the call, and a custom fetch may ignore its signal.
+  signal.throwIfAborted()
+  // A local variable, because a platform's fetch throws when called as a method of another object.
+  const fetch = (settings.fetch ?? globalThis.fetch) as (url: string, init: FetchInit) => Promise<unknown>
+  const received = await fetch(url, {
+    method: call.operation.method,
+    headers,
+    ...(call.body !== undefined && { body: call.body }),
+    redirect: 'manual',
+    signal: signal as WebAbortSignal,
+  })
+  const opened = new OpenResponse(received, signal)
+  progress.opened = opened
+  const head = new ResponseHead(opened.response, secrets)
+  progress.head = head
+  if (head.isRedirect) throw new UnusableResponse('redirect', 'it redirects')
+  if (head.isRefusal) throw refusedError(record, head, await opened.text(maxErrorBytes).catch(() => ''))
+  const { data, cursors } = parse(await opened.text(settings.maxResponseBytes), record)
+  signal.throwIfAborted()
+  const isChecked = isValidated(call.operation, settings)
+  return {
+    data: isChecked ? await validateResponse(call.operation, data, settings) : data,
+    cursors,
+    get response() {
+      return head.info
+    },
+  }
+}
+
+function parse(text: string, { call, secrets }: CallRecord): Unwrapped {
+  const envelope = call.operation.envelope ?? 'item'
+  const canBeEmpty = envelope === 'any' || envelope === 'none'
+  const body = canBeEmpty && text.trim() === '' ? undefined : parseJson(text)
+  try {
+    return unwrap(body, envelope)
+  } catch (thrown) {
+    const { code } = readErrorBody(text)
+    if (!(thrown instanceof UnusableResponse) || code === undefined) throw thrown
+    throw new UnusableResponse(thrown.reason, `${thrown.message}, but an error ${redact(code, secrets)}`)
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const start = text.trimStart()
+    if (start === '') throw new UnusableResponse('not-json', 'the body is empty')
+    if (!start.startsWith('<')) throw new UnusableResponse('not-json', 'the body is not JSON')
+    throw new UnusableResponse('not-json', 'the body is not JSON but HTML', htmlHint)
+  }
+}
+
+const htmlHint = 'Make sure that `baseUrl` is the API, and that no proxy or login page responds instead.'
+
+function errorOf(
+  record: CallRecord,
+  thrown: unknown,
+  head: ResponseHead | undefined,
+  isPlatform: boolean,
+): RequestError {
+  if (thrown instanceof UnusableResponse && head !== undefined) return unusableError(record, head, thrown)
+  // An error of the body proves nothing about the request.
+  const from = head !== undefined ? 'body' : isPlatform ? 'platform' : 'custom'
+  return networkError(record, thrown, classifyFetchError(thrown, from))
+}

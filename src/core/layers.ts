@@ -1,0 +1,28 @@
+import type { ResponseInfo } from '../shared/errors/index.ts'
+
+/** The cursors of a page. Null if there is no further page. */
+export interface PageCursors {
+  readonly after: string | null
+  readonly before: string | null
+}
+
+/** What a call returns. */
+export interface Reply<Data = unknown> {
+  /** The data of the response. For a list, the items of the page. Undefined if the operation returns none. */
+  readonly data: Data
+  /** The cursors of a page. Both are null if the operation is no list. */
+  readonly cursors: PageCursors
+  /** Status, headers and request id of the response. */
+  readonly response: ResponseInfo
+}
+
+/** The next layer, or what is innermost. */
+export type Next<Request> = (request: Request) => Promise<Reply>
+
+/** A part of the way of a request: it passes the request on, possibly changed, and sees the reply or the failure. */
+export type Layer<Request> = (request: Request, next: Next<Request>) => Promise<Reply>
+
+/** Returns a function that passes a request through the layers, from the first to the last, and then sends it. */
+export function compose<Request>(layers: readonly Layer<Request>[], innermost: Next<Request>): Next<Request> {
+  return layers.reduceRight<Next<Request>>((next, layer) => (request) => layer(request, next), innermost)
+}

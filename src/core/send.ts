@@ -1,0 +1,50 @@
+// This folder sends calls. Two rings of layers of one type are around each: what happens once a call, and once an attempt. The
+// folder knows operations as data only.
+
+import { type AttemptRequest, addingHeaders, authorizing, guarding } from './attempt.ts'
+import { actorSelfRequired, timeoutError } from './call-errors.ts'
+import { CallRecord } from './call-record.ts'
+import { exchange } from './exchange.ts'
+import type { PreparedCall } from './input.ts'
+import { compose, type Next, type Reply } from './layers.ts'
+import { asLayer } from './middleware-layer.ts'
+import { urlOf } from './prepare.ts'
+import { retrying } from './retrying.ts'
+import type { ClientSettings } from './settings.ts'
+import { takingTurns } from './taking-turns.ts'
+
+/** What sends the calls of a client. */
+export interface Core {
+  readonly settings: ClientSettings
+  readonly send: Next<PreparedCall>
+}
+
+const sendAttempt = compose<AttemptRequest>([authorizing, addingHeaders, takingTurns, guarding], exchange)
+
+export function createCore(settings: ClientSettings): Core {
+  const layers = settings.middleware.map((middleware) => asLayer(middleware, settings))
+  return { settings, send: compose(layers, (call) => sendCall(call, settings)) }
+}
+
+/** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error. */
+async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<Reply> {
+  const url = urlOf(call, settings.baseUrl)
+  const record = new CallRecord(call, settings)
+  const { clock } = record
+  record.startCall()
+  try {
+    clock.throwIfOver()
+    if (call.operation.actor === 'self' && settings.actor === 'app') throw actorSelfRequired(record)
+    const reply = await retrying({ record, url, headers: {} }, sendAttempt)
+    record.endCall()
+    return reply
+  } catch (thrown) {
+    // The time can be over outside of an attempt, too.
+    const isLate = clock.end?.isLate && clock.isEnd(thrown)
+    const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
+    record.endCall({ error })
+    throw error
+  } finally {
+    clock.stop()
+  }
+}

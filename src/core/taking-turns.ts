@@ -1,0 +1,103 @@
+import { notify } from '../shared/notify.ts'
+import { type AttemptRequest, callerError } from './attempt.ts'
+import { isPromise } from './call-clock.ts'
+import { heldBackError } from './call-errors.ts'
+import type { CallRecord } from './call-record.ts'
+import type { Layer } from './layers.ts'
+import type { EndTurn, RateLimiter } from './rate-limiter.ts'
+
+/** Gets a permit of the rate limiter, and says at the end of the request whether the service refused it. */
+export const takingTurns: Layer<AttemptRequest> = async (request, next) => {
+  const { record } = request
+  const { rateLimiter, findRateLimitKey } = record.settings
+  const found = findRateLimitKey()
+  const key = typeof found === 'string' ? found : await record.clock.run(found)
+  const tally = tallyOf(rateLimiter, key, operationOf(record))
+  // Counted from the last request of the call, or else from its start.
+  const servedBefore = record.servedBefore ?? tally.served
+  const end = (await acquire(record, rateLimiter, key)) ?? undefined
+  record.servedBefore = tally.served
+  try {
+    const reply = await next(request)
+    tally.served += 1
+    notify(end)
+    return reply
+  } catch (thrown) {
+    const failure = record.failureOf(thrown)
+    if (failure?.head?.status === 429) {
+      failure.countsAsRetry = tally.served === servedBefore
+      notify(end, { retryAfter: failure.retryAfter })
+    } else {
+      if (isServed(failure?.head?.status)) tally.served += 1
+      notify(end)
+    }
+    throw thrown
+  }
+}
+
+async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string): Promise<EndTurn> {
+  const { call, settings, clock, start } = record
+  const canWait = call.maxRetries > 0
+  let heldBack: unknown
+  let acquired: EndTurn | Promise<EndTurn>
+  try {
+    clock.throwIfOver()
+    acquired = rateLimiter.acquire(key, clock.signal, {
+      operation: operationOf(record),
+      canWait,
+      startedAt: start,
+      timeLeft: clock.remaining,
+      onWait(wait, pause = 0) {
+        // A limiter that ignores the signal may announce a wait after the end of the call.
+        if (clock.end !== undefined || heldBack !== undefined) return
+        const isPatient = canWait && pause <= settings.maxRetryAfter && pause < clock.remaining
+        if (wait <= 0 || isPatient) return record.wait(wait)
+        heldBack = heldBackError(record, wait)
+        clock.interrupt(heldBack)
+      },
+    })
+    const end = isPromise(acquired) ? await clock.run(acquired) : acquired
+    if (heldBack !== undefined) throw heldBack
+    return typeof end === 'function' ? end : undefined
+  } catch (thrown) {
+    // The limiter may ignore the signal, or have granted the permit at the same moment.
+    Promise.resolve(acquired).then(
+      (end) => notify(end ?? undefined),
+      () => {},
+    )
+    throw heldBack ?? callerError(record, thrown, 'rate limiter')
+  }
+}
+
+/** Whether the service has dealt with a request, although it did not like it. */
+function isServed(status = 0): boolean {
+  return status >= 400 && status < 500 && status !== 408
+}
+
+/** HTTP method and path template. */
+function operationOf({ call: { operation } }: CallRecord): string {
+  return `${operation.method} ${operation.path}`
+}
+
+/** How many requests of an operation the service has served: a refused call waits on while others are served. */
+interface Tally {
+  served: number
+}
+
+const tallies = /* @__PURE__ */ new WeakMap<RateLimiter, Map<string, Tally>>()
+
+/** Paths that are passed to `request()` may hold ids, so there is no end of them. */
+const mostTallies = 1_000
+
+/** The clients of a rate limiter share a budget, so they count together. */
+function tallyOf(rateLimiter: RateLimiter, key: string, operation: string): Tally {
+  let ofLimiter = tallies.get(rateLimiter)
+  if (ofLimiter === undefined || ofLimiter.size > mostTallies) {
+    ofLimiter = new Map()
+    tallies.set(rateLimiter, ofLimiter)
+  }
+  const name = `${key} ${operation}`
+  const tally = ofLimiter.get(name) ?? { served: 0 }
+  ofLimiter.set(name, tally)
+  return tally
+}

@@ -1,0 +1,341 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  defineOperation,
+  type Middleware,
+  type OutgoingCall,
+  RequestError,
+  ServerError,
+  SupportWorkspace,
+} from 'support-workspace-sdk'
+import { WriteJournal } from 'support-workspace-sdk/journal'
+import { createSandbox } from 'support-workspace-sdk/sandbox'
+import { memoryStorage } from 'support-workspace-sdk/storage'
+import { describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import {
+  json,
+  makeClient,
+  neverSettles,
+  page,
+  refusal,
+  rejection,
+  type Step,
+  scripted,
+  token,
+} from '../helpers/client.ts'
+import { jitter } from '../helpers/clock.ts'
+import { printedForms } from '../helpers/printed-forms.ts'
+
+const contact = { email: 'ada@example.com' }
+const created = () => json({ data: { id: 'c' } }, 201)
+
+/** Records the calls that pass. */
+function recording() {
+  const calls: OutgoingCall[] = []
+  const middleware: Middleware = (call, next) => {
+    calls.push(call)
+    return next(call)
+  }
+  return { calls, middleware }
+}
+
+describe('middleware', () => {
+  test('surrounds each call, the client first and what withOptions adds inside, and the retries are inside of it', async () => {
+    jitter(0)
+    const log: string[] = []
+    const named =
+      (name: string): Middleware =>
+      async (call, next) => {
+        log.push(`${name} ${call.operation.id}`)
+        try {
+          return await next(call)
+        } finally {
+          log.push(`${name} ends`)
+        }
+      }
+    const fetch = scripted(refusal(503, 'down'), json({ id: 'me' }))
+    const client = makeClient({ fetch, middleware: [named('a'), named('b')] }).withOptions({ middleware: named('c') })
+    await client.me()
+    expect(log).toEqual(['a me', 'b me', 'c me', 'c ends', 'b ends', 'a ends'])
+    expect(fetch.requests).toHaveLength(2)
+  })
+
+  test('sees what is sent, without the token', async () => {
+    const { calls, middleware } = recording()
+    const client = makeClient({ fetch: scripted(created()), middleware, headers: { 'x-client': '1' } })
+    await client.messages.create('c/1', { body_html: 'x' }, { extraBody: { tag: 1 }, headers: { 'X-Call': '2' } })
+    const { operation, ...call } = calls[0] as OutgoingCall
+    expect(operation.id).toBe('messages.create')
+    expect(call).toEqual({
+      path: '/api/oauth/v1/conversations/c%2F1/messages',
+      parameters: { conversation_id: 'c/1' },
+      query: {},
+      body: { body_html: 'x', tag: 1 },
+      headers: { 'x-call': '2' },
+      signal: undefined,
+      baseUrl: 'https://api.test',
+      page: undefined,
+      timeout: 30_000,
+      totalTimeout: 120_000,
+      fresh: false,
+    })
+    expect(printedForms(calls[0]).join()).not.toContain(token)
+  })
+
+  test('sees the output of the schemas of a custom operation, and each page of a list', async () => {
+    const { calls, middleware } = recording()
+    const operation = defineOperation({
+      id: 'tags.list',
+      method: 'GET',
+      path: '/tags',
+      envelope: 'list',
+      query: z.object({ since: z.date().transform((date) => date.getTime()) }),
+    })
+    const fetch = scripted(json(page([1], 'a')), json(page([2])))
+    const list = makeClient({ fetch, middleware }).call(operation, { query: { since: new Date(5) } })
+    expect(await list.toArray()).toEqual([1, 2])
+    expect(calls.map(({ page, query }) => [page, query.since, query.after])).toEqual([
+      [1, 5, undefined],
+      [2, 5, 'a'],
+    ])
+  })
+
+  test('changes query, body, headers and signal, whose later changes have no effect', async () => {
+    const controller = new AbortController()
+    const fetch = scripted(created())
+    const middleware: Middleware = async (call, next) => {
+      const [query, body, headers] = [{ dry: ['yes'] }, { ...(call.body as object), name: 'Ada' }, { 'x-run': '7' }]
+      const sent = next({ ...call, query, body, headers: { ...call.headers, ...headers }, signal: controller.signal })
+      query.dry.push('no')
+      body.name = 'Eve'
+      return sent
+    }
+    await makeClient({ fetch, middleware }).contacts.create(contact, { headers: { 'x-call': '1' } })
+    const [request] = fetch.requests
+    expect(request?.url).toMatch(/\?dry=yes$/)
+    expect(await request?.json()).toEqual({ ...contact, name: 'Ada' })
+    expect([request?.headers.get('x-run'), request?.headers.get('x-call')]).toEqual(['7', '1'])
+    controller.abort('enough')
+    expect(await rejection(makeClient({ fetch, middleware }).contacts.create(contact))).toBe('enough')
+  })
+
+  test('can change a body in place, and leaves the text of an unchanged one alone', async () => {
+    const fetch = scripted(created(), created())
+    const middleware: Middleware = (call, next) => {
+      if (call.headers['x-change']) Object.assign(call.body as object, { name: 'Ada' })
+      return next(call)
+    }
+    const client = makeClient({ fetch, middleware })
+    const big = { toJSON: () => ({ email: 'a@b.c', big: 1e21 }) }
+    await client.request('POST', '/x', { body: big })
+    await client.request('POST', '/x', { body: { big: 1 } }, { headers: { 'x-change': '1' } })
+    expect(await Promise.all(fetch.requests.map((request) => request.text()))).toEqual([
+      '{"email":"a@b.c","big":1e+21}',
+      '{"big":1,"name":"Ada"}',
+    ])
+  })
+
+  test.each<[string, string, (call: OutgoingCall) => unknown]>([
+    ['another operation', 'call.operation', (call) => ({ ...call, operation: { ...call.operation } })],
+    ['another path', 'call.path', (call) => ({ ...call, path: '/api/oauth/v1/me' })],
+    ['another address', 'call.baseUrl', (call) => ({ ...call, baseUrl: 'https://evil.test' })],
+    ['a query that no URL can hold', 'q', (call) => ({ ...call, query: { q: {} } })],
+    ['a query that is no object', 'query', (call) => ({ ...call, query: 'q=1' })],
+    ['a body that is no JSON', 'body.at', (call) => ({ ...call, body: { at: new Map() } })],
+    ['the authorization header', 'headers', (call) => ({ ...call, headers: { authorization: 'Bearer x' } })],
+    ['a controller as the signal', 'signal', (call) => ({ ...call, signal: new AbortController() })],
+    ['nothing', 'call', () => undefined],
+  ])('that passes %s is refused, and nothing is sent', async (_, argument, change) => {
+    const fetch = scripted(created())
+    const middleware: Middleware = (call, next) => next(change(call) as OutgoingCall)
+    const error = await rejection(makeClient({ fetch, middleware }).contacts.create(contact))
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' })
+    expect(fetch.requests).toEqual([])
+  })
+
+  test('cannot add a body to a GET', async () => {
+    const middleware: Middleware = (call, next) => next({ ...call, body: {} })
+    const error = await rejection(makeClient({ fetch: scripted(json({})), middleware }).me())
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'body' })
+  })
+
+  test.each(['GET', 'POST'] as const)(
+    'that returns no reply is named, and a %s tells whether to check',
+    async (method) => {
+      const middleware: Middleware = async (call, next) => void (await next(call)) as never
+      const error = await rejection(makeClient({ fetch: scripted(json({})), middleware }).request(method, '/x'))
+      const truth = { GET: ['no-effect', 'fix'], POST: ['unknown', 'verify'] }[method]
+      expect(error).toBeInstanceOf(RequestError)
+      expect(error).toMatchObject({ outcome: truth[0], remedy: truth[1], hint: 'Return what `next` returns.' })
+    },
+  )
+
+  test('that hangs does not keep the abort of a call waiting', async () => {
+    const controller = new AbortController()
+    const call = makeClient({ middleware: neverSettles }).me({ signal: controller.signal })
+    controller.abort('enough')
+    expect(await rejection(call)).toBe('enough')
+  })
+
+  test('can replace the data, and its own errors pass', async () => {
+    const replaced: Middleware = async (call, next) => ({ ...(await next(call)), data: { id: 'other' } })
+    const { data, response } = await makeClient({ fetch: scripted(json({})), middleware: replaced })
+      .me()
+      .withResponse()
+    expect([data, response.status]).toEqual([{ id: 'other' }, 200])
+    const own = new Error('Not today.')
+    const failing: Middleware = () => Promise.reject(own)
+    expect(await rejection(makeClient({ middleware: failing }).me())).toBe(own)
+  })
+})
+
+describe('middleware that repeats a call', () => {
+  const twice: Middleware = (call, next) => next(call).catch(() => next(call))
+
+  test.each<[string, 'POST' | 'PATCH' | 'DELETE' | 'GET', Step[], number, object]>([
+    ['sends no POST again whose outcome is unknown', 'POST', [refusal(503, 'x'), created()], 1, { outcome: 'unknown' }],
+    [
+      'sends no PATCH again whose outcome is unknown',
+      'PATCH',
+      [refusal(503, 'x'), created()],
+      1,
+      { outcome: 'unknown' },
+    ],
+    [
+      'sends a refused POST again',
+      'POST',
+      [refusal(422, 'x'), refusal(403, 'x')],
+      2,
+      { outcome: 'refused', status: 403 },
+    ],
+    [
+      'keeps that a DELETE may have been applied',
+      'DELETE',
+      [refusal(503, 'x'), refusal(404, 'x')],
+      2,
+      { outcome: 'unknown' },
+    ],
+    ['sends a GET again', 'GET', [refusal(503, 'x'), refusal(404, 'x')], 2, { outcome: 'refused', status: 404 }],
+  ])('%s', async (_, method, steps, count, expected) => {
+    const fetch = scripted(...steps)
+    const client = makeClient({ fetch, middleware: twice, maxRetries: 0 })
+    expect(await rejection(client.request(method, '/x'))).toMatchObject(expected)
+    expect(fetch.requests).toHaveLength(count)
+  })
+
+  test('gets the first error, also if it repeats from further outside', async () => {
+    const fetch = scripted(refusal(500, 'x'))
+    const passing: Middleware = (call, next) => next(call)
+    const client = makeClient({ fetch, middleware: [twice, passing] })
+    expect(await rejection(client.contacts.create(contact))).toBeInstanceOf(ServerError)
+    expect(fetch.requests).toHaveLength(1)
+  })
+})
+
+/** Keeps the replies of reads for a while. What it hands out are copies, and one caller's abort ends only that caller's call. */
+function createCache(lifetime: number): Middleware {
+  const kept = new Map<string, { readonly reply: ReturnType<Parameters<Middleware>[1]>; readonly until: number }>()
+  return async (call, next) => {
+    const { operation, path, query, headers, fresh } = call
+    if (operation.method !== 'GET' || fresh) return next(call)
+    const key = JSON.stringify([path, query, headers])
+    let entry = kept.get(key)
+    if (entry === undefined || entry.until < Date.now()) {
+      entry = { reply: next({ ...call, signal: undefined }), until: Date.now() + lifetime }
+      kept.set(key, entry)
+      entry.reply.catch(() => kept.delete(key))
+    }
+    const { data, cursors, response } = await entry.reply
+    return { data: structuredClone(data), cursors, response }
+  }
+}
+
+describe('an example', () => {
+  test('adds a header from AsyncLocalStorage', async () => {
+    const requestId = new AsyncLocalStorage<string>()
+    const traced: Middleware = (call, next) => {
+      const id = requestId.getStore()
+      return next(id === undefined ? call : { ...call, headers: { ...call.headers, 'x-trace': id } })
+    }
+    const fetch = scripted(() => json({}))
+    const client = makeClient({ fetch, middleware: traced })
+    await requestId.run('r1', () => client.me())
+    await client.me()
+    expect(fetch.requests.map(({ headers }) => headers.get('x-trace'))).toEqual(['r1', null])
+  })
+
+  test('caches reads, drops failures, hands out copies, and keeps aborts apart', async () => {
+    jitter(0)
+    const answers = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
+    const fetch = vi.fn(async () => (await answers[fetch.mock.calls.length - 1]?.promise) as Response)
+    const client = makeClient({ fetch, middleware: createCache(60_000), maxRetries: 0 })
+    const controller = new AbortController()
+    const [aborted, failed] = [client.me({ signal: controller.signal }), client.me()]
+    controller.abort('mine')
+    expect(await rejection(aborted)).toBe('mine')
+    answers[0]?.resolve(refusal(503, 'down'))
+    expect(await rejection(failed)).toBeInstanceOf(ServerError)
+    answers[1]?.resolve(json({ id: 'me' }))
+    const me = await client.me()
+    Object.assign(me, { id: 'changed' })
+    expect(await client.me()).toEqual({ id: 'me' })
+    expect(fetch).toHaveBeenCalledTimes(2)
+  })
+
+  test('lets a journal with resendIfAbsent confirm a write behind the cache', async () => {
+    const sandbox = createSandbox({ conversations: 1 })
+    const [conversation] = sandbox.state.conversations
+    const client = new SupportWorkspace({
+      baseUrl: sandbox.url,
+      accessToken: sandbox.issueToken({ actor: 'self' }),
+      actor: 'self',
+      fetch: sandbox.fetch,
+      middleware: createCache(60_000),
+    })
+    const id = conversation?.id ?? ''
+    await client.messages.list(id)
+    sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
+    const journal = new WriteJournal({ workspace: client, storage: memoryStorage(), confirmTimeout: 1 })
+    const body = { body_html: '<p>On it.</p>' }
+    await journal.once('reply', (own) => own.messages.create(id, body), { resendIfAbsent: true })
+    expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage'])
+  })
+
+  test('is a dry run', async () => {
+    class DryRun extends Error {}
+    const dryRun: Middleware = (call, next) =>
+      call.operation.method === 'GET' ? next(call) : Promise.reject(new DryRun(call.operation.id))
+    const fetch = scripted(json({}))
+    const client = makeClient({ fetch, middleware: dryRun })
+    expect(await rejection(client.contacts.create(contact))).toEqual(new DryRun('contacts.create'))
+    await client.me()
+    expect(fetch.requests).toHaveLength(1)
+  })
+
+  test('gives all attempts of a call one idempotency key', async () => {
+    jitter(0)
+    const keyed: Middleware = (call, next) =>
+      next({ ...call, headers: { ...call.headers, 'idempotency-key': crypto.randomUUID() } })
+    const fetch = scripted(refusal(429, 'x'), created(), created())
+    const client = makeClient({ fetch, middleware: keyed })
+    await client.contacts.create(contact)
+    await client.contacts.create(contact)
+    const [first, second, third] = fetch.requests.map(({ headers }) => headers.get('idempotency-key'))
+    expect(second).toBe(first)
+    expect(third).not.toBe(first)
+  })
+
+  test('measures the time of a call', async () => {
+    const times: [string, boolean][] = []
+    const timed: Middleware = async (call, next) => {
+      const start = performance.now()
+      try {
+        return await next(call)
+      } finally {
+        times.push([call.operation.id, performance.now() >= start])
+      }
+    }
+    await makeClient({ fetch: scripted(json({})), middleware: timed }).me()
+    expect(times).toEqual([['me', true]])
+  })
+})
