@@ -77,7 +77,7 @@ function meaningOf({ call: { operation, query } }: CallRecord, refusal: Refusal)
   }
   const hasCursor = operation.envelope === 'list' && (query.after ?? query.before ?? undefined) !== undefined
   if (hasCursor && cursorRefusals.has(status)) return [CursorRejectedError, 'fix', cursorHint]
-  if (operation.method === 'POST' && saysExists(status, code)) return [AlreadyExistsError, 'fix', existsHint]
+  if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix', existsHint]
   const meaning = byStatus[status] ?? (status >= 500 ? serverError : otherStatus)
   const [ErrorClass, remedy] = meaning
   if (operation.evidence === 'inferred' && mayLackPath(operation, refusal)) {
@@ -106,11 +106,6 @@ const otherStatus: Meaning = [ApiError, 'fix', 'Check the documentation of the s
 
 /** The status for a rejected cursor is not documented. These reject a request for its parameters, or for its length. */
 const cursorRefusals: ReadonlySet<number> = new Set([400, 410, 414, 422, 431])
-
-/** Inferred: no document says how the service refuses what is already there. */
-function saysExists(status: number, code = ''): boolean {
-  return status === 409 || (status < 500 && /(^|_)(already_exists|duplicate|taken)(_|$)/i.test(code))
-}
 
 const existsHint = 'Look for the existing one, which may differ from what was sent. That it exists is inferred.'
 

@@ -93,9 +93,9 @@ export function validationFailed(description: string): HttpError {
   return new HttpError(422, 'validation_failed', description)
 }
 
-/** Inferred: no document says how the service refuses what is already there (docs/service.md#errors). */
+/** Inferred: no document says how the service refuses what is already there. 409 is the status for that (RFC 9110, 15.5.10). */
 export function alreadyExists(what: string): HttpError {
-  return new HttpError(422, 'already_exists', `A ${what} with this \`email\` already exists.`)
+  return new HttpError(409, 'already_exists', `A ${what} with this \`email\` already exists.`)
 }
 
 /** Returns the error for an app token where a person's token is required (docs/service.md#errors). */

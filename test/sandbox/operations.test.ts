@@ -294,7 +294,7 @@ test.each([
   const sandbox = await start()
   const email = sandbox.state[name][0]?.user.email.toUpperCase()
   const response = await asOwner(sandbox, 'POST', path, { email })
-  expect(response).toMatchObject({ status: 422, body: { error: 'already_exists' } })
+  expect(response).toMatchObject({ status: 409, body: { error: 'already_exists' } })
   expect(sandbox.state.writes).toEqual([])
 })
 

@@ -126,8 +126,7 @@ export class UnprocessableError extends ApiError {
 }
 
 /**
- * 409 for a POST, or another refusal of it with a code such as `already_exists`, `duplicate` or `taken`: what it would
- * create is already there. Inferred: the service documents neither.
+ * Status 409 for a POST: what it would create is already there. Inferred: the service does not document the status.
  *
  * @example
  * await workspace.contacts.create({ email: 'grace@example.com' }).catch((error: unknown) => {
