@@ -103,7 +103,6 @@ export {
   isSupportWorkspaceError,
   NetworkError,
   NotFoundError,
-  NotLoadedError,
   type Outcome,
   PaginationError,
   PermissionDeniedError,

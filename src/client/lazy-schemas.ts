@@ -1,4 +1,3 @@
-import { NotLoadedError } from '../shared/errors/index.ts'
 import type { all } from './schemas/schemas.ts'
 import type { validate } from './schemas/validate.ts'
 
@@ -19,12 +18,8 @@ export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name
 }
 
 async function load(): Promise<typeof validate> {
-  try {
-    loaded = (await import('./schemas/validate.ts')).validate
-    return loaded
-  } catch (cause) {
-    throw new NotLoadedError('The schemas', cause)
-  }
+  loaded = (await import('./schemas/validate.ts')).validate
+  return loaded
 }
 
 /**

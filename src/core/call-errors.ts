@@ -109,6 +109,17 @@ export function timeoutError(
   })
 }
 
+/** Creates the error when the schemas of this package, which are loaded when they are first used, could not be loaded. */
+export function notLoadedError(record: CallRecord, cause: unknown): RequestError {
+  return createError(RequestError, record, {
+    message: `${record.call.operation.id} was not sent, because the schemas of this package could not be loaded.`,
+    hint: 'They are a separate file. Check that your build contains every file of this package, then try again.',
+    outcome: 'not-sent',
+    remedy: 'retry',
+    cause,
+  })
+}
+
 /**
  * Creates the error when a call cannot wait for the rate limit.
  *

@@ -1,6 +1,7 @@
+import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { Call } from './call.ts'
 import { CallClock, isPromise } from './call-clock.ts'
-import { timeoutError } from './call-errors.ts'
+import { notLoadedError, timeoutError } from './call-errors.ts'
 import { CallRecord } from './call-record.ts'
 import { type CapturedCall, captureCall, type PreparedCall, readCallOptions } from './input.ts'
 import { type ListOptions, readListArguments } from './list-options.ts'
@@ -84,9 +85,10 @@ async function prepare(call: CapturedCall, { settings }: Core): Promise<Prepared
   try {
     return await clock.run(prepared)
   } catch (thrown) {
-    if (!clock.end?.isLate || !clock.isEnd(thrown)) throw thrown
+    if (thrown instanceof InvalidArgumentError || (clock.end !== undefined && !clock.end.isLate)) throw thrown
     const record = new CallRecord({ ...call, body: undefined }, settings)
-    throw timeoutError(record, { limit: 'total', isSent: false })
+    // A schema of the caller rejects with an invalid argument, whatever it throws.
+    throw clock.end ? timeoutError(record, { limit: 'total', isSent: false }) : notLoadedError(record, thrown)
   } finally {
     clock.stop()
   }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError, NotLoadedError } from '../shared/errors/index.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import { jsonTypeOf } from './envelope.ts'
 import { isCustom, type Operation } from './operation.ts'
@@ -25,7 +25,7 @@ type Issue = Pick<StandardSchemaV1.Issue, 'path'>
 
 /**
  * Checks a value. Synchronous if the schema is, because a list checks each item. Throws or rejects only
- * with a `NotLoadedError`, if a schema of this package could not be loaded.
+ * if a schema of this package could not be loaded.
  */
 function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Promise<Checked> {
   const conclude = (result: StandardSchemaV1.Result<unknown>): Checked => {
@@ -35,7 +35,7 @@ function checkWithSchema(schema: StandardSchemaV1, value: unknown): Checked | Pr
   }
   // A custom schema may throw.
   const fail = (thrown: unknown): Checked => {
-    if (thrown instanceof NotLoadedError) throw thrown
+    if (schema['~standard'].vendor === 'support-workspace-sdk') throw thrown
     return conclude({ issues: [] })
   }
   try {
@@ -118,8 +118,8 @@ export async function validateResponse(
     try {
       const result = checkWithSchema(response as StandardSchemaV1, value)
       checked = result instanceof Promise ? await result : result
-    } catch (notLoaded) {
-      if (isFinal) throw new UnusableResponse('schema', (notLoaded as NotLoadedError).message)
+    } catch {
+      if (isFinal) throw new UnusableResponse('schema', 'the schemas of this package could not be loaded')
       return data
     }
     const [first] = checked.mismatches

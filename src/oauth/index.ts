@@ -36,7 +36,6 @@ export {
   LoginError,
   type LoginErrorReason,
   NetworkError,
-  NotLoadedError,
   type Remedy,
   SupportWorkspaceError,
   TimeoutError,

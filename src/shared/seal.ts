@@ -1,5 +1,6 @@
 import { toHex } from './bytes.ts'
-import { InvalidArgumentError, NotLoadedError } from './errors/index.ts'
+import { InvalidArgumentError, SupportWorkspaceError } from './errors/index.ts'
+import { safeCause } from './errors/redact.ts'
 
 /** One secret, or several for rotation: the first seals, and each of them opens. At least 32 characters each. */
 export type SealSecret = string | readonly string[]
@@ -75,7 +76,11 @@ async function loadJwe(): Promise<typeof import('./jwe.ts')> {
   try {
     return await import('./jwe.ts')
   } catch (cause) {
-    throw new NotLoadedError('The encryption', cause)
+    throw new SupportWorkspaceError('The encryption of this package could not be loaded.', {
+      cause: safeCause(cause),
+      remedy: 'retry',
+      hint: 'It is a separate file. Check that your build contains every file of this package, then try again.',
+    })
   }
 }
 

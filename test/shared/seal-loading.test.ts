@@ -10,8 +10,7 @@ test('an error names the encryption if its file is not there', async () => {
   const sealer = createSealer('a secret of at least thirty-two characters', 'test')
   for (const attempt of [sealer.seal({}), sealer.open('x.y.z')]) {
     expect(await rejection(attempt)).toMatchObject({
-      name: 'NotLoadedError',
-      outcome: 'not-sent',
+      name: 'SupportWorkspaceError',
       remedy: 'retry',
       message: expect.stringContaining('The encryption of this package could not be loaded.'),
     })

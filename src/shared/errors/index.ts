@@ -31,7 +31,6 @@ export {
   InvalidArgumentError,
   isLasting,
   isSupportWorkspaceError,
-  NotLoadedError,
   type Remedy,
   SupportWorkspaceError,
 } from './support-workspace-error.ts'

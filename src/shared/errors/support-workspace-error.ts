@@ -106,23 +106,3 @@ export class InvalidArgumentError extends SupportWorkspaceError {
     this.argument = argument
   }
 }
-
-/** A part of this package that is loaded when it is first used could not be loaded. Nothing was sent. */
-export class NotLoadedError extends SupportWorkspaceError {
-  static override readonly kind: string = 'NotLoadedError'
-
-  /** Nothing was sent. */
-  readonly outcome: 'not-sent' = 'not-sent'
-
-  /**
-   * @param part what could not be loaded, as the subject of a sentence
-   * @param cause the platform's error, which names a file
-   */
-  constructor(part: string, cause: unknown) {
-    super(`${part} of this package could not be loaded.`, {
-      cause,
-      remedy: 'retry',
-      hint: 'It is a separate file. Check that your build contains every file of this package, then try again.',
-    })
-  }
-}

@@ -51,12 +51,17 @@ test('if the schemas cannot be loaded, a write is not sent, and the error names 
   vi.doMock('../../../src/client/schemas/validate.ts', () => {
     throw new Error('404')
   })
-  const { SupportWorkspace, SupportWorkspaceError } = await loadPackage()
+  const { SupportWorkspace, RequestError } = await loadPackage()
   const fetch = vi.fn(async () => json({ data: { id: 'c' } }))
   const workspace = new SupportWorkspace({ ...options, fetch })
   const error = await rejection(workspace.contacts.create({ email: 'ada@example.com' }))
-  expect(error).toBeInstanceOf(SupportWorkspaceError)
-  expect(error).toMatchObject({ message: expect.stringContaining('schemas of this package could not be loaded') })
+  expect(error).toBeInstanceOf(RequestError)
+  expect(error).toMatchObject({
+    message: expect.stringContaining('schemas of this package could not be loaded'),
+    outcome: 'not-sent',
+    remedy: 'retry',
+    cause: expect.any(Error),
+  })
   expect(fetch).not.toHaveBeenCalled()
 })
 
@@ -73,4 +78,22 @@ test('if the schemas cannot be loaded, a read returns its data unless the client
   const error = await rejection(new SupportWorkspace({ ...options, fetch, validation: 'strict' }).contacts.list())
   expect(error).toBeInstanceOf(UnexpectedResponseError)
   expect(error).toMatchObject({ reason: 'schema', message: expect.stringContaining('could not be loaded') })
+})
+
+test('a list whose schemas could not be loaded can be iterated again', async () => {
+  const load = vi.fn(() => vi.importActual<object>('../../../src/client/schemas/validate.ts'))
+  vi.doMock('../../../src/client/schemas/validate.ts', load)
+  const { SupportWorkspace, schemas: fresh, defineOperation } = await loadPackage()
+  load.mockRejectedValueOnce(new Error('404'))
+  const listTags = defineOperation({
+    id: 'tags.list',
+    method: 'GET',
+    path: '/tags',
+    envelope: 'list',
+    query: fresh.user,
+  })
+  const fetch = async () => json(page([1]))
+  const list = new SupportWorkspace({ ...options, fetch }).call(listTags, { query: { id: 'u' } })
+  await rejection(list.toArray())
+  expect(await list.toArray()).toEqual([1])
 })
