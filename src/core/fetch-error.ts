@@ -1,3 +1,4 @@
+import { environmentVariable } from '../shared/environment.ts'
 import { isSupportWorkspaceError, type Outcome, type Remedy } from '../shared/errors/index.ts'
 import { isError } from '../shared/errors/redact.ts'
 import { BadFetch } from './response.ts'
@@ -8,6 +9,8 @@ export interface FetchFault {
   readonly remedy: Extract<Remedy, 'retry' | 'fix'>
   /** What happened, as the predicate of a sentence. */
   readonly what: string
+  /** Why, where the error of the platform says it in words that nobody understands. */
+  readonly reason?: string
   /** Set if the usual hint does not fit. */
   readonly hint?: string
   /** Whether the hint is about the configuration, so that it helps also where a write must be checked first. */
@@ -28,7 +31,15 @@ export function classifyFetchError(thrown: unknown, from: 'platform' | 'custom' 
   if (row === undefined) return unknown
   const { matches, countsFromAnyFetch, ...known } = row
   const outcome = from === 'platform' || countsFromAnyFetch ? 'not-sent' : 'unknown'
-  return { ...unknown, ...known, outcome, isConfiguration: row.hint !== undefined }
+  const hint = row.hint ?? (from === 'platform' ? unusedProxy() : undefined)
+  return { ...unknown, ...known, outcome, ...(hint !== undefined && { hint }), isConfiguration: hint !== undefined }
+}
+
+/** Node ignores the variables of a proxy unless it is told to use them. */
+function unusedProxy(): string | undefined {
+  const name = ['HTTPS_PROXY', 'https_proxy'].find(environmentVariable)
+  if (name === undefined || environmentVariable('NODE_USE_ENV_PROXY') || 'Bun' in globalThis) return undefined
+  return `\`${name}\` is set, but Node uses it only with \`NODE_USE_ENV_PROXY=1\`. If the host is behind that proxy, set both.`
 }
 
 /** Whether an error of a custom `fetch` comes from a mistake in its code. Networks fail with a TypeError, too. */
@@ -38,7 +49,7 @@ function isMistake(thrown: unknown): boolean {
 }
 
 /** A row matches an error that proves that no connection to the service was opened. */
-interface Row extends Pick<FetchFault, 'remedy' | 'hint'> {
+interface Row extends Pick<FetchFault, 'remedy' | 'reason' | 'hint'> {
   matches(error: ErrorFacts): boolean
   /** Set if it proves the same from every `fetch`, not only from the platform's own. */
   readonly countsFromAnyFetch?: boolean
@@ -60,7 +71,13 @@ const rows: readonly Row[] = [
     matches: ({ code, message }) => code === 'UND_ERR_INVALID_ARG' && handlerMethod.test(String(message)),
     remedy: 'fix',
     countsFromAnyFetch: true,
-    hint: 'The `dispatcher` is from another version of undici than `fetch`. Import `fetch` from undici too.',
+    hint: 'The `dispatcher` is from another undici than `fetch`. Import both from the same installed package.',
+  },
+  {
+    matches: ({ code }) => plainHttpCodes.has(code),
+    remedy: 'fix',
+    reason: 'the server speaks plain http on this port',
+    hint: 'Use the port of https in `baseUrl`, or `http:` on this machine.',
   },
   {
     matches: ({ code, message }) => untrustedCodes.has(code) || denoUntrusted.test(String(message)),
@@ -92,6 +109,9 @@ const rows: readonly Row[] = [
 ]
 
 const handlerMethod = /^invalid on\w+ method$/
+
+/** How OpenSSL names a response that is not encrypted. */
+const plainHttpCodes = new Set<unknown>(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
 
 const untrustedCodes = new Set<unknown>([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

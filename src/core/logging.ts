@@ -1,3 +1,5 @@
+import { environmentVariable } from '../shared/environment.ts'
+import { redact } from '../shared/errors/redact.ts'
 import { notify } from '../shared/notify.ts'
 import { emit, type Hooks, type OperationEvent } from './hooks.ts'
 import type { Drift, Logger, LogLevel } from './options.ts'
@@ -64,13 +66,17 @@ export function createLog(logger: Logger | undefined, level: LogLevel | undefine
   const target = logger ?? (fromEnvironment && console)
   if (target === undefined) return undefined
   return (each, message) => {
-    if (logLevels.indexOf(each) >= lowest) notify(() => target[each](`support-workspace-sdk: ${message}`))
+    if (logLevels.indexOf(each) >= lowest) notify(() => target[each](`support-workspace-sdk: ${redact(message)}`))
   }
 }
 
-/** Reads the level from `SUPPORT_WORKSPACE_LOG`. Deno would ask the user for permission. */
+/** Reads the level from `SUPPORT_WORKSPACE_LOG`. */
 function readEnvironment(): LogLevel | undefined {
-  const { process, Deno } = globalThis as { process?: { env?: Record<string, string> }; Deno?: unknown }
-  const level = Deno === undefined ? process?.env?.SUPPORT_WORKSPACE_LOG : undefined
-  return logLevels.find((each) => each === level)
+  const level = environmentVariable('SUPPORT_WORKSPACE_LOG')
+  const known = logLevels.find((each) => each === level)
+  if (level && known === undefined) {
+    const target: Logger = console
+    target.warn(`support-workspace-sdk: SUPPORT_WORKSPACE_LOG must be one of ${logLevels.join(', ')}.`)
+  }
+  return known
 }

@@ -37,10 +37,13 @@ export function refusedError(record: CallRecord, head: ResponseHead, text: strin
   const description = body.description && redact(body.description, secrets)
   const retryAfter = retryAfterOf(head)
   const [ErrorClass, remedy, step] = meaningOf(record, { status, code, description, retryAfter })
+  // The prefix is documented (docs/service.md#tokens).
+  const isForeign = status === 401 && !secrets.some((secret) => secret.startsWith('swot_'))
+  const aboutToken = isForeign ? 'Tokens of the service begin with `swot_`, and this one does not. ' : ''
   const because = description === undefined ? '' : `: ${description.replace(/[.\s]+$/, '')}`
   return createError<InsufficientScopeDetails>(ErrorClass as typeof InsufficientScopeError, record, {
     message: `${operation.id} failed with ${status}${code === undefined ? '' : ` ${code}`}${because}.`,
-    hint: isHtml ? `The response is HTML, so a proxy or another server sent it. ${step}` : step,
+    hint: isHtml ? `The response is HTML, so a proxy or another server sent it. ${step}` : `${aboutToken}${step}`,
     // A 408 or 5xx can come from a proxy after the service has acted. A 3xx does not reject the request.
     outcome: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unknown',
     remedy,
@@ -93,7 +96,11 @@ function meaningOf({ call: { operation, query } }: CallRecord, refusal: Refusal)
 
 const byStatus: Readonly<Record<number, Meaning>> = {
   400: [BadRequestError, 'fix', 'Check the arguments of the call.'],
-  401: [AuthenticationError, 'reconnect', 'Log in again for a new token.'],
+  401: [
+    AuthenticationError,
+    'reconnect',
+    'Log in again for a new token. A login page does that (docs/login.md), and for a script `npx --no -- support-workspace-sdk login`.',
+  ],
   403: [PermissionDeniedError, 'fix', 'The token or its user lacks the permission. Use one that has it.'],
   404: [NotFoundError, 'fix', 'Check the id, and that it belongs to the organization of the token.'],
   408: [ApiError, 'retry', 'Try again later.'],

@@ -1,3 +1,4 @@
+import { findSimilar } from './check-options.ts'
 import { InvalidArgumentError } from './errors/index.ts'
 import { placeholder } from './errors/redact.ts'
 import { kindOf } from './json.ts'
@@ -17,7 +18,7 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL 
   const url = typeof baseUrl === 'string' || baseUrl instanceof URL ? toUrl(String(baseUrl)) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     const problem = baseUrl === undefined ? 'is missing' : 'is not an absolute http(s) address'
-    const hint = 'Pass the address of the service, for example "https://api.supportwire.app".'
+    const hint = `Pass the address of the service, for example "${addressFor(baseUrl)}".`
     throw new InvalidArgumentError('baseUrl', `\`baseUrl\` ${problem}.`, hint)
   }
   const apiPath = /\/api\/oauth(\/v\d+)?\/*$/.exec(url.pathname)
@@ -37,14 +38,25 @@ export function parseBaseUrl(baseUrl: unknown, allowInsecureHttp: boolean): URL 
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url) && !allowInsecureHttp) {
+    const isMistyped = findSimilar(url.hostname, { localhost: true }) !== undefined
     throw new InvalidArgumentError(
       'baseUrl',
       `\`baseUrl\` is plain http on ${url.host}, which would show the token to the network.`,
-      'Use https, or pass `allowInsecureHttp: true` where the network is yours.',
+      isMistyped
+        ? 'Did you mean `localhost`?'
+        : 'Use https, or pass `allowInsecureHttp: true` where the network is yours.',
     )
   }
   // An empty query or fragment keeps its `?` or `#` in `href`, and would swallow the path appended to it.
   return new URL(url.origin + url.pathname.replace(/\/+$/, ''))
+}
+
+/** Returns an example of an address. For a host and a port without a scheme, that is what was meant. */
+function addressFor(baseUrl: unknown): string {
+  const isHost = typeof baseUrl === 'string' && /^[\w.-]+:\d+(\/|$)/.test(baseUrl)
+  const url = isHost ? toUrl(`http://${baseUrl}`) : undefined
+  if (url === undefined) return 'https://api.supportwire.app'
+  return isLoopback(url) ? `http://${url.host}` : `https://${url.host}`
 }
 
 function toUrl(text: string): URL | undefined {
@@ -53,7 +65,7 @@ function toUrl(text: string): URL | undefined {
 
 /** Whether a value is a token that fits in a header: visible ASCII without spaces (RFC 6750, section 2.1). */
 export function isAccessToken(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && value !== placeholder
+  return typeof value === 'string' && /^(?!["'`].*["'`]$)[\x21-\x7e]+$/.test(value) && value !== placeholder
 }
 
 /** Returns the token if it fits in a header. The error never quotes it. */
@@ -72,5 +84,6 @@ function describe(accessToken: unknown): string {
   if (accessToken === undefined) return 'is missing'
   if (typeof accessToken !== 'string') return `must be a string, not ${kindOf(accessToken)}`
   if (accessToken === placeholder) return 'is the text that a token prints as, not the token'
+  if (/^(["'`]).*\1$/.test(accessToken)) return 'is in quotes, which are not part of a token'
   return accessToken === '' ? 'is empty' : 'is not a token: it contains whitespace, line breaks or non-ASCII characters'
 }

@@ -1,4 +1,10 @@
-import type { Hooks, OperationEvent, WebFetch } from 'support-workspace-sdk'
+import {
+  type Hooks,
+  InvalidArgumentError,
+  type OperationEvent,
+  type SupportWorkspace,
+  type WebFetch,
+} from 'support-workspace-sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { brokenConnection, json, makeClient, neverSettles, refusal, rejection, scripted } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
@@ -208,4 +214,18 @@ describe('hooks', () => {
     await makeClient({ fetch: scripted(json({})), hooks, ...options }).me()
     expect(hooks.count).toBe(1)
   })
+})
+
+test.each<[string, (client: SupportWorkspace<'self'>) => PromiseLike<unknown>]>([
+  ['an id', (client) => client.contacts.get('')],
+  ['an option', (client) => client.me({ timeout: -1 })],
+  ['a body that is no JSON', (client) => client.contacts.create({ email: Number.NaN as never })],
+  ['a body, checked by a schema', (client) => client.contacts.create({} as never)],
+  ['a query that no URL can hold', (client) => client.request('GET', '/x', { query: { q: {} as never } })],
+  ['a list option', (client) => client.contacts.list({ limit: 0 })],
+  ['a path', (client) => client.request('GET', '/../x')],
+])('a call with an invalid argument does not start: %s', async (_, call) => {
+  const hooks = { onOperationStart: vi.fn(), onOperationEnd: vi.fn() }
+  expect(await rejection(call(makeClient({ fetch: scripted(json({})), hooks })))).toBeInstanceOf(InvalidArgumentError)
+  expect([hooks.onOperationStart, hooks.onOperationEnd].map(({ mock }) => mock.calls)).toEqual([[], []])
 })

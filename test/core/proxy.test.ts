@@ -162,7 +162,7 @@ describe('a custom fetch', () => {
       makeClient({ baseUrl: sandbox.url, fetch: (url, rest) => fetch(url, { ...rest, ...init }) }),
     )
     expect(error).toMatchObject({ outcome: 'not-sent', remedy: 'fix' })
-    expect(error.hint).toMatch(/^Nothing was sent\. .* Import `fetch` from undici too\.$/)
+    expect(error.hint).toMatch(/^Nothing was sent\. .* Import both from the same installed package/)
     expect(sandbox.requests).toHaveLength(before)
   })
 

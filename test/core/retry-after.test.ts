@@ -91,3 +91,27 @@ test.each<[string, number, Record<string, string>, number | undefined]>([
 test('no header requests no delay', () => {
   expect(delay({})).toBeUndefined()
 })
+
+describe('a date, where', () => {
+  const at = (seconds: number) => new Date(now + seconds * 1000).toUTCString()
+
+  // How fast this machine is, the headers of the response, and the delays for dates in 3, 30 and 660 seconds.
+  test.each<[string, number, Record<string, string>, number[]]>([
+    ['both clocks are right', 0, { date: at(0) }, [3, 30, 660]],
+    ['this machine is ten minutes fast', 600, { date: at(0) }, [3, 30, 60]],
+    ['this machine is ten minutes slow', -600, { date: at(0) }, [3, 30, 660]],
+    ['this machine is two years slow, as in a test', -63_072_000, { date: at(0) }, [3, 30, 660]],
+    ['the service is ten minutes fast', 0, { date: at(600) }, [3, 30, 60]],
+    ['the service is ten minutes slow', 0, { date: at(-600) }, [3, 30, 660]],
+    ['the clock of the service stands still', 0, { date: at(-86_400) }, [3, 30, 660]],
+    ['the response has no date', 0, {}, [3, 30, 660]],
+    ['the response is from a cache', 0, { date: at(-20), age: '20' }, [3, 30, 660]],
+    ['both clocks are past it', 600, { date: at(600) }, [0, 0, 60]],
+  ])('%s', (_, fast, headers, expected) => {
+    const delays = [3, 30, 660].map((seconds) => {
+      const response = new Headers({ ...headers, 'retry-after': at(seconds) })
+      return retryAfterOf({ status: 429, get: (name) => response.get(name) }, now + fast * 1000)
+    })
+    expect(delays).toEqual(expected.map((seconds) => seconds * 1000))
+  })
+})

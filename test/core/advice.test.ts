@@ -1,0 +1,74 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { SupportWorkspace } from 'support-workspace-sdk'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { makeClient, refusal, rejection, scripted, scriptedPlatform } from '../helpers/client.ts'
+
+afterEach(() => void vi.unstubAllEnvs())
+
+const notFound = new TypeError('fetch failed', {
+  cause: Object.assign(new Error('getaddrinfo ENOTFOUND api.test'), { code: 'ENOTFOUND', syscall: 'getaddrinfo' }),
+})
+
+test.each([
+  [
+    'a host without a scheme',
+    '127.0.0.1:4011',
+    'Pass the address of the service, for example "http://127.0.0.1:4011".',
+  ],
+  ['a host that is not this machine', 'api.test:443', 'for example "https://api.test:443".'],
+  ['a mistyped localhost', 'http://localhots:4011', 'Did you mean `localhost`?'],
+  ['plain http', 'http://api.test', 'Use https, or pass `allowInsecureHttp: true`'],
+])('%s as the base URL is told what to pass', (_, baseUrl, words) => {
+  expect(() => makeClient({ baseUrl })).toThrow(words)
+})
+
+test.each(['"swot_abc"', "'swot_abc'"])('a token in quotes is named: %s', (accessToken) => {
+  expect(() => makeClient({ accessToken })).toThrow('`accessToken` is in quotes, which are not part of a token.')
+})
+
+test('a 401 says how to log in, and that a token does not look like one of the service', async () => {
+  const fetch = scripted(refusal(401, 'invalid_token'))
+  const hintOf = async (accessToken: string) => (await rejection(makeClient({ fetch, accessToken }).me())) as Error
+  expect(await hintOf('swot_abc')).toMatchObject({
+    hint: expect.stringMatching(/^Log in again for a new token\. .*docs\/login\.md.* support-workspace-sdk login/),
+  })
+  expect(await hintOf('abc')).toMatchObject({
+    hint: expect.stringMatching(/^Tokens of the service begin with `swot_`/),
+  })
+})
+
+test('https to a port of plain http is named, and nothing was sent', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = new SupportWorkspace({ baseUrl, accessToken: 'swot_abc', actor: 'self' })
+  expect(await rejection(client.contacts.create({ email: 'ada@example.com' }))).toMatchObject({
+    message: expect.stringContaining(
+      'received no response: the server speaks plain http on this port. Nothing was sent.',
+    ),
+    outcome: 'not-sent',
+    remedy: 'fix',
+  })
+})
+
+test.each([
+  ['is named', {}, /^Nothing was sent\. `HTTPS_PROXY` is set, but Node uses it only with `NODE_USE_ENV_PROXY=1`/],
+  ['is used', { NODE_USE_ENV_PROXY: '1' }, /^Nothing was sent\. Check the network/],
+])('a proxy in the environment that %s', async (_, variables, words) => {
+  for (const [name, value] of Object.entries({ HTTPS_PROXY: 'http://proxy.test', ...variables }))
+    vi.stubEnv(name, value)
+  scriptedPlatform(notFound)
+  expect(await rejection(makeClient({ maxRetries: 0 }).me())).toMatchObject({ hint: expect.stringMatching(words) })
+})
+
+test('an unknown level in SUPPORT_WORKSPACE_LOG is named', () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  vi.stubEnv('SUPPORT_WORKSPACE_LOG', 'verbose')
+  makeClient()
+  expect(warn).toHaveBeenCalledWith(
+    'support-workspace-sdk: SUPPORT_WORKSPACE_LOG must be one of debug, info, warn, error, off.',
+  )
+})
