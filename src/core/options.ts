@@ -71,13 +71,14 @@ export interface ClientOptions<A extends Actor = Actor> {
   readonly scopes?: readonly string[] | undefined
   /**
    * Sends the requests. Called as `fetch(url, init)`. Use it for a proxy or a test double. If a write fails in a custom
-   * function, its outcome is `unknown`, because the request may have been sent.
+   * function, its outcome is `unknown`, unless the error has the property `outcome: 'not-sent'`.
    *
    * @default the platform's `fetch`
    */
   readonly fetch?: WebFetch | undefined
   /**
-   * Timeout for a single attempt, including reading the body, in milliseconds. `Infinity` for none.
+   * Timeout for a single attempt, including reading the body, in milliseconds. `Infinity` for none. Node's `fetch` gives up
+   * after 300,000 by itself: for more, pass a `fetch` with an agent of undici whose `headersTimeout` and `bodyTimeout` are 0.
    *
    * @default 30_000
    */
@@ -90,8 +91,9 @@ export interface ClientOptions<A extends Actor = Actor> {
   readonly totalTimeout?: number | undefined
   /**
    * Maximum number of retries of a failed request. GET and DELETE are retried after 408, 429, 5xx and network errors;
-   * writes only after 429, or if the connection could not be opened. With 0, a call also rejects with a `RateLimitError`
-   * instead of waiting for a `Retry-After`.
+   * writes only after 429, or if the connection could not be opened. A 429 counts only if the service has served nothing of
+   * the operation since the last attempt: otherwise the call waits until `totalTimeout` leaves no time. With 0, a call
+   * rejects with a `RateLimitError` instead of waiting.
    *
    * @default 2
    */
