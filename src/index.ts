@@ -45,7 +45,7 @@ export type { OperationId } from './client/resources/operations.ts'
 export type { OrganizationResource } from './client/resources/organization.ts'
 export type { Segments } from './client/resources/segments.ts'
 export type { Tasks } from './client/resources/tasks.ts'
-export { AdaptiveRateLimiter } from './core/adaptive-rate-limiter.ts'
+export { AdaptiveRateLimiter, type AdaptiveRateLimiterOptions } from './core/adaptive-rate-limiter.ts'
 export type { Call, WithResponse } from './core/call.ts'
 export type { OptionsOf, ResultOf } from './core/call-operation.ts'
 export type {
@@ -87,7 +87,6 @@ export type {
 } from './core/options.ts'
 export type { Page, Paginated } from './core/pagination.ts'
 export type { EndTurn, RateLimitedCall, RateLimiter, RefusedRequest } from './core/rate-limiter.ts'
-export { RetryAfterLimiter, type RetryAfterLimiterOptions } from './core/retry-after-limiter.ts'
 export type { ChangeableOptions } from './core/settings.ts'
 export type { Actor } from './shared/actor.ts'
 export {

@@ -1,7 +1,7 @@
 import {
+  AdaptiveRateLimiter,
   type ClientOptions,
   checkClientOptions as checkOptionsOfClient,
-  RetryAfterLimiter,
   settingsOf,
 } from '../core/index.ts'
 import { checkStorage, type KeyValueStorage, memoryStorage } from '../key-value/index.ts'
@@ -67,7 +67,7 @@ export interface ConnectionStoreOptions {
   readonly keepRevoked?: boolean | undefined
   /**
    * The options of every client that the store creates, including the one that calls `/me`. All clients share one
-   * `rateLimiter`, by default a `RetryAfterLimiter`, which limits each connection by its key. Jobs that send a backlog are
+   * `rateLimiter`, by default a `AdaptiveRateLimiter`, which limits each connection by its key. Jobs that send a backlog are
    * faster with `client: { rateLimiter: new AdaptiveRateLimiter() }`.
    */
   readonly client?: Omit<ClientOptions, (typeof ownClientOptions)[number]> | undefined
@@ -111,7 +111,7 @@ export function readStoreSettings(options: ConnectionStoreOptions): StoreSetting
     keepRevoked,
     records: new ConnectionRecords(storage ?? memoryStorage(), `${prefix}:${encode(service, '.')}`, format),
     onRevoked,
-    clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new RetryAfterLimiter() },
+    clientOptions: { ...client, baseUrl: url.href, rateLimiter: client.rateLimiter ?? new AdaptiveRateLimiter() },
   }
 }
 

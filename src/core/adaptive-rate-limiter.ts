@@ -1,47 +1,86 @@
-import { mustBe } from '../shared/check-options.ts'
-import { PacedGate } from './paced-gate.ts'
-import { RetryAfterLimiter } from './retry-after-limiter.ts'
+import { type Check, checkInteger, mustBe, readOptions } from '../shared/check-options.ts'
+import type { WebAbortSignal } from '../shared/web-types.ts'
+import type { EndTurn, RateLimitedCall, RateLimiter } from './rate-limiter.ts'
+import { RateQueue } from './rate-queue.ts'
+
+/** The options of an `AdaptiveRateLimiter`. */
+export interface AdaptiveRateLimiterOptions {
+  /**
+   * Maximum number of requests of a key that are in flight at the same time.
+   *
+   * @default Infinity
+   */
+  readonly maxConcurrency?: number | undefined
+}
+
+const optionChecks = {
+  maxConcurrency: (name, value) => (value === Number.POSITIVE_INFINITY ? value : checkInteger(name, value, 1)),
+} satisfies Record<keyof AdaptiveRateLimiterOptions, Check<number>>
+
+/** Queues that hold back nothing are removed each time that so many were added. */
+const cleaning = 100
 
 /**
- * A rate limiter for backlogs, in the memory of the process. Like a `RetryAfterLimiter` it obeys `Retry-After`, and it also
- * finds out how fast the service lets requests through: the rate drops by 5 % at each 429 and rises slowly in between.
- * Rates are kept for each operation of a key, or for the key once two operations were refused at the same time.
+ * The default rate limiter of clients and connection stores, in the memory of the process. It slows nothing down until the
+ * service refuses more than a fifth of the calls of an operation. Then it sends them at the rate that the service lets through,
+ * in the order in which they were made, and tries a faster rate now and then. Rates are kept for each operation of a key.
  *
  * Pass one to all clients of a connection to share what it has learned.
  *
  * @example
  * const rateLimiter = new AdaptiveRateLimiter({ maxConcurrency: 8 })
- * const paced = new SupportWorkspace({ baseUrl, accessToken, rateLimiter })
- * await paced.me()
+ * const limited = new SupportWorkspace({ baseUrl, accessToken, rateLimiter })
+ * await limited.me()
  */
-export class AdaptiveRateLimiter extends RetryAfterLimiter {
-  /**
-   * Returns the rate at which requests are sent, per second. Undefined if it is not limited.
-   *
-   * @param operation by default the rate that all operations of the key share
-   */
-  getRate(key: string, operation?: string): number | undefined {
-    const interval = this.queueOf(key).findGate(operation)?.interval
-    return interval ? 1_000 / interval : undefined
+export class AdaptiveRateLimiter implements RateLimiter {
+  readonly #maxConcurrency: number
+  readonly #queues = new Map<string, RateQueue>()
+  #created = 0
+
+  /** @throws InvalidArgumentError if an option is invalid. */
+  constructor(options: AdaptiveRateLimiterOptions = {}) {
+    const { maxConcurrency } = readOptions(options, optionChecks, 'a rate limiter')
+    this.#maxConcurrency = maxConcurrency ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Returns a function that ends the request's permit, or a promise of it that rejects with the reason of the signal. */
+  acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
+    return this.#queueOf(key).acquire(signal as AbortSignal, call)
   }
 
   /**
-   * Sets the rate of all operations of a key, for example to what another process has learned. It adapts from there.
+   * Returns the rate at which the calls of an operation are sent, per second. Undefined if it is not limited.
    *
-   * @param rate requests per second, at least one a minute: a lower one counts as that. Undefined for no limit
+   * @param operation method and path template, for example `GET /api/oauth/v1/contacts/{id}`. Without it, the rate that
+   *   `setRate` has set
+   */
+  getRate(key: string, operation?: string): number | undefined {
+    const rate = this.#queues.get(key)?.rateOf(operation)
+    return rate && rate * 1_000
+  }
+
+  /**
+   * Sets the highest rate of all operations of a key together, until it is set again. The rates that the limiter learns can
+   * be lower.
+   *
+   * @param rate requests per second. Undefined for no limit
    * @throws InvalidArgumentError if `rate` is not a positive number.
    */
   setRate(key: string, rate: number | undefined): void {
     const isRate = rate === undefined || (typeof rate === 'number' && rate > 0)
     if (!isRate) throw mustBe('a positive number', 'rate', rate, 'Pass requests per second, or undefined for no limit.')
-    const queue = this.queueOf(key)
-    const gate = queue.openGate()
-    if (gate instanceof PacedGate) gate.setRate((rate ?? Number.POSITIVE_INFINITY) / 1_000, queue.now)
-    queue.sendHeld()
+    this.#queueOf(key).setCeiling(rate === undefined ? Number.POSITIVE_INFINITY : rate / 1_000)
   }
 
-  /** @internal */
-  protected override createGate(): PacedGate {
-    return new PacedGate()
+  #queueOf(key: string): RateQueue {
+    const known = this.#queues.get(key)
+    if (known !== undefined) return known
+    this.#created += 1
+    if (this.#created % cleaning === 0) {
+      for (const [other, queue] of this.#queues) if (queue.forget()) this.#queues.delete(other)
+    }
+    const queue = new RateQueue(this.#maxConcurrency)
+    this.#queues.set(key, queue)
+    return queue
   }
 }

@@ -1,5 +1,6 @@
 // What the folders above use of the core, which sends calls. Applications see `src/index.ts`.
 
+export { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 export { Call } from './call.ts'
 export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './call-operation.ts'
 export { readErrorBody } from './envelope.ts'
@@ -21,7 +22,6 @@ export type {
 export type { AccessTokenSource, CallOptions, ClientOptions } from './options.ts'
 export { Paginated } from './pagination.ts'
 export { BadFetch, isRedirect, OpenResponse, UnusableResponse } from './response.ts'
-export { RetryAfterLimiter } from './retry-after-limiter.ts'
 export { type Core, createCore } from './send.ts'
 export {
   type ChangeableOptions,

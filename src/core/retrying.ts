@@ -1,4 +1,5 @@
 import ky from 'ky'
+import { longestTimer } from '../shared/check-options.ts'
 import type { AttemptRequest } from './attempt.ts'
 import type { Layer, Next, Reply } from './layers.ts'
 
@@ -45,6 +46,8 @@ async function repeat(
   const { record } = request
   let reply: Reply | undefined
   let isStart = true
+  /** The rest of the wait, in milliseconds, which may be longer than a timer can be. */
+  let left = record.failure?.delay ?? 0
   /** What the last attempt failed with, which ky may wrap. Undefined during a wait. */
   let failed: { readonly thrown: unknown } | undefined
   try {
@@ -52,9 +55,9 @@ async function repeat(
       signal: record.clock.waitSignal,
       timeout: false,
       async fetch() {
-        if (isStart) {
+        if (isStart || left > 0) {
           isStart = false
-          throw new Error('The first attempt has failed.')
+          throw new Error('The wait is not over.')
         }
         try {
           reply = await next(request)
@@ -66,10 +69,16 @@ async function repeat(
       },
       retry: {
         limit: Number.MAX_SAFE_INTEGER,
-        delay: () => record.failure?.delay ?? 0,
+        delay() {
+          const wait = Math.min(left, longestTimer)
+          left -= wait
+          return wait
+        },
         shouldRetry() {
-          if (failed !== undefined && !isRepeated(failed.thrown)) return false
+          if (failed === undefined) return true
+          if (!isRepeated(failed.thrown)) return false
           failed = undefined
+          left = record.failure?.delay ?? 0
           return true
         },
       },

@@ -19,7 +19,10 @@ export interface Core {
   readonly send: Next<PreparedCall>
 }
 
-const sendAttempt = compose<AttemptRequest>([authorizing, addingHeaders, takingTurns, guarding], exchange)
+const sendAttempt = /* @__PURE__ */ compose<AttemptRequest>(
+  [authorizing, addingHeaders, takingTurns, guarding],
+  exchange,
+)
 
 export function createCore(settings: ClientSettings): Core {
   const layers = settings.middleware.map((middleware) => asLayer(middleware, settings))

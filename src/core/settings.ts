@@ -20,13 +20,13 @@ import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import { safeCause } from '../shared/errors/redact.ts'
 import { isObject, isPlainObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
+import { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import type { Hooks } from './hooks.ts'
 import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
 import type { Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
-import { RetryAfterLimiter } from './retry-after-limiter.ts'
 
 const clientChecks = {
   baseUrl: (_, value) => (value instanceof URL ? value.href : value),
@@ -141,7 +141,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
     middleware: given.middleware ?? [],
     fresh: given.fresh ?? false,
-    rateLimiter: given.rateLimiter ?? new RetryAfterLimiter(),
+    rateLimiter: given.rateLimiter ?? new AdaptiveRateLimiter(),
     rateLimitKey,
     findRateLimitKey: rateLimitKey === undefined ? rememberDigest(accessToken as string) : () => rateLimitKey,
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RetryAfterLimiter, SupportWorkspace } from '../../src/index.ts'
+import { AdaptiveRateLimiter, SupportWorkspace } from '../../src/index.ts'
 import { json, makeClient, page, rejection, scripted } from '../helpers/client.ts'
 
 const service = { baseUrl: 'https://api.test', accessToken: 't' }
@@ -38,8 +38,8 @@ describe('withOptions', () => {
 
   test('shares the rate limiter under the same key, unless another limiter or key is given', async () => {
     const keys: string[] = []
-    class Recording extends RetryAfterLimiter {
-      override acquire(...args: Parameters<RetryAfterLimiter['acquire']>) {
+    class Recording extends AdaptiveRateLimiter {
+      override acquire(...args: Parameters<AdaptiveRateLimiter['acquire']>) {
         keys.push(args[0])
         return super.acquire(...args)
       }

@@ -327,10 +327,10 @@ describe('a connection store', () => {
     return { sandbox, store, app, self }
   }
 
-  test('lets a 429 hold back all clients of the connection, and those of no other connection', async () => {
+  test('lets refusals hold back all clients of the connection, and those of no other connection', async () => {
     const { sandbox, store, app, self } = await connect({ maxRetries: 0 })
-    sandbox.faults.add({ status: 429, retryAfter: 30 })
-    await rejection((await store.workspace(app.key)).me())
+    sandbox.faults.add({ status: 429, retryAfter: 30, times: 8 })
+    for (let call = 0; call < 8; call += 1) await rejection((await store.workspace(app.key)).me())
     expect(await rejection((await store.workspace(app.key)).me())).toMatchObject({
       outcome: 'not-sent',
       retryAfter: 30,

@@ -1,4 +1,4 @@
-import type { RateLimiter } from '../../src/core/options.ts'
+import { type RateLimiter, SupportWorkspace } from 'support-workspace-sdk'
 import type { Random } from '../helpers/random.ts'
 
 /** Returns 0 if a request is served at this time, otherwise the milliseconds until it would be. */
@@ -16,7 +16,9 @@ export function bucket(perSecond: number, burst: number): Limit {
   }
 }
 
-export function fixedWindow(requests: number, length: number): Limit {
+/** A fixed window of a minute. */
+export function perMinute(requests: number): Limit {
+  const length = 60_000
   let window = 0
   let served = 0
   return (now) => {
@@ -73,7 +75,7 @@ export class SimulatedClock {
   }
 
   #add(run: () => void, delay: number): Timer {
-    const timer = { at: this.now + Math.max(1, Math.trunc(delay)), run }
+    const timer = { at: this.now + Math.max(1, delay), run }
     this.#timers.splice(this.#timers.findLastIndex(({ at }) => at > timer.at) + 1, 0, timer)
     return timer
   }
@@ -83,96 +85,99 @@ function settlePromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Of a request, in milliseconds. */
-const latency = 50
+export interface ServiceOptions {
+  /** Whether a refusal has a `Retry-After`, in whole seconds. */
+  readonly hasHeader?: boolean
+  /** Of a request, in milliseconds; half to one and a half of it is used. */
+  readonly latency?: number
+}
 
-/** Sends calls as a client does, to a service that a function plays. */
-export class SimulatedClient {
-  readonly clock: SimulatedClock
-  readonly random: Random
-  readonly limiter: RateLimiter
-  readonly totalTimeout: number
-  readonly maxRetries: number
-  readonly counts = { served: 0, refused: 0, failed: 0 }
-  /** Of the calls that succeeded, in milliseconds. */
-  durations: number[] = []
+/** What became of the calls that were made in a time, and of the requests in that time. */
+export class Tally {
+  readonly from: number
+  readonly to: number
+  served = 0
+  refused = 0
+  readonly durations: { readonly madeAt: number; readonly duration: number; readonly isFailed: boolean }[] = []
 
-  constructor(clock: SimulatedClock, random: Random, limiter: RateLimiter, limits: Partial<SimulatedClient> = {}) {
-    this.clock = clock
-    this.random = random
-    this.limiter = limiter
-    this.totalTimeout = limits.totalTimeout ?? 120_000
-    this.maxRetries = limits.maxRetries ?? 2
+  constructor(from: number, to: number) {
+    this.from = from
+    this.to = to
   }
 
-  /** Makes a call. Resolves when it is over, whether it succeeds or not. */
-  async call(limit: Limit, operation = 'GET /things'): Promise<void> {
-    const { clock, counts } = this
-    const startedAt = clock.now
-    let notBefore = 0
-    for (let retries = 0; ; retries += 1) {
-      let endTurn: unknown
-      const timeLeft = this.totalTimeout - (clock.now - startedAt)
-      const abort = new AbortController()
-      let timer: ReturnType<typeof setTimeout> | undefined
-      try {
-        const onWait = (wait: number) => {
-          if (wait >= this.totalTimeout - (clock.now - startedAt)) throw new Error('too long')
-        }
-        const turn = this.limiter.acquire('key', abort.signal, {
-          operation,
-          canWait: true,
-          startedAt,
-          timeLeft,
-          onWait,
-        })
-        if (turn instanceof Promise && Number.isFinite(timeLeft)) timer = setTimeout(() => abort.abort(), timeLeft)
-        endTurn = turn instanceof Promise ? await turn : turn
-        if (clock.now < notBefore) await clock.wait(notBefore - clock.now)
-      } catch {
-        counts.failed += 1
-        return
-      } finally {
-        clearTimeout(timer)
-      }
-      await clock.wait(latency / 2)
-      const wait = limit(clock.now)
-      await clock.wait(latency / 2)
-      counts[wait > 0 ? 'refused' : 'served'] += 1
-      const backoff = Math.floor(this.random.next() * Math.min(8_000, 500 * 2 ** retries))
-      const delay = Math.max(backoff, Math.ceil(wait / 1_000) * 1_000)
-      if (wait > 0) void this.limiter.penalize('key', delay, operation)
-      if (typeof endTurn === 'function') endTurn()
-      if (wait === 0) {
-        this.durations.push(clock.now - startedAt)
-        return
-      }
-      if (retries >= this.maxRetries || delay >= this.totalTimeout - (clock.now - startedAt)) {
-        counts.failed += 1
-        return
-      }
-      notBefore = clock.now + delay
-    }
+  get failed(): number {
+    const { length } = this.durations
+    return length === 0 ? 0 : (100 * this.durations.filter(({ isFailed }) => isFailed).length) / length
   }
 
-  /** Keeps making calls, this many at a time. */
-  backlog(limit: Limit, loops: number): void {
-    const repeat = async () => {
-      for (;;) await this.call(limit)
-    }
-    for (let count = 0; count < loops; count += 1) void repeat()
+  get refusedShare(): number {
+    return (100 * this.refused) / Math.max(1, this.refused + this.served)
   }
 
-  /** Makes this many calls a second, for this many calls. */
-  async load(limit: Limit, perSecond: number, calls: number, operation?: string): Promise<void> {
-    for (let count = 0; count < calls; count += 1) {
-      void this.call(limit, operation)
-      await this.clock.wait(1_000 / perSecond)
-    }
+  /** The 95th percentile of the durations in seconds, of the calls that were made from a time on. */
+  p95(from = 0): number {
+    const times = this.durations.filter(({ madeAt }) => madeAt >= from).map(({ duration }) => duration)
+    times.sort((one, other) => one - other)
+    return (times[Math.floor(0.95 * times.length)] ?? 0) / 1_000
   }
 }
 
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
+/** A real client, whose service is a function of the time. */
+export class SimulatedClient {
+  readonly #clock: SimulatedClock
+  readonly #tally: Tally
+  readonly #workspace: SupportWorkspace
+
+  constructor(
+    clock: SimulatedClock,
+    random: Random,
+    limit: Limit,
+    tally: Tally,
+    rateLimiter: RateLimiter | undefined,
+    { hasHeader = true, latency = 50 }: ServiceOptions = {},
+  ) {
+    this.#clock = clock
+    this.#tally = tally
+    const fetch = async () => {
+      await clock.wait(latency * (0.5 + random.next()))
+      const wait = limit(clock.now)
+      if (clock.now >= tally.from && clock.now < tally.to) tally[wait > 0 ? 'refused' : 'served'] += 1
+      const headers = new Headers(wait > 0 && hasHeader ? { 'retry-after': String(Math.ceil(wait / 1_000)) } : {})
+      return { status: wait > 0 ? 429 : 200, headers, text: async () => '{}' }
+    }
+    this.#workspace = new SupportWorkspace({
+      baseUrl: 'https://service.example',
+      accessToken: 'swot_simulated',
+      fetch,
+      rateLimitKey: 'key',
+      ...(rateLimiter && { rateLimiter }),
+    })
+  }
+
+  /** Makes a call. Resolves when it is over, whether it succeeds or not. */
+  async call(path: `/${string}` = '/things'): Promise<void> {
+    const madeAt = this.#clock.now
+    const isFailed = await this.#workspace.request('GET', path).then(
+      () => false,
+      () => true,
+    )
+    if (madeAt < this.#tally.from || madeAt >= this.#tally.to) return
+    this.#tally.durations.push({ madeAt, duration: this.#clock.now - madeAt, isFailed })
+  }
+
+  /** Keeps making calls, this many at a time, until a time. */
+  backlog(workers: number, end: number): void {
+    const repeat = async () => {
+      while (this.#clock.now < end) await this.call()
+    }
+    for (let count = 0; count < workers; count += 1) void repeat()
+  }
+
+  /** Makes this many calls a second until a time. */
+  async load(perSecond: number, end: number): Promise<void> {
+    while (this.#clock.now < end) {
+      void this.call()
+      await this.#clock.wait(1_000 / perSecond)
+    }
+  }
 }

@@ -1,8 +1,8 @@
 import {
+  AdaptiveRateLimiter,
   defineOperation,
   type FetchInit,
   type InvalidArgumentError,
-  RetryAfterLimiter,
   SupportWorkspace,
 } from 'support-workspace-sdk'
 import { describe, expect, test } from 'vitest'
@@ -84,7 +84,7 @@ describe('what holds no options and would be ignored as a whole is rejected', ()
     ],
     [
       'options of a limiter',
-      () => new RetryAfterLimiter(new Map() as never),
+      () => new AdaptiveRateLimiter(new Map() as never),
       '`options` must be a plain object, not a Map.',
     ],
     [

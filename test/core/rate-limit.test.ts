@@ -1,120 +1,152 @@
-import { AdaptiveRateLimiter, RateLimitError, type WaitEvent } from 'support-workspace-sdk'
-import { describe, expect, test, vi } from 'vitest'
-import { json, makeClient, refusal, rejection, scripted } from '../helpers/client.ts'
+import { AdaptiveRateLimiter, RateLimitError, type RequestError, type WaitEvent } from 'support-workspace-sdk'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { json, makeClient, refusal, rejection, type Step, scripted } from '../helpers/client.ts'
 import { fakeClock, jitter } from '../helpers/clock.ts'
 import { settled, settledAfterTimers } from '../helpers/settled.ts'
 
 fakeClock()
+beforeEach(() => jitter(0))
 
 const slowDown = refusal(429, 'slow_down', { 'retry-after': '10' })
+const served = () => json({})
+/** Holds nothing back, so that a test sees what the client does by itself. */
+const unlimited = { acquire() {} }
 
-/** Returns a client whose first call got a 429 and waits for its retry. */
-async function rateLimited(options: Parameters<typeof makeClient>[0] = {}) {
-  const fetch = scripted(slowDown, () => json({}))
-  const client = makeClient({ fetch, ...options })
-  const first = client.me()
-  first.catch(() => {})
-  await vi.advanceTimersByTimeAsync(0)
-  expect(fetch.requests).toHaveLength(1)
-  return { client, fetch, first }
-}
-
-describe('after a 429, the client', () => {
-  test('knows an operation by its method and path template, whatever the ids', async () => {
-    const fetch = scripted(slowDown, () => json({ data: { id: 'x' } }))
+describe('a refused call', () => {
+  test('waits for its own Retry-After, and stops nobody else', async () => {
+    const fetch = scripted(slowDown, served)
     const client = makeClient({ fetch })
-    const calls = [client.members.get('1')]
+    const first = client.me()
     await vi.advanceTimersByTimeAsync(0)
-    calls.push(client.members.get('2'))
+    await settled(client.me({ extraQuery: { call: 2 } }))
     await vi.advanceTimersByTimeAsync(9_999)
-    expect(fetch.requests).toHaveLength(1)
+    expect(fetch.queries()).toEqual(['', '?call=2'])
     await vi.advanceTimersByTimeAsync(1)
-    await settledAfterTimers(Promise.all(calls))
+    await settled(first)
+    expect(fetch.queries()).toEqual(['', '?call=2', ''])
   })
 
-  test('repeats the call that got it before those that have waited for it', async () => {
-    const { client, fetch, first } = await rateLimited()
-    const second = client.me({ extraQuery: { call: 2 } })
-    await vi.advanceTimersByTimeAsync(10_000)
-    await settledAfterTimers(Promise.all([first, second]))
-    expect(fetch.queries()).toEqual(['', '', '?call=2'])
+  test.each<[string, object, object]>([
+    ['has no retries', { maxRetries: 0 }, { retryAfter: 10 }],
+    ['is asked to wait for longer than the maximum', { maxRetryAfter: 9_999 }, { retryAfter: 10 }],
+    ['has less time left', { totalTimeout: 10_000 }, { retryAfter: 10 }],
+  ])('rejects at once if it %s', async (_, options, expected) => {
+    const fetch = scripted(slowDown)
+    const error = await settled(rejection(makeClient({ fetch, ...options }).me()))
+    expect(error).toBeInstanceOf(RateLimitError)
+    expect(error).toMatchObject({ ...expected, outcome: 'refused', remedy: 'retry', attempts: [{ status: 429 }] })
   })
 
-  test('rejects its further calls of the operation, and no others, while a Retry-After above the maximum lasts', async () => {
-    const fetch = scripted(refusal(429, 'x', { 'retry-after': '90' }), () => json({}))
-    const client = makeClient({ fetch })
-    expect(await settled(rejection(client.me()))).toMatchObject({ retryAfter: 90, outcome: 'refused' })
-    await vi.advanceTimersByTimeAsync(5_000)
-    expect(await settled(rejection(client.me()))).toMatchObject({
+  test('fails after maxRetries if the service refuses everything', async () => {
+    const fetch = scripted(slowDown)
+    const error = await settledAfterTimers(rejection(makeClient({ fetch }).me()))
+    expect((error as RequestError).attempts).toHaveLength(3)
+  })
+
+  test.each<[string, string, number]>([
+    ['waits on while others are served', 'me', 12],
+    ['is not kept waiting by another operation that is served', 'contacts', 3],
+  ])('%s', async (_, other, count) => {
+    let refusals = 0
+    const fetch = vi.fn(async (url: string) => {
+      if (!url.endsWith('first=1')) return json(url.includes('contacts') ? { data: [] } : {})
+      refusals += 1
+      return refusals < 12 ? slowDown.clone() : served()
+    })
+    const client = makeClient({ fetch, totalTimeout: 600_000, rateLimiter: unlimited, rateLimitKey: 'org' })
+    const first = client.me({ extraQuery: { first: 1 } }).catch((error: unknown) => error)
+    for (let seconds = 0; seconds < 120; seconds += 5) {
+      await vi.advanceTimersByTimeAsync(5_000)
+      await settled<unknown>(other === 'me' ? client.me() : client.contacts.list())
+    }
+    await settledAfterTimers(first)
+    expect(refusals).toBe(count)
+  })
+
+  test('waits on while another client of its limiter and key is served', async () => {
+    const rateLimiter = new AdaptiveRateLimiter()
+    const shared = { rateLimiter, rateLimitKey: 'org' }
+    const fetch = scripted(slowDown, slowDown, slowDown, slowDown, served)
+    const first = makeClient({ fetch, ...shared }).me()
+    const other = makeClient({ fetch: async () => served(), ...shared })
+    for (let round = 0; round < 4; round += 1) {
+      await vi.advanceTimersByTimeAsync(5_000)
+      await settled(other.me())
+      await vi.advanceTimersByTimeAsync(5_000)
+    }
+    await settled(first)
+    expect(fetch.requests).toHaveLength(5)
+  })
+
+  test('lists the first of its attempts and the last ones', async () => {
+    let now = 0
+    const fetch = vi.fn(async (url: string): Promise<Response> => {
+      if (url.endsWith('other=1')) return served()
+      now += 1
+      return now < 30 ? refusal(429, 'x', { 'retry-after': '1', 'x-request-id': `r${now}` }) : refusal(403, 'x')
+    })
+    const client = makeClient({ fetch, rateLimiter: unlimited, rateLimitKey: 'org' })
+    const first = rejection(client.me())
+    for (let round = 0; round < 40; round += 1) {
+      await vi.advanceTimersByTimeAsync(500)
+      await settled(client.me({ extraQuery: { other: 1 } }))
+      await vi.advanceTimersByTimeAsync(500)
+    }
+    const { attempts } = (await settled(first)) as RequestError
+    expect([attempts.length, attempts[0]?.startedAt, attempts.at(-1)?.status]).toEqual([20, expect.any(Number), 403])
+  })
+
+  test('counts a 503 in any case', async () => {
+    const steps: Step[] = [slowDown, refusal(503, 'x'), refusal(503, 'x'), refusal(503, 'x')]
+    const fetch = scripted(...steps)
+    expect(await settledAfterTimers(rejection(makeClient({ fetch }).me()))).toMatchObject({ status: 503 })
+    expect(fetch.requests).toHaveLength(3)
+  })
+})
+
+describe('after eight refusals in a row', () => {
+  /** Returns a client whose service has refused eight calls for an hour. */
+  async function refused(options: Parameters<typeof makeClient>[0] = {}) {
+    const fetch = scripted(() => refusal(429, 'x', { 'retry-after': '3600' }))
+    const client = makeClient({ fetch, ...options })
+    for (let call = 0; call < 8; call += 1) await settled(rejection(client.members.get(String(call))))
+    expect(fetch.requests).toHaveLength(8)
+    return { client, fetch }
+  }
+
+  test('calls of the operation reject before they are sent, and no others', async () => {
+    const { client, fetch } = await refused()
+    expect(await settled(rejection(client.members.get('9')))).toMatchObject({
       name: 'RateLimitError',
-      retryAfter: 85,
+      retryAfter: 3_600,
       outcome: 'not-sent',
       remedy: 'retry',
       attempts: [],
     })
-    await settled(client.request('GET', '/x'))
-    await settled(client.request('POST', '/api/oauth/v1/me'))
-    await settled(makeClient({ fetch }).me())
-    expect(fetch.requests).toHaveLength(4)
-    await vi.advanceTimersByTimeAsync(85_000)
-    await settled(client.me())
-    expect(fetch.requests).toHaveLength(5)
+    await settled(rejection(client.members.remove('9')))
+    await settled(rejection(makeClient({ fetch }).members.get('9')))
+    expect(fetch.requests).toHaveLength(10)
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    await settled(rejection(client.members.get('9')))
+    expect(fetch.requests).toHaveLength(11)
   })
-})
 
-test.each([{ maxRetries: 0 }, { totalTimeout: 5_500 }])(
-  'a call with %j rejects at once with the wait in seconds, rounded up, and is sent once it is over',
-  async (options) => {
-    const { client, fetch, first } = await rateLimited()
-    await vi.advanceTimersByTimeAsync(4_500)
-    const error = await settled(rejection(client.me(options)))
-    expect(error).toBeInstanceOf(RateLimitError)
-    expect(error).toMatchObject({ outcome: 'not-sent', retryAfter: 6, status: 429, attempts: [], response: undefined })
-    expect(fetch.requests).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(5_500)
-    await settled(first)
-    await settled(client.me(options))
-    expect(fetch.requests).toHaveLength(3)
-  },
-)
-
-describe('onWait', () => {
-  test('is called when a call waits, with operation, wait and reason, but not for the retry of the 429 itself', async () => {
-    const events: WaitEvent[] = []
-    const { client, first } = await rateLimited({ hooks: { onWait: (event) => void events.push(event) } })
-    await vi.advanceTimersByTimeAsync(4_000)
-    const second = client.me()
-    await vi.advanceTimersByTimeAsync(6_000)
-    await settledAfterTimers(Promise.all([first, second]))
-    expect(events).toMatchObject([{ operation: 'me', wait: 6_000, reason: 'rate_limit' }])
-  })
-  test('for a call that waits for its own retry is called when the response to another call prolongs the wait', async () => {
+  test('a call that is allowed to wait is announced, and sent when the service asks for calls again', async () => {
     const waits: WaitEvent[] = []
-    const late = () =>
-      new Promise<Response>((resolve) => {
-        setTimeout(() => resolve(refusal(429, 'x', { 'retry-after': '30' })), 5_000)
-      })
-    const fetch = scripted(slowDown, late, () => json({}))
-    const client = makeClient({ fetch, hooks: { onWait: (event) => void waits.push(event) } })
-    const calls = [client.me(), client.me()]
-    await vi.advanceTimersByTimeAsync(10_000)
-    expect(waits).toMatchObject([{ operation: 'me', wait: 30_000 }])
-    await vi.advanceTimersByTimeAsync(25_000)
-    await settledAfterTimers(Promise.all(calls))
+    const { client, fetch } = await refused({ hooks: { onWait: (event) => void waits.push(event) } })
+    const patient = client.withOptions({
+      maxRetryAfter: Number.POSITIVE_INFINITY,
+      totalTimeout: 7_200_000,
+      maxRetries: 1,
+    })
+    const call = rejection(patient.members.get('9', {}))
+    await vi.advanceTimersByTimeAsync(3_599_999)
+    expect(fetch.requests).toHaveLength(8)
+    expect(waits).toMatchObject([{ operation: 'members.get', wait: 3_600_000, reason: 'rate_limit' }])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(fetch.requests).toHaveLength(9)
+    await settledAfterTimers(call)
   })
-})
-
-test('a 429 without Retry-After holds back other calls for the backoff', async () => {
-  jitter(0.5)
-  const fetch = scripted(refusal(429, 'x'), () => json({}))
-  const client = makeClient({ fetch })
-  const calls = [client.me()]
-  await vi.advanceTimersByTimeAsync(0)
-  calls.push(client.me())
-  await vi.advanceTimersByTimeAsync(249)
-  expect(fetch.requests).toHaveLength(1)
-  await vi.advanceTimersByTimeAsync(1)
-  await settled(Promise.all(calls))
 })
 
 test('a turn is given back when the call is aborted at any moment around its grant', async () => {

@@ -1,399 +1,236 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { AdaptiveRateLimiter, type RateLimitedCall, type RateLimiter, RetryAfterLimiter } from 'support-workspace-sdk'
+import { AdaptiveRateLimiter, type RateLimitedCall, type RefusedRequest } from 'support-workspace-sdk'
 import { describe, expect, test, vi } from 'vitest'
 import { rejection } from '../helpers/client.ts'
 import { fakeClock } from '../helpers/clock.ts'
 import { countingSignal } from '../helpers/counting-signal.ts'
-import { settled } from '../helpers/settled.ts'
 
 fakeClock()
 
 const get = 'GET /things'
 const post = 'POST /things'
-const day = 86_400_000
-const noWait = { canWait: false }
 
 function callOf(call: Partial<RateLimitedCall> = {}): RateLimitedCall {
   const startedAt = performance.now()
-  return { operation: get, canWait: true, startedAt, timeLeft: Number.POSITIVE_INFINITY, onWait() {}, ...call }
+  return { operation: get, attempt: 1, canWait: true, startedAt, timeLeft: 1e9, onWait() {}, ...call }
 }
 
+type End = (refused?: RefusedRequest) => void
+
 /** Sends calls through a limiter without a client. The calls end when the test ends them. */
-function makeQueue<Limiter extends RateLimiter = RetryAfterLimiter>(limiter = new RetryAfterLimiter() as RateLimiter) {
-  const sent: { name: string; at: number; end: () => void }[] = []
+function makeQueue(options: ConstructorParameters<typeof AdaptiveRateLimiter>[0] = {}) {
+  const limiter = new AdaptiveRateLimiter(options)
+  const sent: { name: string; at: number; end: End }[] = []
   const send = async (call: Partial<RateLimitedCall> = {}, name = '', signal = new AbortController().signal) => {
-    const end = (await limiter.acquire('org', signal, callOf(call))) ?? (() => {})
+    const end = (await limiter.acquire('org', signal, callOf(call))) as End
     sent.push({ name, at: performance.now(), end })
     return end
   }
   return {
-    limiter: limiter as Limiter,
+    limiter,
     sent,
     send,
-    /** Sends several calls. Resolves once those that nothing holds back are sent. */
-    async sendMany(count: number, endsAfter?: number) {
-      for (let index = 0; index < count; index += 1) {
-        void send().then((end) => endsAfter !== undefined && setTimeout(end, endsAfter))
-      }
-      await vi.advanceTimersByTimeAsync(0)
-    },
-    get sentAt() {
-      return sent.map(({ at }) => Math.round(at))
+    /** Lets the service refuse eight calls in a row, which is an outage. */
+    async refuse(retryAfter: number | undefined, operation = get) {
+      for (let count = 0; count < 8; count += 1) (await send({ operation }))({ retryAfter })
+      sent.length = 0
     },
     get names() {
       return sent.map(({ name }) => name).join('')
     },
+    get sentAt() {
+      return sent.map(({ at }) => at)
+    },
   }
 }
 
-function pacedQueue(perSecond: number, options = {}) {
-  const limiter = new AdaptiveRateLimiter(options)
-  limiter.setRate('org', perSecond)
-  return makeQueue<AdaptiveRateLimiter>(limiter)
-}
-
-const unlimited = new RetryAfterLimiter({ maxConcurrency: Number.POSITIVE_INFINITY })
-
-test.each([unlimited, new AdaptiveRateLimiter()])('a key without a 429 needs no promise or listener', (limiter) => {
-  limiter.penalize('another', 1_000)
+test('a call that nothing holds back needs no promise, no listener and no timer', () => {
   const counting = countingSignal()
+  const limiter = new AdaptiveRateLimiter()
   expect(limiter.acquire('org', counting.signal, callOf())).toBeTypeOf('function')
   expect([counting.added, vi.getTimerCount()]).toEqual([0, 0])
 })
 
-describe('a pause', () => {
-  test.each<[string, { [operation: string]: number }[], number[]]>([
-    ['of one operation holds back its calls only', [{ [get]: 1 }], [1, 0, 0]],
-    ['of the key holds back every operation', [{ key: 1 }], [1, 1, 1]],
-    ['of two operations holds back the key while both are paused', [{ [post]: 3 }, { [get]: 1 }], [1, 3, 1]],
-    ['of a second operation after the first holds back nothing else', [{ [post]: 0 }, { [get]: 1 }], [1, 0, 0]],
-    ['is as long as the longest of several 429s', [{ [get]: 1 }, { [get]: 3 }, { [get]: 2 }], [3, 0, 0]],
-  ])('%s', async (_, penalties, expected) => {
+describe('an outage', () => {
+  test.each<[string, number | undefined, number]>([
+    ['lasts as long as the service asks', 3_600_000, 3_600_000],
+    ['lasts a short time if the service does not say', undefined, 100],
+  ])('%s', async (_, retryAfter, expected) => {
     const queue = makeQueue()
-    for (const [operation, seconds] of penalties.flatMap(Object.entries<number>)) {
-      queue.limiter.penalize('org', seconds * 1_000, operation === 'key' ? undefined : operation)
-    }
-    const operations = [get, post, 'GET /others']
-    for (const operation of operations) void queue.send({ operation }, operation).then((end) => end())
-    await vi.advanceTimersByTimeAsync(5_000)
-    const sentAt = Object.fromEntries(queue.sent.map(({ name, at }) => [name, at / 1_000]))
-    expect(operations.map((operation) => sentAt[operation])).toEqual(expected)
-  })
-
-  test.each([10_000, 30 * day])('of %i ms holds under a clock that only fakes timers', async (wait) => {
-    vi.useRealTimers()
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const queue = makeQueue()
-    queue.limiter.penalize('org', wait, get)
+    await queue.refuse(retryAfter)
     void queue.send()
-    await vi.advanceTimersByTimeAsync(wait / 2)
-    // A call that arrives later does not start the wait again.
-    void queue.send()
+    await vi.advanceTimersByTimeAsync(expected - 1)
     expect(queue.sent).toHaveLength(0)
-    await vi.advanceTimersByTimeAsync(wait / 2)
-    expect(queue.sent).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(queue.sent).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('lets calls go gradually: two at a time, and twice as many after each round trip', async () => {
+  test('lets calls begin one at a time, and one more for each that is served', async () => {
     const queue = makeQueue()
-    queue.limiter.penalize('org', 1_000, get)
-    await queue.sendMany(30, 100)
+    await queue.refuse(1_000)
+    for (let count = 0; count < 8; count += 1) void queue.send()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(queue.sent).toHaveLength(1)
+    queue.sent[0]?.end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(3)
+    for (const { end } of queue.sent.slice(1)) end()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.sent).toHaveLength(7)
+  })
+
+  test('of one operation holds back no other, and no other key', async () => {
+    const queue = makeQueue()
+    await queue.refuse(1_000)
+    void queue.send({ operation: post }, 'p')
+    void queue.limiter.acquire('another', new AbortController().signal, callOf())
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('p')
+  })
+
+  test.each([true, false])('of 30 days holds under a clock that only fakes timers (canWait: %s)', async (canWait) => {
+    vi.useRealTimers()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const wait = 30 * 86_400_000
+    const queue = makeQueue()
+    await queue.refuse(wait)
+    void queue.send({ canWait })
+    await vi.advanceTimersByTimeAsync(wait - 1_000)
+    expect(queue.sent).toHaveLength(0)
     await vi.advanceTimersByTimeAsync(2_000)
-    const counts = [1_000, 1_100, 1_200, 1_300].map((time) => queue.sentAt.filter((at) => at === time).length)
-    expect(counts).toEqual([2, 4, 8, 16])
+    expect(queue.sent).toHaveLength(1)
   })
 
-  test('is forgotten once no call waits', async () => {
+  test('counts the refusals of one flight once', async () => {
     const queue = makeQueue()
-    queue.limiter.penalize('org', 1_000, get)
+    const flight = await Promise.all(Array.from({ length: 20 }, () => queue.send()))
+    for (const end of flight) end({ retryAfter: 60_000 })
+    queue.sent.length = 0
     void queue.send()
-    await vi.advanceTimersByTimeAsync(1_000)
-    await queue.sendMany(10)
-    expect(queue.sent).toHaveLength(11)
-  })
-
-  test('of the key lets them go gradually even if it was over when the last one arrived', async () => {
-    const queue = makeQueue()
-    queue.limiter.penalize('org', 1_000)
-    await queue.sendMany(5)
-    await vi.advanceTimersByTimeAsync(1_000)
-    void queue.send()
-    await vi.advanceTimersByTimeAsync(0)
-    expect(queue.sent).toHaveLength(2)
-  })
-
-  test('starts with two calls again after the next 429', async () => {
-    const queue = makeQueue()
-    queue.limiter.penalize('org', 1_000, get)
-    await queue.sendMany(20)
-    await vi.advanceTimersByTimeAsync(1_000)
-    queue.limiter.penalize('org', 1_000, get)
-    await vi.advanceTimersByTimeAsync(1_500)
-    for (const { end } of queue.sent.slice(0, 2)) end()
-    await vi.advanceTimersByTimeAsync(0)
-    expect(queue.sentAt).toEqual([1_000, 1_000, 2_000, 2_000])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(queue.sent).toHaveLength(1)
   })
 })
 
 describe('a call that is held back', () => {
-  test.each([
-    ['with pauses', (queue: ReturnType<typeof makeQueue>) => queue.limiter.penalize('org', 1_000), makeQueue],
-    ['at a rate', () => {}, () => pacedQueue(10)],
-  ])('is sent before those that were made later, even if they arrived earlier, %s', async (_, hold, make) => {
-    const queue = make()
-    hold(queue as never)
-    const startedAt = { a: 0, d: 2, b: 1, e: 3, c: 1, f: 3 }
-    for (const [name, time] of Object.entries(startedAt)) {
-      const operation = 'adc'.includes(name) ? get : post
-      void queue.send({ startedAt: time, operation }, name).then((end) => end())
-    }
-    await vi.advanceTimersByTimeAsync(2_000)
-    expect(queue.names).toMatch(/^a(bc|cb)def$/)
-  })
-
-  test('is not overtaken by one that arrives while the timer is late', async () => {
-    const queue = pacedQueue(10)
-    for (const name of ['a', 'b']) void queue.send({}, name)
-    await vi.advanceTimersByTimeAsync(0)
-    const now = vi.spyOn(performance, 'now').mockReturnValue(150)
-    void queue.send({}, 'c')
-    now.mockRestore()
-    await vi.advanceTimersByTimeAsync(1_000)
-    expect(queue.names).toBe('abc')
-  })
-
-  test('without retries is sent at once between pauses, whatever the slots and the rate', async () => {
-    const queue = pacedQueue(0.1)
-    for (let count = 0; count < 3; count += 1) void queue.send({}, 'w')
-    for (let count = 0; count < 3; count += 1) void queue.send(noWait, 'n')
-    await vi.advanceTimersByTimeAsync(10_000)
-    expect(queue.names).toBe('wnnnw')
-  })
-
-  test.each<[string, (queue: ReturnType<typeof pacedQueue>, abort: () => void) => void]>([
-    ['is sent', () => {}],
-    ['is aborted', (_, abort) => abort()],
-    ['has no time for a longer wait', ({ limiter }) => limiter.penalize('org', 60_000, get)],
-  ])('leaves no timer and no listener when it %s', async (_, end) => {
-    const queue = makeQueue<AdaptiveRateLimiter>(new AdaptiveRateLimiter())
-    queue.limiter.penalize('org', 1_000, get)
-    const counting = countingSignal()
-    const onWait = (wait: number) => {
-      if (wait > 1_000) throw new Error('too long')
-    }
-    const call = queue.send({ onWait }, '', counting.signal).catch(() => {})
-    await vi.advanceTimersByTimeAsync(0)
-    expect([counting.listeners, vi.getTimerCount()]).toEqual([1, 1])
-    end(queue, () => counting.abort('enough'))
-    await vi.advanceTimersByTimeAsync(1_000)
-    await settled(call)
-    expect([counting.listeners, vi.getTimerCount()]).toEqual([0, 0])
-  })
-
-  test.each([
-    ['before', AbortSignal.abort('reason'), () => {}],
-    ['in onWait', new AbortController(), (controller: AbortController) => controller.abort('reason')],
-  ] as const)('rejects with the reason of a signal that aborts %s', async (_, source, onWait) => {
+  test('is sent before those that were made later, even if they arrived earlier', async () => {
     const queue = makeQueue()
-    queue.limiter.penalize('org', 1_000, get)
-    const signal = source instanceof AbortController ? source.signal : source
-    const call = queue.send({ onWait: () => onWait(source as AbortController) }, '', signal)
-    expect(await settled(rejection(call))).toBe('reason')
+    queue.limiter.setRate('org', 10)
+    void queue.send({}, '-')
+    const startedAt = { a: 0, d: 2, b: 1, e: 3, c: 1.5, f: 4 }
+    for (const [name, time] of Object.entries(startedAt)) {
+      void queue.send({ startedAt: time, operation: 'adc'.includes(name) ? get : post }, name)
+    }
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(queue.names).toBe('-abcdef')
+  })
+
+  test('goes before all others if it cannot wait, and no ceiling holds it back', async () => {
+    const queue = makeQueue()
+    queue.limiter.setRate('org', 1)
+    for (const name of 'abc') void queue.send({}, name)
+    void queue.send({ canWait: false }, 'x')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('ax')
+  })
+
+  test('rejects with the reason when its signal aborts, and leaves nothing behind', async () => {
+    const queue = makeQueue()
+    queue.limiter.setRate('org', 1)
+    void queue.send({}, 'a')
+    const controller = new AbortController()
+    const aborted = rejection(queue.send({}, 'b', controller.signal))
+    void queue.send({}, 'c')
+    await vi.advanceTimersByTimeAsync(500)
+    controller.abort('enough')
+    expect(await aborted).toBe('enough')
+    await vi.advanceTimersByTimeAsync(500)
+    expect(queue.names).toBe('ac')
     expect(vi.getTimerCount()).toBe(0)
   })
+
+  test('gives its permit back if it is aborted when it is granted', async () => {
+    const queue = makeQueue({ maxConcurrency: 1 })
+    const end = await queue.send({}, 'a')
+    const controller = new AbortController()
+    const aborted = rejection(queue.send({}, 'b', controller.signal))
+    void queue.send({}, 'c')
+    await vi.advanceTimersByTimeAsync(0)
+    end()
+    controller.abort('enough')
+    expect(await aborted).toBe('enough')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(queue.names).toBe('ac')
+  })
+
+  test('hears of its wait, in its own async context, and once more if it grows', async () => {
+    const context = new AsyncLocalStorage<string>()
+    const queue = makeQueue()
+    await queue.refuse(10_000)
+    const waits: unknown[] = []
+    const onWait = (...wait: unknown[]) => void waits.push([context.getStore(), ...wait])
+    void context.run('mine', () => queue.send({ onWait }))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(waits).toEqual([['mine', 10_000, 10_000]])
+  })
 })
 
-describe('a key with a rate', () => {
-  test('sends its calls at even intervals', async () => {
-    const queue = pacedQueue(2)
-    await queue.sendMany(4)
-    await vi.advanceTimersByTimeAsync(2_000)
-    expect(queue.sentAt).toEqual([0, 500, 1_000, 1_500])
-  })
-
-  test('is forgotten when it was not needed for ten minutes', async () => {
-    const queue = pacedQueue(2)
-    const end = await settled(queue.send())
-    end()
-    await vi.advanceTimersByTimeAsync(600_001)
-    await queue.sendMany(3)
-    expect(queue.sent).toHaveLength(4)
-    expect(queue.limiter.getRate('org')).toBeUndefined()
-  })
-
-  test('is kept after ten minutes if it is still held back', async () => {
-    const queue = makeQueue<AdaptiveRateLimiter>(new AdaptiveRateLimiter())
-    queue.limiter.penalize('org', 1_200_000)
-    await vi.advanceTimersByTimeAsync(900_000)
-    for (let count = 0; count < 200; count += 1) queue.limiter.penalize(`org-${count}`, 1)
-    void queue.send()
-    await vi.advanceTimersByTimeAsync(300_000)
-    expect(queue.sentAt).toEqual([1_200_000])
-  })
-
-  test('learns it for each operation', async () => {
-    const queue = makeQueue<AdaptiveRateLimiter>(new AdaptiveRateLimiter({ maxConcurrency: 2 }))
-    await queue.sendMany(40, 100)
-    await vi.advanceTimersByTimeAsync(1_000)
-    queue.limiter.penalize('org', 1_000, get)
-    const rates = [get, post, undefined].map((operation) => queue.limiter.getRate('org', operation))
-    expect(rates).toEqual([expect.closeTo(17.1), undefined, undefined])
-    const onWait = vi.fn()
-    void queue.send({ onWait })
-    expect(onWait).toHaveBeenCalledWith(2_053, 1_000)
-  })
-
-  test('can be read and removed', async () => {
-    const queue = pacedQueue(2)
-    expect(queue.limiter.getRate('org')).toBe(2)
-    expect(queue.limiter.getRate('another')).toBeUndefined()
-    await queue.sendMany(3)
+describe('setRate', () => {
+  test('is a ceiling of all operations together until it is set again', async () => {
+    const queue = makeQueue()
+    queue.limiter.setRate('org', 2)
+    for (let count = 0; count < 4; count += 1) void queue.send({ operation: count % 2 === 0 ? get : post })
+    await vi.advanceTimersByTimeAsync(1_100)
+    expect(queue.sentAt).toEqual([0, 500, 1_000])
     queue.limiter.setRate('org', undefined)
     await vi.advanceTimersByTimeAsync(0)
-    expect(queue.sent).toHaveLength(3)
-    expect(queue.limiter.getRate('org')).toBeUndefined()
+    expect(queue.sent).toHaveLength(4)
+  })
+
+  test.each([0, -1, Number.NaN, '5'])('rejects %j', (rate) => {
+    expect(() => new AdaptiveRateLimiter().setRate('org', rate as never)).toThrow('`rate` must be a positive number')
   })
 })
 
-describe('onWait', () => {
-  /** Returns the waits that calls are told, each with its pause: `wait/pause`. */
-  function tell({ send }: Pick<ReturnType<typeof makeQueue>, 'send'>, ...calls: Partial<RateLimitedCall>[]) {
-    return calls.map((call) => {
-      const waits: string[] = []
-      void send({ ...call, onWait: (wait, pause) => void waits.push(`${wait}/${pause}`) })
-      return waits
-    })
+test('getRate tells the ceiling and the rate of an operation, and knows nothing of others', async () => {
+  const { limiter, send } = makeQueue()
+  expect([limiter.getRate('org'), limiter.getRate('org', get)]).toEqual([undefined, undefined])
+  limiter.setRate('org', 100)
+  for (let count = 0; count < 40; count += 1) {
+    const permit = send()
+    await vi.advanceTimersByTimeAsync(120_000)
+    const end = await permit
+    end(count % 2 === 0 ? undefined : { retryAfter: undefined })
   }
-
-  test('tells the wait for those before it, and the part that the service asked for', async () => {
-    const queue = pacedQueue(10)
-    const first = [0, 1, 1, 3].map((startedAt) => ({ startedAt }))
-    const waits = tell(queue, ...first, { startedAt: 2, operation: post })
-    expect(waits).toEqual([[], ['100/0'], ['200/0'], ['300/0'], ['300/0']])
-    queue.limiter.penalize('org', 2_000)
-    await vi.advanceTimersByTimeAsync(0)
-    expect(waits.map((told) => told[1])).toEqual([undefined, '2000/2000', '2100/2000', '2300/2000', '2200/2000'])
-  })
-
-  test('is called twice at most, the second time for a wait that is at least 100 ms longer', async () => {
-    const queue = makeQueue()
-    await vi.advanceTimersByTimeAsync(1_000)
-    queue.limiter.penalize('org', 1_000, get)
-    const [waits] = tell(queue, {})
-    queue.limiter.penalize('org', 3_000, post)
-    for (const duration of [1_000, 500, 1_099, 1_100, 3_000]) {
-      queue.limiter.penalize('org', duration, get)
-      await vi.advanceTimersByTimeAsync(0)
-    }
-    expect(waits).toEqual(['1000/1000', '1100/1100'])
-  })
-
-  test('is called once more for a wait that takes all the time that the call has left', async () => {
-    const queue = makeQueue()
-    queue.limiter.penalize('org', 1_000, get)
-    const [waits] = tell(queue, { timeLeft: 5_000 })
-    for (const duration of [2_000, 4_000, 5_000]) {
-      queue.limiter.penalize('org', duration, get)
-      await vi.advanceTimersByTimeAsync(0)
-    }
-    expect(waits).toEqual(['1000/1000', '2000/2000', '5000/5000'])
-  })
-
-  test('is not called for a wait that only maxConcurrency causes, or for a call without retries at a rate', async () => {
-    expect(tell(makeQueue(new RetryAfterLimiter({ maxConcurrency: 1 })), {}, {})).toEqual([[], []])
-    expect(tell(pacedQueue(1), {}, noWait)).toEqual([[], []])
-  })
-
-  test('runs in the async context of its own call', async () => {
-    const storage = new AsyncLocalStorage<string>()
-    const queue = makeQueue()
-    queue.limiter.penalize('org', 1_000, get)
-    const contexts: unknown[] = []
-    const onWait = () => void contexts.push(storage.getStore())
-    storage.run('caller', () => void queue.send({ onWait }))
-    storage.run('other', () => queue.limiter.penalize('org', 5_000, get))
-    await vi.advanceTimersByTimeAsync(0)
-    expect(contexts).toEqual(['caller', 'caller'])
-  })
+  expect(limiter.getRate('org')).toBe(100)
+  expect(limiter.getRate('org', get)).toBeGreaterThan(0)
+  expect(limiter.getRate('org', post)).toBeUndefined()
 })
 
-class Deaf extends RetryAfterLimiter {
-  override penalize(): void {}
-}
-
-class Slow extends RetryAfterLimiter {
-  override async acquire(...parameters: Parameters<RetryAfterLimiter['acquire']>) {
-    await null
-    return super.acquire(...parameters)
-  }
-}
-
-test.each([
-  ['does not pass a 429 on lets calls go', new Deaf(), 0],
-  ['waits before it acquires holds calls back', new Slow(), 1_000],
-])('a subclass that %s', async (_, limiter, sentAt) => {
-  const queue = makeQueue(limiter)
-  queue.limiter.penalize('org', 1_000, get)
-  void queue.send()
-  await vi.advanceTimersByTimeAsync(1_000)
-  expect(queue.sentAt).toEqual([sentAt])
-})
-
-describe('a turn', () => {
-  test('is taken by as many calls as maxConcurrency allows, without a timer', async () => {
-    const queue = makeQueue(new RetryAfterLimiter({ maxConcurrency: 3 }))
-    await queue.sendMany(5)
-    expect([queue.sent.length, vi.getTimerCount()]).toEqual([3, 0])
-  })
-
-  test('that is ended twice frees one place', async () => {
-    const queue = makeQueue(new RetryAfterLimiter({ maxConcurrency: 1 }))
-    const end = await settled(queue.send())
-    end()
-    end()
-    await queue.sendMany(3)
-    expect(queue.sent).toHaveLength(2)
-  })
-})
-
-test.each<[string, (queue: ReturnType<typeof makeQueue>) => void]>([
-  ['one of its calls is in flight', ({ send }) => void send()],
-  ['one of its operations is held back', ({ limiter }) => limiter.penalize('org', day, get)],
-])('a key is not removed as others are added while %s', async (_, hold) => {
-  const queue = makeQueue(new RetryAfterLimiter({ maxConcurrency: 1 }))
-  hold(queue)
-  for (let count = 0; count < 200; count += 1) queue.limiter.penalize(`org-${count}`, 1)
-  void queue.send({}, 'late')
+test('maxConcurrency is the most of a key that is in flight', async () => {
+  const queue = makeQueue({ maxConcurrency: 2 })
+  for (const name of 'abc') void queue.send({ canWait: name !== 'c' }, name)
   await vi.advanceTimersByTimeAsync(0)
-  expect(queue.names).toBe('')
+  expect(queue.names).toBe('ab')
+  queue.sent[0]?.end()
+  queue.sent[0]?.end()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(queue.names).toBe('abc')
 })
 
-const limiters = [new RetryAfterLimiter({ maxConcurrency: 5 }), new AdaptiveRateLimiter()]
-test.each(limiters)('keys that hold back nothing are removed as others are added', async (limiter) => {
-  const removed = vi.spyOn(Map.prototype, 'delete')
-  for (let count = 0; count < 1_000; count += 1) {
-    limiter.penalize(`org-${count}`, 1)
-    await vi.advanceTimersByTimeAsync(limiter instanceof AdaptiveRateLimiter ? 600_010 : 2)
+test.each([0, 1.5, '8', Number.NaN])('maxConcurrency %j is rejected', (maxConcurrency) => {
+  expect(() => new AdaptiveRateLimiter({ maxConcurrency: maxConcurrency as never })).toThrow('`maxConcurrency`')
+})
+
+test('keys and operations that hold back nothing are forgotten', async () => {
+  const limiter = new AdaptiveRateLimiter()
+  const use = async (key: string, operation: string) => {
+    const end = (await limiter.acquire(key, new AbortController().signal, callOf({ operation }))) as End
+    end()
   }
-  const keys = new Set(removed.mock.calls.map(([key]) => String(key)).filter((key) => key.startsWith('org-')))
-  removed.mockRestore()
-  expect(keys.size).toBeGreaterThanOrEqual(900)
-})
-
-test.each<[string, () => unknown]>([
-  ['maxConcurrency', () => new RetryAfterLimiter({ maxConcurrency: 0 })],
-  ['maxConcurrency', () => new RetryAfterLimiter({ maxConcurrency: 1.5 })],
-  ['maxConcurrency', () => new AdaptiveRateLimiter({ maxConcurrency: '8' as never })],
-  ['maxConcurency', () => new RetryAfterLimiter({ maxConcurency: 8 } as never)],
-  ['maxConcurency', () => new AdaptiveRateLimiter({ maxConcurency: 8 } as never)],
-  ['duration', () => new RetryAfterLimiter().penalize('org', -1)],
-  ['duration', () => new AdaptiveRateLimiter().penalize('org', Number.NaN)],
-  ['duration', () => new AdaptiveRateLimiter().penalize('org', '1000' as never)],
-  ['duration', () => new AdaptiveRateLimiter().penalize('org', 1n as never)],
-  ['rate', () => new AdaptiveRateLimiter().setRate('org', '2' as never)],
-  ['rate', () => new AdaptiveRateLimiter().setRate('org', 0)],
-  ['rate', () => new AdaptiveRateLimiter().setRate('org', Number.NaN)],
-])('an invalid argument of a limiter is named: %s', (argument, use) => {
-  expect(use).toThrow(expect.objectContaining({ name: 'InvalidArgumentError', argument }))
+  const sizes = vi.spyOn(Map.prototype, 'delete')
+  for (let key = 0; key < 1_000; key += 1) await use(`org-${key}`, get)
+  expect(sizes.mock.calls.length).toBeGreaterThan(800)
+  sizes.mockRestore()
 })

@@ -123,12 +123,11 @@ test.each([-3_600_000, 3_600_000])('a jump of the wall clock by %i ms changes no
   const first = client.me()
   await vi.advanceTimersByTimeAsync(1_000)
   vi.setSystemTime(Date.now() + jump)
-  const second = client.me()
   await vi.advanceTimersByTimeAsync(8_999)
   expect(fetch.requests).toHaveLength(1)
   await vi.advanceTimersByTimeAsync(1)
-  await settled(Promise.all([first, second]))
-  expect(fetch.requests).toHaveLength(3)
+  await settled(first)
+  expect(fetch.requests).toHaveLength(2)
 })
 
 test.each([429, 503])('an abort inside onRetry after a %i makes the call reject at once', async (status) => {

@@ -350,24 +350,26 @@ describe('rate-limits.md', () => {
   interface Guide {
     workspaceOf(organization: string, token: string): SupportWorkspace
     store: ConnectionStore
-    shareThrough(pauses: object): RateLimiter
-    pausesIn(redis: Redis): { left(key: string): Promise<number>; add(key: string, duration: number): Promise<void> }
+    importer: SupportWorkspace
+    SharedRateLimiter: new (redis: Redis, perMinute: number) => RateLimiter
   }
 
-  /** Expects that a 429 of one client holds back the other, and that neither waits. */
-  async function expectShared(one: SupportWorkspace, other: SupportWorkspace, options = {}) {
+  /** Expects that eight refusals of one client hold back the other, and that neither waits. */
+  async function expectShared(one: SupportWorkspace, other: SupportWorkspace) {
+    const options = { maxRetries: 0 }
     sandbox.clearRequests()
-    sandbox.failNext({ status: 429, retryAfter: 30 })
-    await expect(one.me(options)).rejects.toMatchObject({ name: 'RateLimitError', retryAfter: 30 })
+    sandbox.faults.add({ status: 429, retryAfter: 30, times: 8 })
+    for (let call = 0; call < 8; call += 1) await expect(one.me(options)).rejects.toMatchObject({ retryAfter: 30 })
     await expect(other.me(options)).rejects.toMatchObject({ name: 'RateLimitError', outcome: 'not-sent' })
-    expect(sandbox.requests.map(({ status }) => status)).toEqual([429])
+    expect(sandbox.requests).toHaveLength(8)
   }
 
-  test("clients of an organization hear of each other's 429, and others do not", async () => {
+  test("clients of an organization hear of each other's refusals, and others do not", async () => {
     const guide = await run<Guide>('rate-limits.md')
     const open = (organization: string) => guide.workspaceOf(organization, sandbox.issueToken())
-    await expectShared(open('one'), open('one'), { maxRetries: 0 })
+    await expectShared(open('one'), open('one'))
     expect((await open('another').me({ maxRetries: 0 })).actor).toBe('app')
+    expect((await guide.importer.me()).actor).toBe('self')
   })
 
   test('the clients of its store do not wait for a rate limit', async () => {
@@ -376,36 +378,27 @@ describe('rate-limits.md', () => {
     await expectShared(await store.workspace(key), await store.workspace(key))
   })
 
-  test("processes that share their pauses hear of each other's 429", async () => {
-    const { shareThrough } = await run<Guide>('rate-limits.md')
-    const pauses = new Map<string, number>()
-    const database = {
-      left: async (key: string) => pauses.get(key) ?? 0,
-      add: async (key: string, duration: number) => void pauses.set(key, duration),
-    }
-    const clientOfProcess = () => {
-      const rateLimiter = shareThrough(database)
-      return workspaceOf(sandbox, { rateLimiter, rateLimitKey: 'org', maxRetries: 0 })
-    }
-    await expectShared(clientOfProcess(), clientOfProcess())
-  })
-
   describeOnRedis((path) => {
-    test('its pauses in Redis keep the longer of two, and accept any duration', async () => {
-      const { pausesIn } = await run<Guide>('rate-limits.md')
+    test('processes that share a limiter through Redis send one request after the other', async () => {
+      const { SharedRateLimiter } = await run<Guide>('rate-limits.md')
       const redis = new Redis(path())
       cleanUps.push(() => redis.disconnect())
-      const pauses = pausesIn(redis)
-      expect(await pauses.left('one')).toBeLessThan(0)
-      await pauses.add('one', 60_000.5)
-      await pauses.add('one', 1_000)
-      expect(await pauses.left('one')).toBeGreaterThan(30_000)
-      await pauses.add('one', 600_000)
-      expect(await pauses.left('one')).toBeGreaterThan(300_000)
-      expect(await pauses.left('two')).toBeLessThan(0)
-      const errors = await redis.info('errorstats')
-      await pauses.add('two', 0)
-      expect(await redis.info('errorstats')).toBe(errors)
+      const waits: number[] = []
+      const onWait = (wait: number) => void waits.push(wait)
+      const call = { operation: 'GET /x', attempt: 1, canWait: true, startedAt: 0, timeLeft: 1e9, onWait }
+      const controller = new AbortController()
+      const limiters = [
+        new SharedRateLimiter(redis, 6),
+        new SharedRateLimiter(redis, 6),
+        new SharedRateLimiter(redis, 6),
+      ]
+      const permits = limiters.map((limiter) => limiter.acquire('org', controller.signal, call))
+      await permits[0]
+      await vi.waitFor(() => expect(waits).toHaveLength(2))
+      expect(waits[0]).toBeGreaterThan(5_000)
+      expect(waits[1]).toBeGreaterThan(15_000)
+      controller.abort('enough')
+      await expect(Promise.all(permits)).rejects.toBe('enough')
     })
   })
 })
