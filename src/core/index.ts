@@ -1,6 +1,7 @@
 // What the folders above use of the core, which sends calls. Applications see `src/index.ts`.
 
 export { Call } from './call.ts'
+export { CallClock } from './call-clock.ts'
 export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './call-operation.ts'
 export { readErrorBody } from './envelope.ts'
 export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-error.ts'
