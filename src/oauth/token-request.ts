@@ -107,7 +107,8 @@ function networkError(error: unknown, fault: FetchFault, attempt: Attempt, secre
   const what = error instanceof BadFetch ? 'The code exchange failed' : 'The connection to the token endpoint failed'
   const checkNetwork = 'Check the network, any proxy and `baseUrl`, then start the login again.'
   const hint = fault.hint === undefined ? startAgain : `${startAgain} ${fault.hint}`
-  return new NetworkError(`${what}: ${innermost(cause).message.replace(/\.$/, '')}.`, {
+  const reason = fault.reason ?? innermost(cause).message.replace(/\.$/, '')
+  return new NetworkError(`${what}: ${reason}.`, {
     operation,
     outcome: fault.outcome,
     remedy: fault.remedy === 'fix' ? 'fix' : 'reconnect',
