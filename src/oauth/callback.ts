@@ -18,8 +18,9 @@ export type LoginCallback = string | WebURL | WebRequest
 export interface CheckedCallback {
   readonly code: string
   readonly codeVerifier: string
-  /** The parameters of the callback, and the state that they must have: none if a browser has checked it. */
+  /** The parameters that the browser returned with. Only the code if it has sent a grant. */
   readonly parameters: URLSearchParams
+  /** The state that the parameters must have. Undefined if the browser has checked it. */
   readonly state: string | undefined
   /** No error may quote them. */
   readonly secrets: readonly string[]

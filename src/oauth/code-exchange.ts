@@ -96,7 +96,10 @@ export async function exchangeCode(
   })
 }
 
-/** The parameters of a callback that are checked (RFC 6749, section 4.1.2; RFC 9207). A redirect URI can have others. */
+/**
+ * Returns the parameters of a successful callback (RFC 6749, section 4.1.2; RFC 9207). The redirect URI can have others, of
+ * names that oauth4webapi rejects.
+ */
 function standardOnly(parameters: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...parameters].filter(([name]) => ['code', 'state', 'iss'].includes(name)))
 }
