@@ -2,6 +2,7 @@
 
 export { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 export { Call } from './call.ts'
+export { CallClock } from './call-clock.ts'
 export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './call-operation.ts'
 export { readErrorBody } from './envelope.ts'
 export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-error.ts'

@@ -18,6 +18,10 @@ export type LoginCallback = string | WebURL | WebRequest
 export interface CheckedCallback {
   readonly code: string
   readonly codeVerifier: string
+  /** The parameters that the browser returned with. Only the code if it has sent a grant. */
+  readonly parameters: URLSearchParams
+  /** The state that the parameters must have. Undefined if the browser has checked it. */
+  readonly state: string | undefined
   /** No error may quote them. */
   readonly secrets: readonly string[]
 }
@@ -42,7 +46,7 @@ export function checkCallback(
   const secrets = [...settings.secrets, state, codeVerifier, code]
   if (parameters.has('error')) throw authorizationError(parameters, secrets)
   if (code === '') throw missingParameter('code')
-  return { code, codeVerifier, secrets }
+  return { code, codeVerifier, parameters, state, secrets }
 }
 
 /** A code must only be sent to the service that the login was started with (mix-up: RFC 9700, section 4.4). */

@@ -61,7 +61,7 @@ export {
 } from '../storage/index.ts'
 export type { CommonAppOptions } from './app-options.ts'
 export type { LoginCallback } from './callback.ts'
-export type { ClientAuthentication } from './code-exchange.ts'
+export type { ClientAuthentication } from './client-authentication.ts'
 export { createLoginHandlers, type LoginHandlers } from './login-handlers.ts'
 export type {
   HandlerResult,

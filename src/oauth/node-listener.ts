@@ -78,13 +78,17 @@ export function toNodeListener(
       }
       try {
         // Express and Connect continue with the next route after a falsy value or the string 'route'.
-        await next(isError(error) ? error : new Error('The handler threw a value that is not an error.'))
+        await next(toError(error))
       } catch {
         // An unhandled rejection would end the process.
         sendFailure(response)
       }
     }
   }
+}
+
+function toError(thrown: unknown): Error {
+  return isError(thrown) ? thrown : new Error('The handler threw a value that is not an error.', { cause: thrown })
 }
 
 /** Returns the request for the handler, or an error response. */

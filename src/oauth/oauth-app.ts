@@ -16,7 +16,8 @@ import { placeholder } from '../shared/errors/redact.ts'
 import type { WebAbortSignal, WebFetch } from '../shared/web-types.ts'
 import { type CommonAppOptions, commonOptionNames, readAppSettings } from './app-options.ts'
 import { checkCallback, type LoginCallback } from './callback.ts'
-import { type ClientAuthentication, clientCredentials, type ExchangeSettings, exchangeCode } from './code-exchange.ts'
+import { type ClientAuthentication, clientCredentials } from './client-authentication.ts'
+import { type ExchangeSettings, exchangeCode } from './code-exchange.ts'
 import type { AuthorizationCodeGrant } from './public-oauth-app.ts'
 import { type LoginRequest, type StartedLogin, startLogin } from './start-login.ts'
 import type { LoginTransaction } from './transaction.ts'
@@ -149,9 +150,10 @@ export class OAuthApp {
     const signal = signalOf(options)
     const { code, codeVerifier, scope } = checkGrant(grant, this.redirectUri)
     const secrets = [...this.#settings.secrets, code, codeVerifier]
+    const checked = { code, codeVerifier, parameters: new URLSearchParams({ code }), state: undefined, secrets }
     // The scopes come from the browser, so they are no proof of what was granted.
     const scopes = { requestedScope: typeof scope === 'string' ? scope : undefined, defaultScope: '' }
-    return exchangeCode(this.#settings, { code, codeVerifier, secrets }, scopes, signal)
+    return exchangeCode(this.#settings, checked, scopes, signal)
   }
 
   /** Returns the app's options without the secret. */

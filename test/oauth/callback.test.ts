@@ -169,6 +169,11 @@ test.each<[string, string | undefined, (url: string) => string]>([
   expect((await finish(callbackOf(login, { iss: iss(endpoint.url) }))).accessToken).toBe(accessToken)
 })
 
+test('the redirect URI can have parameters that other kinds of logins return', async () => {
+  const { finish } = await start({ redirectUri: `${redirectUri}?response=a&token=b&id_token=c` })
+  expect((await finish()).accessToken).toBe(accessToken)
+})
+
 describe('a transaction', () => {
   test.each<[string, Record<string, string>, LoginErrorReason | undefined]>([
     ['a login', {}, undefined],

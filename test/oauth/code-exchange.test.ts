@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type ClientAuthentication,
+  LoginError,
   type LoginErrorReason,
   NetworkError,
   type OAuthAppOptions,
@@ -10,6 +11,7 @@ import {
   TimeoutError,
 } from '../../src/oauth/index.ts'
 import { refusedConnection, rejection, stubPlatformFetch } from '../helpers/client.ts'
+import { failingCallbacks } from '../helpers/failing-callbacks.ts'
 import { settled } from '../helpers/settled.ts'
 import { callbackOf, clientSecret, code, loginError, makeApp, redirectUri, scope } from './helpers/login.ts'
 import { accessToken, jsonResponse, startTokenEndpoint, useTokenEndpoint } from './helpers/token-endpoint.ts'
@@ -83,11 +85,11 @@ describe('a login', () => {
     await finish({
       fetch(this: unknown, url, init) {
         expect(this).toBeUndefined()
-        seen.push(`${init.method} ${new URL(url).pathname} ${typeof init.body}`)
+        seen.push(`${init.method} ${new URL(url).pathname} ${Object.keys(init.headers)} ${typeof init.body}`)
         return fetch(url, init)
       },
     })
-    expect(seen).toEqual(['POST /api/oauth/token string'])
+    expect(seen).toEqual(['POST /api/oauth/token accept,content-type string'])
   })
 })
 
@@ -136,6 +138,7 @@ describe('rejects a token response with', () => {
     ['a line break in the access token', { ...good, access_token: 'swot_a\r\nx-evil: 1' }],
     ['a space in the access token', { ...good, access_token: 'swot_a b' }],
     ['an access token that is not ASCII', { ...good, access_token: 'swot_é' }],
+    ['an object without text as access token', { ...good, access_token: { toString: 1 } }],
     ['no token type', { ...good, token_type: undefined }],
     ['another token type', { ...good, token_type: 'DPoP' }],
     ['a scope that is a list of numbers', { ...good, scope: [7] }],
@@ -151,6 +154,11 @@ describe('rejects a token response with', () => {
     const error = await loginError(finish(), 'exchange_failed')
     expect(error.status).toBe(200)
     expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test.each(['access_token', 'token_type', 'scope'])('a bad %s, which the error names', async (name) => {
+    endpoint.respond = jsonResponse({ ...good, [name]: 7 })
+    expect((await loginError(finish(), 'exchange_failed')).message).toContain(`it has no valid \`${name}\`. `)
   })
 
   test('a body above the size limit, without reading it completely', async () => {
@@ -233,12 +241,18 @@ describe('a failed code exchange', () => {
   const refused = () => Promise.reject(refusedConnection())
   const untrusted = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
   const blocked = 'Nothing was sent. `fetch` blocks this port. Use another one in `baseUrl`.'
+  const plainHttp = expect.stringContaining('token endpoint failed: the server speaks plain http on this port. ')
   const noResponse = expect.stringContaining('The code exchange failed: the `fetch` option returned no Response')
   test.each<[string, Partial<OAuthAppOptions>, object]>([
     [
       '`fetch` blocks the port',
       { baseUrl: 'http://127.0.0.1:6000' },
       { outcome: 'not-sent', remedy: 'fix', hint: blocked },
+    ],
+    [
+      'the service speaks plain http',
+      { baseUrl: endpoint.url.replace('http:', 'https:') },
+      { outcome: 'not-sent', remedy: 'fix', message: plainHttp },
     ],
     [
       'a custom fetch throws what would prove something from the platform',
@@ -259,6 +273,34 @@ describe('a failed code exchange', () => {
     const error = await rejection(finish(options))
     expect(error).toBeInstanceOf(NetworkError)
     expect(error).toMatchObject(expected)
+  })
+
+  const nothing = 'the `fetch` option failed without an error'
+  test.each<[string, unknown, object]>([
+    ['an error', new Error('no proxy'), { outcome: 'unknown', remedy: 'reconnect', cause: { message: 'no proxy' } }],
+    [
+      'an error that says that nothing was sent',
+      Object.assign(new Error('offline'), { outcome: 'not-sent' }),
+      { outcome: 'not-sent', remedy: 'reconnect', cause: { message: 'offline' } },
+    ],
+    [
+      'an error of its own code',
+      new ReferenceError('agnet is not defined'),
+      { outcome: 'unknown', remedy: 'fix', cause: { message: 'agnet is not defined' } },
+    ],
+    [
+      'an error of a login of its own',
+      new LoginError('Other login.', { reason: 'invalid_grant', hint: 'Wait.' }),
+      { outcome: 'unknown', remedy: 'fix', cause: { message: 'Other login. Wait.' } },
+    ],
+    ['nothing', undefined, { outcome: 'unknown', remedy: 'fix', cause: { message: nothing } }],
+    ['null', null, { outcome: 'unknown', remedy: 'fix', cause: { message: nothing } }],
+  ])('keeps what a custom fetch fails with: %s', async (_title, thrown, expected) => {
+    for (const [, fetch] of failingCallbacks(thrown)) {
+      const error = await rejection(finish({ fetch }))
+      expect(error).toBeInstanceOf(NetworkError)
+      expect(error).toMatchObject(expected)
+    }
   })
 
   test('has the outcome not-sent if the connection never opened', async () => {
@@ -375,6 +417,17 @@ describe('a failed code exchange', () => {
     expect(await rejection(app.exchangeCode(grant, { signal }))).toBe(reason)
     expect(endpoint.requests).toEqual([])
     await app.finishLogin(callbackOf(login), login.transaction)
+  })
+
+  test('sends nothing if aborted while the request is prepared', async () => {
+    const app = makeApp(endpoint.url)
+    const login = await app.startLogin({ scope })
+    const controller = new AbortController()
+    const outcome = rejection(app.finishLogin(callbackOf(login), login.transaction, { signal: controller.signal }))
+    const reason = new Error('changed my mind')
+    controller.abort(reason)
+    expect(await outcome).toBe(reason)
+    expect(endpoint.requests).toEqual([])
   })
 
   test('accepts a signal of another implementation, without throwIfAborted()', async () => {

@@ -276,7 +276,9 @@ async function adapt(received: Partial<NodeRequest>, handler = async () => new R
 }
 
 test.each([undefined, null, 'route', 0])('passes an Error to next if the handler throws %s', async (thrown) => {
-  expect((await adapt({}, () => Promise.reject(thrown))).passed).toEqual([expect.any(Error)])
+  const { passed } = await adapt({}, () => Promise.reject(thrown))
+  expect(passed).toEqual([expect.any(Error)])
+  expect(passed).toMatchObject([{ cause: thrown }])
 })
 
 test.each([
