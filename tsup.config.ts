@@ -59,6 +59,7 @@ const library: Options = {
     index: 'src/index.ts',
     oauth: 'src/oauth/index.ts',
     otel: 'src/otel/index.ts',
+    catalogue: 'src/catalogue/index.ts',
     journal: 'src/journal/index.ts',
     storage: 'src/storage/index.ts',
     'storage-tests': 'src/storage-tests/index.ts',

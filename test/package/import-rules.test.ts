@@ -28,6 +28,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   shared: [],
   core: [],
   client: ['core'],
+  catalogue: ['client', 'core'],
   'key-value': [],
   storage: ['key-value'],
   'storage-tests': ['connections', 'key-value'],
