@@ -31,12 +31,13 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is slow by design: `npm run test:slow`. What needs browsers and a build: `npm run test:browser`. What needs the
-    // packages of its folder: `npm run test:engines`. The last are run by the tests of the guides.
+    // packages of its folder: `npm run test:engines`, `test:openapi`. The last are run by the tests of the guides.
     exclude: [
       ...defaultExclude,
       'test/**/*.{slow,proof}.test.ts',
       'test/browser/**',
       'test/engines/**',
+      'test/openapi/**',
       'test/readme/.examples/**',
     ],
   },

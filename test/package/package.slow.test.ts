@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** The entry points of the package. */
 const entries = Object.keys(exports)
-  .filter((path) => path !== './package.json')
+  .filter((path) => !path.endsWith('.json'))
   .map((path) => join('support-workspace-sdk', path))
 
 let project: Project
@@ -58,6 +58,7 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'dist/cli.js',
       ...programs.flatMap((name) => [`dist/${name}.js`, `dist/${name}.cjs`]),
       ...maps,
+      'dist/openapi.json',
       'dist/third-party-licenses.txt',
     ].sort(),
   )
