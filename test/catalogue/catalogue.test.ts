@@ -3,6 +3,7 @@ import { models, operations, topics } from 'support-workspace-sdk/catalogue'
 import { describe, expect, test } from 'vitest'
 import { generatedPages } from '../../scripts/service-pages.ts'
 import { operations as clientOperations } from '../../src/client/resources/operations.ts'
+import { documentedNames } from '../../src/client/schemas/validate.ts'
 import { root } from '../readme/examples.ts'
 import { documentedFields } from './documented-fields.ts'
 
@@ -58,6 +59,16 @@ describe('operations', () => {
 })
 
 describe('fields', () => {
+  test('of a body are those that the schemas of the client know', () => {
+    for (const { body } of all) {
+      if (body === undefined) continue
+      const names = Object.keys(models[body].fields)
+      expect(documentedNames(body as Parameters<typeof documentedNames>[0]), body).toEqual(
+        names.length === 0 ? undefined : names,
+      )
+    }
+  })
+
   test('have a row for each field of the two documents, and for no other', () => {
     const found = Object.entries(models).map(([name, { fields }]) => [name, Object.keys(fields).sort()])
     const expected = Object.entries(documentedFields).map(([name, text]) => [name, namesIn(text).sort()])
