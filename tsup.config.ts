@@ -61,6 +61,7 @@ const library: Options = {
     otel: 'src/otel/index.ts',
     catalogue: 'src/catalogue/index.ts',
     journal: 'src/journal/index.ts',
+    probe: 'src/probe/index.ts',
     storage: 'src/storage/index.ts',
     'storage-tests': 'src/storage-tests/index.ts',
     sweep: 'src/sweep/index.ts',

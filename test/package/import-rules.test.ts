@@ -29,6 +29,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   core: [],
   client: ['core'],
   catalogue: ['client', 'core'],
+  evidence: ['catalogue', 'core'],
+  probe: ['catalogue', 'evidence'],
   'key-value': [],
   storage: ['key-value'],
   'storage-tests': ['connections', 'key-value'],

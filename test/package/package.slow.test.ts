@@ -58,6 +58,7 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'dist/cli.js',
       ...programs.flatMap((name) => [`dist/${name}.js`, `dist/${name}.cjs`]),
       ...maps,
+      'dist/evidence.schema.json',
       'dist/openapi.json',
       'dist/third-party-licenses.txt',
     ].sort(),

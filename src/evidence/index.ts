@@ -1,0 +1,14 @@
+// What is seen of the service: the notes of one process, the file that they become, and what is made of such files.
+
+export { describeEvidence } from './describe.ts'
+export {
+  type EvidenceFile,
+  evidenceSchema,
+  mergeEvidence,
+  observationOf,
+  parseEvidence,
+  type Sightings,
+  sumOf,
+} from './evidence-file.ts'
+export { Notebook } from './notebook.ts'
+export { type Overlay, overlayOf } from './overlay.ts'
