@@ -1,4 +1,5 @@
-// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of the catalogue.
+// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of the catalogue. Beside it,
+// evidence.schema.json: the JSON Schema of the files of the probe.
 //
 //   node scripts/openapi.ts dist
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -14,6 +15,7 @@ import {
   operations,
 } from '../src/catalogue/index.ts'
 import { all } from '../src/client/schemas/schemas.ts'
+import { evidenceSchema } from '../src/evidence/index.ts'
 import { knownScopes } from '../src/shared/scopes.ts'
 import { version } from '../src/shared/version.ts'
 
@@ -50,6 +52,7 @@ if (import.meta.main) {
   const folder = process.argv[2] ?? 'dist'
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'openapi.json'), `${JSON.stringify(openApiDocument(), null, 1)}\n`)
+  writeFileSync(join(folder, 'evidence.schema.json'), `${JSON.stringify(z.toJSONSchema(evidenceSchema), null, 1)}\n`)
 }
 
 /** Returns the description of the service as an OpenAPI document. */
