@@ -28,18 +28,6 @@ const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 /** A body with `data`. */
 const wrapped = { properties: { data: { type: 'object' } }, required: ['data'] }
 
-const tags: Readonly<Record<string, string>> = {
-  me: 'The token and whom it acts as.',
-  conversations: 'Conversations with customers.',
-  messages: 'The messages of a conversation.',
-  notes: 'Internal notes on a conversation.',
-  contacts: 'The customers of the organization.',
-  members: 'The team members of the organization.',
-  organization: 'The organization of the token, and its settings.',
-  tasks: 'Tasks. Every path is inferred.',
-  segments: 'Segments. Every path is inferred.',
-}
-
 const nullableText = z.exactOptional(z.nullable(z.string()))
 
 /** The schemas that the client checks without zod. */
@@ -81,7 +69,7 @@ same of the meaning of a field, and of null and absence. \`observed\` counts the
       },
     ],
     security: [{ oauth: [] }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    tags: [...new Set(own.map(tagOf))].map((name) => ({ name, description: `The calls of \`workspace.${name}\`.` })),
     paths: Object.fromEntries(paths),
     components: {
       securitySchemes: { oauth: oauthScheme() },
@@ -174,7 +162,11 @@ function refTo(model: ModelName): Json {
 function componentSchemas(): Json {
   const registry = z.registry<{ id: string }>()
   const found = schemasByModel()
-  for (const [name, schema] of found) if (!isFreeForm(name)) registry.add(schema, { id: models[name].title })
+  for (const [name, schema] of found) {
+    const { title, fields } = models[name]
+    // Bodies without a known field share the schema of free-form objects.
+    if (Object.keys(fields).length > 0) registry.add(schema, { id: title })
+  }
   const { schemas } = z.toJSONSchema(registry, {
     io: 'input',
     uri: (id) => `#/components/schemas/${id}`,
@@ -224,10 +216,6 @@ function evidenceOf({ evidence, sources, observed }: Observable, meaning?: Fact,
     sources: sources.map(({ title, section, date }) => ({ title, section, date })),
     ...(observed && { observed: { ...observed } }),
   }
-}
-
-function isFreeForm(name: ModelName): boolean {
-  return Object.keys(models[name].fields).length === 0
 }
 
 /** Returns the schema of the client for each model, those in the fields of others included. */

@@ -47,7 +47,7 @@ where it comes from. ${observedText()} Programs read the same facts from \`suppo
 - **inferred**: deduced by analogy, or from hints such as the list of the vendor's MCP tools. It might be wrong.
 
 The SDK marks every operation with one of these words: in the [endpoint table](../README.md#endpoints), in the docs comments,
-and as \`@experimental\` if it is inferred. The documents were read on ${date()}.`
+and as \`@experimental\` if it is inferred. The documents were read on ${operations.me.sources[0]?.date}.`
   return `${[intro, ...topics.map(topicSection)].join('\n\n')}\n`
 }
 
@@ -56,10 +56,6 @@ function observedText(): string {
   const count = seen.filter(({ observed }) => observed !== undefined).length
   if (count === 0) return 'Nothing here was tested against the live service.'
   return `Calls to the live service have shown ${count} operations and fields, which the tables mark as observed.`
-}
-
-function date(): string {
-  return operations.me.sources[0]?.date ?? ''
 }
 
 function topicSection({ title, intro, facts, unknown, resource, advice }: Topic): string {
@@ -80,7 +76,8 @@ function topicSection({ title, intro, facts, unknown, resource, advice }: Topic)
 
 function operationRow(operation: CatalogueOperation): string[] {
   const { method, path, body } = operation
-  const required = Object.entries(fieldsOf(body)).filter(([, field]) => field.required)
+  const fields = body === undefined ? {} : models[body].fields
+  const required = Object.entries(fields).filter(([, field]) => field.required)
   const names = required.map(([name]) => `\`${name}\``).join(', ')
   return [`\`${method} ${path}\`${names && ` with ${names}`}`, evidenceOf(operation), sourcesOf(operation)]
 }
@@ -116,11 +113,11 @@ ${table(['Method', "Service's name", 'Actor', 'Repeat', 'Evidence', 'Source'], r
 null or absent. A field of a request without *required* can be left out. Times are integers in seconds since the Unix epoch
 (specification, section 1).
 
-${Object.entries(models).map(modelSection).join('\n\n')}
+${Object.values(models).map(modelSection).join('\n\n')}
 `
 }
 
-function modelSection([name, model]: [string, CatalogueModel]): string {
+function modelSection(model: CatalogueModel): string {
   const rows = Object.entries(model.fields).map(([field, known]) => [
     `\`${field}\``,
     typeOf(known),
@@ -131,14 +128,7 @@ function modelSection([name, model]: [string, CatalogueModel]): string {
     sourcesOf(known),
   ])
   const heads = ['Field', 'Type', 'Meaning', 'Name', 'Meaning', 'Null', 'Source']
-  const users = usersOf(name as ModelName)
-  const text = `${model.text}${users === '' ? '' : ` Used by ${users}.`}`
-  return [`### ${model.title}`, text, rows.length > 0 && table(heads, rows)].filter(Boolean).join('\n\n')
-}
-
-function usersOf(name: ModelName): string {
-  const users = Object.values(operations).filter(({ response }) => response === name)
-  return users.map(({ id }) => `\`${id}\``).join(', ')
+  return [`### ${model.title}`, model.text, rows.length > 0 && table(heads, rows)].filter(Boolean).join('\n\n')
 }
 
 function typeOf({ type, model, items, format }: CatalogueField): string {
@@ -146,10 +136,6 @@ function typeOf({ type, model, items, format }: CatalogueField): string {
   const inner = title === undefined ? items : `[${title}](#${title.toLowerCase()})`
   const shown = type === 'array' ? `array of ${inner}` : (inner ?? type)
   return format === undefined ? shown : `${shown}, ${format.replace('-', ' ')}`
-}
-
-function fieldsOf(model: ModelName | undefined): CatalogueModel['fields'] {
-  return model === undefined ? {} : models[model].fields
 }
 
 function evidenceOf({ evidence, observed }: CatalogueOperation | CatalogueField): string {

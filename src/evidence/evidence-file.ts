@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { models, type Observation, operations, traits } from '../catalogue/index.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { parseObject } from '../shared/json.ts'
 
 /** Observations by name, and below it by what was seen. */
 export type Sightings = Readonly<Record<string, Readonly<Record<string, Observation>>>>
@@ -47,19 +48,11 @@ export const evidenceSchema = z.strictObject({
  * @throws InvalidArgumentError if it is not an evidence file, without quoting it.
  */
 export function parseEvidence(text: string): EvidenceFile {
-  const parsed = evidenceSchema.safeParse(jsonOf(text))
+  const parsed = evidenceSchema.safeParse(parseObject(text))
   if (parsed.success) return parsed.data
   const [section = 'version'] = parsed.error.issues[0]?.path ?? []
   const problem = `The file is not an evidence file: \`${String(section)}\` has another form.`
   throw new InvalidArgumentError('file', problem, 'Pass a file that `probe` or a recorder of this version wrote.')
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -12,3 +12,8 @@ export {
 } from './evidence-file.ts'
 export { Notebook } from './notebook.ts'
 export { type Overlay, overlayOf } from './overlay.ts'
+export {
+  type EvidenceRecorder,
+  type EvidenceRecorderOptions,
+  evidenceRecorder,
+} from './recorder.ts'

@@ -1,6 +1,5 @@
 import { type TraitName, traits } from '../catalogue/index.ts'
 import type { EvidenceFile } from '../evidence/index.ts'
-import { isObject } from '../shared/json.ts'
 import { Asker, type AskerOptions, Stopped } from './asker.ts'
 import { askHeaders, findHeaders } from './headers.ts'
 import { askConversations, askEnd, askPages, findOrder } from './lists.ts'
@@ -30,8 +29,7 @@ export async function askService(options: AskerOptions): Promise<ProbeFindings> 
     stopped = thrown.message
   }
   for (const trait of Object.keys(traits) as TraitName[]) {
-    if (questions.found.has(trait) || questions.notebook.hasReason(trait)) continue
-    questions.leave(trait, reasonFor(trait, stopped))
+    if (!questions.notebook.hasReason(trait)) questions.leave(trait, reasonFor(trait, stopped))
   }
   return { evidence: questions.notebook.evidence(), requests: questions.asker.requests, stopped }
 }
@@ -44,8 +42,8 @@ function reasonFor(trait: TraitName, stopped: string | undefined): string {
 async function askAll(questions: Questions): Promise<void> {
   const { asker, find, leave } = questions
   const me = await asker.get('/me')
-  const isWrapped = isObject(me.item) && 'organization' in me.item
-  if (me.status !== 200 || !isObject(me.body) || !(isWrapped || 'organization' in me.body)) {
+  const isWrapped = me.item !== undefined && 'organization' in me.item
+  if (me.status !== 200 || me.body === undefined || !(isWrapped || 'organization' in me.body)) {
     throw new Stopped(`It takes a token for which /me answers 200 with an organization, not ${me.status}.`)
   }
   const path = await asker.get(noSuchPath)
@@ -69,7 +67,7 @@ async function askAll(questions: Questions): Promise<void> {
   const contacts = await askPages(questions, 'contacts', '/contacts')
   await askPathOfId(questions, 'contacts.get', '/contacts', contacts.items?.[0], controls)
   findOrder(questions, 'order.contacts', contacts.items, ['inserted_at', 'updated_at', 'active_at'])
-  if (questions.found.has('pages.contacts')) await askEnd(questions, contacts)
+  await askEnd(questions, contacts)
 
   const members = await askPages(questions, 'members', '/users')
   const member = members.items?.[0]?.id

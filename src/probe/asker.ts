@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../shared/json.ts'
+import { isObject, type JsonObject, parseObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
 
 /** The most requests of one probe, and the pause between two of them in milliseconds. */
@@ -8,8 +8,8 @@ const timeout = 30_000
 
 export interface Answer {
   readonly status: number
-  /** The body if it is JSON. */
-  readonly body: unknown
+  /** The body if it is a JSON object. */
+  readonly body: JsonObject | undefined
   /** `data` of the body, as a list. Undefined if the answer is no success or has none. */
   readonly items: readonly JsonObject[] | undefined
   /** `data` of the body, as an object. */
@@ -78,23 +78,15 @@ export class Asker {
 }
 
 function answerOf(status: number, text: string, header: Answer['header']): Answer {
-  const body = jsonOf(text)
-  const data = status >= 200 && status < 300 && isObject(body) ? body.data : undefined
-  const metadata = isObject(body) ? body.page_metadata : undefined
+  const body = parseObject(text)
+  const { data, page_metadata: metadata } = body ?? {}
+  const isSuccess = status >= 200 && status < 300
   return {
     status,
     body,
-    items: Array.isArray(data) && data.every(isObject) ? data : undefined,
-    item: isObject(data) ? data : undefined,
-    cursors: isObject(metadata) ? { after: metadata.after ?? null, before: metadata.before ?? null } : undefined,
+    items: isSuccess && Array.isArray(data) && data.every(isObject) ? data : undefined,
+    item: isSuccess && isObject(data) ? data : undefined,
+    cursors: isObject(metadata) ? { after: metadata.after, before: metadata.before } : undefined,
     header,
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

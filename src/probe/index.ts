@@ -7,6 +7,9 @@
 export {
   describeEvidence,
   type EvidenceFile,
+  type EvidenceRecorder,
+  type EvidenceRecorderOptions,
+  evidenceRecorder,
   mergeEvidence,
   type Overlay,
   overlayOf,

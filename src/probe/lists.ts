@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../shared/json.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Answer } from './asker.ts'
 import type { Questions } from './questions.ts'
 
@@ -146,7 +146,7 @@ export function findOrder(
 }
 
 export function isRefusal({ status, body }: Answer): boolean {
-  return [400, 404, 410, 422].includes(status) && isObject(body)
+  return [400, 404, 410, 422].includes(status) && body !== undefined
 }
 
 function sizeOf({ items }: Answer): number | undefined {

@@ -1,5 +1,5 @@
 import { operations, type TraitName } from '../catalogue/index.ts'
-import { isObject, type JsonObject } from '../shared/json.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Answer } from './asker.ts'
 import type { Questions } from './questions.ts'
 
@@ -77,7 +77,7 @@ function isSame(one: Answer, other: Answer): boolean {
 
 /** Describes a refusal by its status and the documented keys of its body. */
 export function shapeOf({ status, body }: Answer): string {
-  if (!isObject(body)) return `${status} without JSON`
+  if (body === undefined) return `${status} without a JSON object`
   const keys = ['error', 'error_description'].filter((key) => typeof body[key] === 'string')
   return `${status} with ${keys.length === 0 ? 'other JSON' : keys.join(', ')}`
 }

@@ -8,21 +8,13 @@ type OperationId = CatalogueOperation['id']
 export class Questions {
   readonly asker: Asker
   readonly notebook = new Notebook(2_000)
-  readonly #found = new Set<TraitName>()
 
   constructor(asker: Asker) {
     this.asker = asker
   }
 
-  get found(): ReadonlySet<TraitName> {
-    return this.#found
-  }
-
   /** Notes a trait. */
-  readonly find = (trait: TraitName, what: string): void => {
-    this.#found.add(trait)
-    this.notebook.note('traits', trait, what)
-  }
+  readonly find = (trait: TraitName, what: string): boolean => this.notebook.note('traits', trait, what)
 
   /** Notes what it would take to find a trait. */
   readonly leave = (trait: TraitName, reason: string): void => this.notebook.leave(trait, reason)

@@ -257,7 +257,7 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
       request: ({ headers }) =>
         headers.has('authorization') ? undefined : new Response('<h1>Sign in</h1>', { status: 401 }),
     },
-    { 'error.withoutToken': '401 without JSON' },
+    { 'error.withoutToken': '401 without a JSON object' },
   ],
   [
     'answers /me without a token',
