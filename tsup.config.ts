@@ -59,14 +59,20 @@ const library: Options = {
     index: 'src/index.ts',
     oauth: 'src/oauth/index.ts',
     otel: 'src/otel/index.ts',
-    catalogue: 'src/catalogue/index.ts',
     journal: 'src/journal/index.ts',
-    probe: 'src/probe/index.ts',
     storage: 'src/storage/index.ts',
     'storage-tests': 'src/storage-tests/index.ts',
     sweep: 'src/sweep/index.ts',
   },
   splitting: true,
+}
+
+/** What is known, and what finds it out. Built apart, so that the chunks of the client stay as they are without them. */
+const facts: Options = {
+  ...shared,
+  entry: { catalogue: 'src/catalogue/index.ts', probe: 'src/probe/index.ts' },
+  splitting: true,
+  sourcemap: false,
 }
 
 /** What the sandbox sends to browsers as text: it must not depend on files beside the build. */
@@ -104,6 +110,8 @@ export default defineConfig([
     plugins: [requireLazily],
     esbuildPlugins: [loadSandbox('./sandbox.cjs')],
   },
+  { ...facts, format: 'esm' },
+  { ...facts, format: 'cjs' },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox/index.ts', cli: 'src/sandbox/cli.ts' },

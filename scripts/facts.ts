@@ -2,13 +2,12 @@
 // or a field that was observed stays as certain as it was, and has the number of calls and their days.
 //
 //   npm run facts -- evidence.json other.json --write
-import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type ModelName, models } from '../src/catalogue/index.ts'
 import { observed } from '../src/catalogue/observed.ts'
 import {
   describeEvidence,
+  documentedField,
   type EvidenceFile,
   mergeEvidence,
   observationOf,
@@ -17,8 +16,7 @@ import {
   sumOf,
 } from '../src/evidence/index.ts'
 
-const root = fileURLToPath(new URL('../', import.meta.url))
-const path = `${root}src/catalogue/observed.ts`
+const path = fileURLToPath(new URL('../src/catalogue/observed.ts', import.meta.url))
 
 if (import.meta.main) {
   const files = process.argv.slice(2).filter((argument) => argument !== '--write')
@@ -27,8 +25,9 @@ if (import.meta.main) {
   console.log([...describeEvidence(evidence), '', `Proposed for src/catalogue/observed.ts:`, '', text].join('\n'))
   if (process.argv.includes('--write')) {
     writeFileSync(path, text)
-    execFileSync('npx', ['biome', 'format', '--write', path], { cwd: root })
-    console.log('It is written. Run `npm run docs`, and answer the questions above in src/catalogue/topics.ts.')
+    console.log(
+      'It is written. Run `npm run format` and `npm run docs`, and answer the questions above in src/catalogue/topics.ts.',
+    )
   }
 }
 
@@ -36,7 +35,10 @@ if (import.meta.main) {
 export function withEvidence(text: string, { operations, fields }: EvidenceFile): string {
   const all = {
     operations: added(observed.operations, operations),
-    fields: added(observed.fields, Object.fromEntries(Object.entries(fields).filter(([name]) => isDocumented(name)))),
+    fields: added(
+      observed.fields,
+      Object.fromEntries(Object.entries(fields).filter(([name]) => documentedField(name) !== undefined)),
+    ),
   }
   return text.replace(/(?<=\n\} = )[\s\S]*$/, `${JSON.stringify(all, null, 2)}\n`)
 }
@@ -49,9 +51,4 @@ function added(known: Observed, seen: Sightings): Observed {
     return observation === undefined ? [] : [[name, sumOf(known[name], observation)] as const]
   })
   return { ...known, ...Object.fromEntries(next) }
-}
-
-function isDocumented(name: string): boolean {
-  const [model, field = ''] = name.split('.') as [ModelName, string]
-  return Object.hasOwn(models[model].fields, field)
 }

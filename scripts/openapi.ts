@@ -15,7 +15,7 @@ import {
   operations,
 } from '../src/catalogue/index.ts'
 import { all } from '../src/client/schemas/schemas.ts'
-import { evidenceSchema } from '../src/evidence/index.ts'
+import { day, sections } from '../src/evidence/index.ts'
 import { knownScopes } from '../src/shared/scopes.ts'
 import { version } from '../src/shared/version.ts'
 
@@ -40,7 +40,7 @@ if (import.meta.main) {
   const folder = process.argv[2] ?? 'dist'
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'openapi.json'), `${JSON.stringify(openApiDocument(), null, 1)}\n`)
-  writeFileSync(join(folder, 'evidence.schema.json'), `${JSON.stringify(z.toJSONSchema(evidenceSchema), null, 1)}\n`)
+  writeFileSync(join(folder, 'evidence.schema.json'), `${JSON.stringify(evidenceSchema(), null, 1)}\n`)
 }
 
 /** Returns the description of the service as an OpenAPI document. */
@@ -242,4 +242,15 @@ function unwrapped(schema: z.ZodMiniType | undefined): z.ZodMiniType {
   if (inner !== undefined) return unwrapped(inner)
   if (schema === undefined) throw new Error('A field of the catalogue has no schema.')
   return schema
+}
+
+/** Returns the JSON Schema of evidence files. */
+export function evidenceSchema(): Json {
+  const text = (form: RegExp) => z.string().check(z.regex(form))
+  const observation = z.strictObject({ calls: z.int().check(z.gte(1)), first: text(day), last: text(day) })
+  const observed = Object.entries(sections).map(([section, { name, seen }]) => {
+    return [section, z.record(text(name), z.record(text(seen), observation))]
+  })
+  const undetermined = z.record(text(sections.traits.name), z.string().check(z.maxLength(200)))
+  return z.toJSONSchema(z.strictObject({ version: z.literal(1), ...Object.fromEntries(observed), undetermined }))
 }

@@ -12,7 +12,6 @@ export const traits = {
   'limit.effect': 'Does `limit` change the size of a page?',
   'limit.default': 'How many conversations has a page without `limit`?',
   'limit.largest': 'How many conversations has a page at most?',
-  'limit.zero': 'What does `limit=0` do?',
   'cursor.after': 'What does `after` do?',
   'cursor.before': 'What does `before` do?',
   'cursor.invalid': 'What does a cursor that the service did not issue do?',

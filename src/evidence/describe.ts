@@ -1,12 +1,12 @@
-import { type ModelName, models, operations, type TraitName, traits } from '../catalogue/index.ts'
-import { type EvidenceFile, observationOf } from './evidence-file.ts'
+import { operations, traits } from '../catalogue/index.ts'
+import { documentedField, type EvidenceFile, observationOf } from './evidence-file.ts'
 
 /** Returns evidence as lines for people: the traits, then what of it the catalogue only guesses, or does not have. */
 export function describeEvidence({ operations: calls, fields, traits: found, undetermined }: EvidenceFile): string[] {
   const questions = traits as Readonly<Record<string, string>>
   return [
     ...Object.entries(found).map(([name, seen]) => `${questions[name]} ${Object.keys(seen).join(' or ')}`),
-    ...Object.entries(undetermined).map(([name, reason]) => `${questions[name as TraitName]} Undetermined. ${reason}`),
+    ...Object.entries(undetermined).map(([name, reason]) => `${questions[name]} Undetermined. ${reason}`),
     ...Object.entries(calls).flatMap(([id, seen]) => {
       const observed = observationOf(seen)
       const isGuess = operations[id as keyof typeof operations]?.evidence === 'inferred'
@@ -14,8 +14,7 @@ export function describeEvidence({ operations: calls, fields, traits: found, und
       return `${id} is inferred, and was observed in ${observed.calls} ${observed.calls === 1 ? 'call' : 'calls'} from ${observed.first} to ${observed.last}.`
     }),
     ...Object.entries(fields).flatMap(([name, seen]) => {
-      const [model, field = ''] = name.split('.') as [ModelName, string]
-      const known = Object.hasOwn(models[model].fields, field) ? models[model].fields[field] : undefined
+      const known = documentedField(name)
       const kinds = Object.keys(seen).filter((kind) => kind !== 'absent')
       if (known === undefined) return `${name} is not documented, and was ${kinds.join(' or ')}.`
       const type = known.type === 'integer' ? 'number' : known.type

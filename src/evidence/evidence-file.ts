@@ -1,7 +1,13 @@
-import * as z from 'zod/mini'
-import { models, type Observation, operations, traits } from '../catalogue/index.ts'
+import {
+  type CatalogueField,
+  type ModelName,
+  models,
+  type Observation,
+  operations,
+  traits,
+} from '../catalogue/index.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
-import { parseObject } from '../shared/json.ts'
+import { isObject, parseObject } from '../shared/json.ts'
 
 /** Observations by name, and below it by what was seen. */
 export type Sightings = Readonly<Record<string, Readonly<Record<string, Observation>>>>
@@ -25,22 +31,17 @@ const kinds = ['string', 'number', 'boolean', 'object', 'array', 'null', 'absent
 /** The form of a field's name that is reported. Others might be data. */
 export const plainName = /^[a-z][a-z0-9_]{0,39}$/
 
-const day = z.string().check(z.regex(/^\d{4}-\d\d-\d\d$/))
-const observation = z.strictObject({ calls: z.int().check(z.gte(1)), first: day, last: day })
-const sightings = (name: RegExp, seen: RegExp) =>
-  z.record(z.string().check(z.regex(name)), z.record(z.string().check(z.regex(seen)), observation))
-
 const oneOf = (names: readonly string[]) => new RegExp(`^(${names.join('|').replaceAll('.', '[.]')})$`)
-const traitNames = oneOf(Object.keys(traits))
 
-/** The schema of an evidence file, which the build writes as JSON Schema. */
-export const evidenceSchema = z.strictObject({
-  version: z.literal(1),
-  operations: sightings(oneOf(Object.keys(operations)), /^[1-5]\d\d$/),
-  fields: sightings(new RegExp(`^(${Object.keys(models).join('|')})[.][a-z][a-z0-9_]{0,39}$`), oneOf(kinds)),
-  traits: sightings(traitNames, /^[a-zA-Z0-9_, -]{1,80}$/),
-  undetermined: z.record(z.string().check(z.regex(traitNames)), z.string().check(z.maxLength(200))),
-})
+/** The sections of observations: the form of a name, and of what was seen. The schema of the files is made of them. */
+export const sections = {
+  operations: { name: oneOf(Object.keys(operations)), seen: /^[1-5]\d\d$/ },
+  fields: { name: new RegExp(`^(${Object.keys(models).join('|')})[.][a-z][a-z0-9_]{0,39}$`), seen: oneOf(kinds) },
+  traits: { name: oneOf(Object.keys(traits)), seen: /^[a-zA-Z0-9_, -]{1,80}$/ },
+} as const
+
+/** The form of a day. */
+export const day = /^\d{4}-\d\d-\d\d$/
 
 /**
  * Returns the evidence in the text of a file.
@@ -48,11 +49,36 @@ export const evidenceSchema = z.strictObject({
  * @throws InvalidArgumentError if it is not an evidence file, without quoting it.
  */
 export function parseEvidence(text: string): EvidenceFile {
-  const parsed = evidenceSchema.safeParse(parseObject(text))
-  if (parsed.success) return parsed.data
-  const [section = 'version'] = parsed.error.issues[0]?.path ?? []
-  const problem = `The file is not an evidence file: \`${String(section)}\` has another form.`
+  const file = parseObject(text) ?? {}
+  const names = Object.keys(sections) as (keyof typeof sections)[]
+  const isOdd = [...names, 'version', 'undetermined', ...Object.keys(file)].find((name) => !isSection(name, file[name]))
+  if (isOdd === undefined) return file as unknown as EvidenceFile
+  const problem = `The file is not an evidence file: \`${plainName.test(isOdd) ? isOdd : 'a section'}\` has another form.`
   throw new InvalidArgumentError('file', problem, 'Pass a file that `probe` or a recorder of this version wrote.')
+}
+
+function isSection(section: string, value: unknown): boolean {
+  if (section === 'version') return value === 1
+  if (!isObject(value)) return false
+  if (section === 'undetermined') {
+    const isReason = (reason: unknown) => typeof reason === 'string' && reason.length <= 200
+    return Object.entries(value).every(([name, reason]) => sections.traits.name.test(name) && isReason(reason))
+  }
+  if (!Object.hasOwn(sections, section)) return false
+  const { name, seen } = sections[section as keyof typeof sections]
+  return Object.entries(value).every(([key, each]) => {
+    return (
+      name.test(key) &&
+      isObject(each) &&
+      Object.entries(each).every(([what, it]) => seen.test(what) && isObservation(it))
+    )
+  })
+}
+
+function isObservation(value: unknown): boolean {
+  if (!isObject(value) || Object.keys(value).length !== 3) return false
+  const { calls, first, last } = value
+  return Number.isInteger(calls) && Number(calls) > 0 && day.test(String(first)) && day.test(String(last))
 }
 
 /**
@@ -99,4 +125,11 @@ export function observationOf(seen: Readonly<Record<string, Observation>>): Obse
   return Object.entries(seen)
     .filter(([what]) => what !== 'absent' && !/^[1345]\d\d$/.test(what))
     .reduce<Observation | undefined>((total, [, each]) => sumOf(total, each), undefined)
+}
+
+/** Returns the field of the catalogue with this name, for example `contact.blocked`, or undefined if no document has it. */
+export function documentedField(name: string): CatalogueField | undefined {
+  const [model, field = ''] = name.split('.')
+  const { fields } = models[model as ModelName]
+  return Object.hasOwn(fields, field) ? fields[field] : undefined
 }

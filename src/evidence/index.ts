@@ -2,12 +2,14 @@
 
 export { describeEvidence } from './describe.ts'
 export {
+  day,
+  documentedField,
   type EvidenceFile,
-  evidenceSchema,
   mergeEvidence,
   observationOf,
   parseEvidence,
   type Sightings,
+  sections,
   sumOf,
 } from './evidence-file.ts'
 export { Notebook } from './notebook.ts'

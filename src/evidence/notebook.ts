@@ -7,10 +7,9 @@ import {
   type TraitName,
 } from '../catalogue/index.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
-import { type EvidenceFile, mergeEvidence, plainName, sumOf } from './evidence-file.ts'
+import { type EvidenceFile, mergeEvidence, plainName, type sections, sumOf } from './evidence-file.ts'
 
-const sections = ['operations', 'fields', 'traits'] as const
-type Section = (typeof sections)[number]
+type Section = keyof typeof sections
 
 /** What one process has seen, in memory. */
 export class Notebook {

@@ -1,6 +1,6 @@
 import { type ModelName, models, operations } from '../catalogue/index.ts'
 import { version } from '../shared/version.ts'
-import { type EvidenceFile, observationOf, type Sightings } from './evidence-file.ts'
+import { documentedField, type EvidenceFile, observationOf, type Sightings } from './evidence-file.ts'
 
 /** An OpenAPI Overlay 1.0.0, which adds observations to the packaged `openapi.json`. */
 export interface Overlay {
@@ -35,8 +35,7 @@ function pathOfOperation(id: string): string[] | undefined {
 
 /** Undocumented fields are not in the document. */
 function pathOfField(name: string): string[] | undefined {
-  const [model = '', field = ''] = name.split('.')
-  const known = models[model as ModelName]
-  if (known === undefined || !Object.hasOwn(known.fields, field)) return undefined
-  return ['components', 'schemas', known.title, 'properties', field]
+  const [model, field = ''] = name.split('.')
+  const isKnown = documentedField(name) !== undefined
+  return isKnown ? ['components', 'schemas', models[model as ModelName].title, 'properties', field] : undefined
 }

@@ -23,12 +23,6 @@ export async function askConversations(questions: Questions): Promise<JsonObject
   else leave('limit.default', 'It takes more conversations than one page without `limit` has.')
   if (hasEffect) findLargest(questions, large)
 
-  const zero = await list({ limit: '0' })
-  if (!hasEffect) leave('limit.zero', 'It takes a `limit` with an effect.')
-  else if (isRefusal(zero)) find('limit.zero', 'rejected')
-  else if (sizeOf(zero) === 0) find('limit.zero', 'empty page')
-  else if (isLonger && sizeOf(zero) === size) find('limit.zero', 'ignored')
-
   await askUnknownParameter(questions, first)
   await askCursors(questions, list, one)
   findOrder(questions, 'order.conversations', large.items ?? first.items, ['inserted_at', 'last_message_inserted_at'])

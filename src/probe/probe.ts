@@ -89,10 +89,7 @@ export async function runProbe(options: RunProbeOptions): Promise<0 | 1 | 2> {
   const overlay = overlayOf(evidence)
   print(`${text}${requests} requests were sent.${stopped === undefined ? '' : ` ${stopped}`}\n`)
   await write(file, text)
-  if (overlay !== undefined) await write(overlayPath(file), `${JSON.stringify(overlay, null, 2)}\n`)
+  if (overlay !== undefined)
+    await write(file.replace(/(\.json)?$/, '.overlay.json'), `${JSON.stringify(overlay, null, 2)}\n`)
   return stopped === undefined ? 0 : 1
-}
-
-function overlayPath(file: string): string {
-  return file.endsWith('.json') ? file.replace(/\.json$/, '.overlay.json') : `${file}.overlay.json`
 }

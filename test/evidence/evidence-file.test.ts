@@ -20,7 +20,7 @@ const one = evidence({
   operations: { 'contacts.get': { 200: seen(2, '2026-11-03', '2026-11-05') } },
   fields: { 'contact.blocked': { boolean: seen(2, '2026-11-03', '2026-11-05') } },
   traits: { 'limit.default': { 20: seen(1, '2026-11-03') } },
-  undetermined: { 'headers.etag': 'It takes more.', 'limit.zero': 'It takes a limit.' },
+  undetermined: { 'headers.etag': 'It takes more.', 'limit.largest': 'It takes a limit.' },
 })
 const other = evidence({
   operations: { 'contacts.get': { 200: seen(3, '2026-11-01'), 404: seen(1, '2026-11-01') } },
@@ -44,7 +44,7 @@ describe('merging', () => {
         'limit.default': { 20: seen(1, '2026-11-03'), 50: seen(1, '2026-11-01') },
         'headers.etag': { none: seen(1, '2026-11-01') },
       },
-      undetermined: { 'limit.zero': 'It takes a limit.' },
+      undetermined: { 'limit.largest': 'It takes a limit.' },
     })
   })
 
@@ -61,7 +61,7 @@ describe('merging', () => {
     expect(describeEvidence(mergeEvidence(one, other))).toEqual([
       'What do ETags do? none',
       'How many conversations has a page without `limit`? 20 or 50',
-      'What does `limit=0` do? Undetermined. It takes a limit.',
+      'How many conversations has a page at most? Undetermined. It takes a limit.',
       'contacts.get is inferred, and was observed in 5 calls from 2026-11-01 to 2026-11-05.',
     ])
   })

@@ -63,20 +63,7 @@ const services: [title: string, difference: Difference, expected: Readonly<Recor
   [
     'ignores `limit`',
     { request: query((query) => query.delete('limit')) },
-    { 'limit.effect': 'ignored', 'limit.largest': undefined, 'limit.zero': undefined, 'limit.default': '20' },
-  ],
-  [
-    'answers limit=0 with an empty page',
-    {
-      request: ({ url }) =>
-        url.searchParams.get('limit') === '0' ? Response.json({ data: [], page_metadata: {} }) : undefined,
-    },
-    { 'limit.zero': 'empty page' },
-  ],
-  [
-    'ignores limit=0',
-    { request: query((query) => query.get('limit') === '0' && query.delete('limit')) },
-    { 'limit.zero': 'ignored', 'limit.effect': 'honored' },
+    { 'limit.effect': 'ignored', 'limit.largest': undefined, 'limit.default': '20' },
   ],
   [
     'ignores `after`',
@@ -280,7 +267,6 @@ const usual: Readonly<Record<string, string | undefined>> = {
   'limit.effect': 'honored',
   'limit.default': '20',
   'limit.largest': '100',
-  'limit.zero': 'rejected',
   'cursor.after': 'next page',
   'cursor.before': 'previous page',
   'cursor.invalid': 'rejected with 400',
