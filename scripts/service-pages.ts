@@ -37,8 +37,9 @@ function servicePage(): string {
 ${generated}
 
 The SDK implements the API that SupportWire publishes. This page lists what is known of that API, how sure each fact is, and
-where it comes from. ${observedText()} Programs read the same facts from \`support-workspace-sdk/catalogue\`, and
-[Methods and fields](methods-and-fields.md) lists each field.
+where it comes from. ${observedText()}
+[Methods and fields](methods-and-fields.md) lists each field, and [a probe](observe-service.md) finds out more. Programs read
+the same facts from \`support-workspace-sdk/catalogue\`.
 
 - **specification**: written in the specification of the API. It is the first authority: where two sources disagree, it wins.
   The tables name the section.
@@ -100,9 +101,9 @@ Every method of the client and every field of the service, with how each is know
 
 ## Methods
 
-The column *Service's name* has the vendor's \`operationId\` where the reference prints one, and a name of the same form
-elsewhere. *Repeat* says what sending a request twice does: \`safe\` has the effect of sending it once, \`unsafe\` might do it
-twice, and for a PATCH it is \`unknown\`.
+The column *Service's name* has the vendor's \`operationId\` where the reference prints one. Elsewhere we made a name of the same
+form. *Repeat* says what happens if a request is sent twice: with \`safe\` the effect is that of one request, with \`unsafe\` the
+effect might happen twice, and with \`unknown\` no source tells.
 
 ${table(['Method', "Service's name", 'Actor', 'Repeat', 'Evidence', 'Source'], rows)}
 

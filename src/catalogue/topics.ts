@@ -172,7 +172,7 @@ support@supportwire.app, the contact that the introduction names. Until you have
       fact('The list of conversations takes `limit`, `after` and `before`', specification('section 4')),
       inferred('Every list takes them', guide('Pagination')),
       fact(
-        '`page_metadata.after` is the cursor of the next page, `before` that of the previous one; null means there is none',
+        '`page_metadata.after` is the cursor of the next page, `before` the cursor of the previous page; null means that there is no such page',
         specification('section 2'),
       ),
       fact('Cursors are opaque', specification('section 2')),
@@ -254,7 +254,7 @@ support@supportwire.app, the contact that the introduction names. Until you have
     facts: [
       fact('Both exist', specification('section 1')),
       fact('There are scopes to read, create, update and delete them', guide('Scopes')),
-      inferred('Their paths are those of contacts, with another name', reference('List contacts')),
+      inferred('Their paths have the form of the paths of contacts', reference('List contacts')),
     ],
     unknown: ['Every path, and every field'],
     advice: `The SDK types only their \`id\`. Define the operation [yourself](missing-endpoints.md) if you know its path.`,

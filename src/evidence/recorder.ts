@@ -24,8 +24,8 @@ const mostRemembered = 100
 
 /**
  * Returns a middleware that records what the calls of an app show: which operations succeed, which fields are there, whether
- * cursors survive writes. It sends no request, changes no call and writes no file. It keeps up to 500 facts, which are names,
- * counts and days, and leaves operations of your own out.
+ * cursors survive writes. It only reads what passes through it, and keeps up to 500 facts in memory: names, counts and
+ * days. Your own operations are left out.
  *
  * @example
  * const recorder = evidenceRecorder({ onEvidence: (evidence) => console.log(describeEvidence(evidence).join('\n')) })

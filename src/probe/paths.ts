@@ -19,7 +19,7 @@ type PathId = OperationOf<PathTrait>
 export const noSuchPath = '/probe_no_such_path'
 export const noSuchId = 'probe-no-such-id'
 
-/** Asks whether an inferred path exists that has no id of its own. Returns its entries. */
+/** Asks whether an inferred path without a last id exists. Returns its entries. */
 export async function askPath(
   questions: Questions,
   id: PathId,

@@ -23,7 +23,10 @@ export const envelopes = {
       reference('Authorize request'),
       text('Where the browser returns. Must equal the registered redirect URI exactly.'),
     ),
-    scope: told(reference('Authorize request'), text('Scopes, separated by spaces. Defaults to those of the app.')),
+    scope: told(
+      reference('Authorize request'),
+      text('Scopes, separated by spaces. Defaults to the scopes of the app.'),
+    ),
     state: told(section4, text('Returned unchanged on the redirect.')),
     actor: {
       ...told(reference('Authorize request'), text('The actor of the token: `app` or `self`. No default is printed.')),
