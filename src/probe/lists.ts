@@ -23,7 +23,9 @@ export async function askConversations(questions: Questions): Promise<JsonObject
   else leave('limit.default', 'It takes more conversations than one page without `limit` has.')
   if (hasEffect) findLargest(questions, large)
 
-  await askUnknownParameter(questions, first)
+  const unknown = await list({ probe_unknown_parameter: '1' })
+  if (isRefusal(unknown)) find('query.unknown', 'rejected')
+  else if (firstId(unknown) === firstId(first) && sizeOf(unknown) === size) find('query.unknown', 'ignored')
   await askCursors(questions, list, one)
   findOrder(questions, 'order.conversations', large.items ?? first.items, ['inserted_at', 'last_message_inserted_at'])
   return first.items?.[0]
@@ -36,15 +38,6 @@ function findLargest({ find, leave }: Questions, large: Answer): void {
   else if (size !== undefined && size > 1 && hasMore(large)) find('limit.largest', String(size))
   else
     leave('limit.largest', `It takes more than ${largestLimit} conversations, or a lower limit than the list is long.`)
-}
-
-async function askUnknownParameter(questions: Questions, first: Answer): Promise<void> {
-  const query = { probe_unknown_parameter: '1' }
-  const answer = await questions.ask('conversations.list', '/conversations', { query })
-  if (isRefusal(answer)) questions.find('query.unknown', 'rejected')
-  else if (firstId(answer) === firstId(first) && sizeOf(answer) === sizeOf(first)) {
-    questions.find('query.unknown', 'ignored')
-  }
 }
 
 type List = (query: Record<string, string>) => Promise<Answer>
