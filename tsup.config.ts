@@ -67,6 +67,14 @@ const library: Options = {
   splitting: true,
 }
 
+/** What is known, and what finds it out. Built apart, so that the chunks of the client stay as they are without them. */
+const facts: Options = {
+  ...shared,
+  entry: { catalogue: 'src/catalogue/index.ts', probe: 'src/probe/index.ts' },
+  splitting: true,
+  sourcemap: false,
+}
+
 /** What the sandbox sends to browsers as text: it must not depend on files beside the build. */
 const scripts = {
   CLIENT_SCRIPT: 'src/sandbox/console/client.js',
@@ -102,6 +110,8 @@ export default defineConfig([
     plugins: [requireLazily],
     esbuildPlugins: [loadSandbox('./sandbox.cjs')],
   },
+  { ...facts, format: 'esm' },
+  { ...facts, format: 'cjs' },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox/index.ts', cli: 'src/sandbox/cli.ts' },

@@ -7,9 +7,11 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^support-workspace-sdk$/, replacement: source('index.ts') },
+      { find: /^support-workspace-sdk\/catalogue$/, replacement: source('catalogue/index.ts') },
       { find: /^support-workspace-sdk\/journal$/, replacement: source('journal/index.ts') },
       { find: /^support-workspace-sdk\/oauth$/, replacement: source('oauth/index.ts') },
       { find: /^support-workspace-sdk\/otel$/, replacement: source('otel/index.ts') },
+      { find: /^support-workspace-sdk\/probe$/, replacement: source('probe/index.ts') },
       { find: /^support-workspace-sdk\/storage$/, replacement: source('storage/index.ts') },
       {
         find: /^support-workspace-sdk\/storage-tests$/,
@@ -30,12 +32,13 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is slow by design: `npm run test:slow`. What needs browsers and a build: `npm run test:browser`. What needs the
-    // packages of its folder: `npm run test:engines`. The last are run by the tests of the guides.
+    // packages of its folder: `npm run test:engines`, `test:openapi`. The last are run by the tests of the guides.
     exclude: [
       ...defaultExclude,
       'test/**/*.{slow,proof}.test.ts',
       'test/browser/**',
       'test/engines/**',
+      'test/openapi/**',
       'test/readme/.examples/**',
     ],
   },

@@ -21,6 +21,7 @@ const checks: readonly Step[] = [
   { title: 'runtimes and bundlers', command: 'npm run --ignore-scripts test:runtimes', usesBuild: true },
   { title: 'fleet', command: 'npm run fleet-proof -- --short' },
   { title: 'job engines', command: 'npm run test:engines' },
+  { title: 'OpenAPI tools', command: 'npm run test:openapi' },
   { title: 'types', command: 'npm run typecheck' },
   { title: 'size', command: 'npm run size', usesBuild: true },
   { title: 'package', command: 'npm run check:package', usesBuild: true },

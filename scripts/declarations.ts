@@ -13,7 +13,7 @@ const source = join(root, 'src')
 const out = resolve(process.argv[2] ?? 'dist')
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> }
 const entries = Object.keys(exports)
-  .filter((path) => path !== './package.json')
+  .filter((path) => !path.endsWith('.json'))
   .map((path) => join(source, path.slice(2), 'index.ts'))
 /** Copied, so that users need not install the package. */
 const standardSchema = join(root, 'node_modules/@standard-schema/spec/dist/index.d.ts')

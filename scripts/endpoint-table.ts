@@ -1,12 +1,7 @@
-// Writes the endpoint table of README.md from the operations.
-import { readFile, writeFile } from 'node:fs/promises'
-import type { BuiltInOperation } from '../src/client/resources/operations.ts'
-import { operations } from '../src/client/resources/operations.ts'
+// The endpoint table of README.md, from the catalogue.
+import { operations } from '../src/catalogue/index.ts'
 
-const readmeUrl = new URL('../README.md', import.meta.url)
 const markers = /(<!-- endpoints:start -->\n\n)[\s\S]*(\n\n<!-- endpoints:end -->)/
-
-if (import.meta.main) await writeFile(readmeUrl, withEndpointTable(await readFile(readmeUrl, 'utf8')))
 
 /** Returns the README with a new endpoint table between the markers. Throws if a marker is missing. */
 export function withEndpointTable(readme: string): string {
@@ -15,7 +10,7 @@ export function withEndpointTable(readme: string): string {
 }
 
 function renderTable(): string {
-  const rows = operations.map((operation) => [
+  const rows = Object.values(operations).map((operation) => [
     `\`${operation.id}(${argumentsOf(operation).join(', ')})\``,
     `\`${operation.method} ${operation.path.replace('/api/oauth/v1', '')}\``,
     operation.scope === undefined ? '' : `\`${operation.scope}\``,
@@ -26,7 +21,7 @@ function renderTable(): string {
 }
 
 /** Returns the names of the required arguments: the ids in the path, then the body. */
-export function argumentsOf({ path, body }: BuiltInOperation): string[] {
+export function argumentsOf({ path, body }: { readonly path: string; readonly body?: unknown }): string[] {
   const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const camelCase = ids.map((name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
   return body === undefined ? camelCase : [...camelCase, 'body']

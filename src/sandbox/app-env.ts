@@ -29,6 +29,8 @@ export interface Operation {
   /** Method and path, with `:name` for each parameter. */
   readonly route: Route
   readonly scope?: Scope | undefined
+  /** What no page of the documents prints of it: its path, or fields of its body, which only the MCP tools name. */
+  readonly guesses?: { readonly path: boolean; readonly body: readonly string[] }
   readonly handler: (service: Service) => Handler<AppEnv>
 }
 

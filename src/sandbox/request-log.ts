@@ -27,6 +27,11 @@ export interface RecordedRequest {
    * normal response.
    */
   readonly fault: string | undefined
+  /**
+   * Names of the query parameters and body fields that the operation ignored, because no document has them. Up to 20, and
+   * up to 100 characters of each. The response has them in `x-sandbox-ignored`.
+   */
+  readonly ignored: readonly string[]
 }
 
 /** A record that is filled in while the request is handled. */

@@ -55,6 +55,32 @@ export function expectationOf(schema: z.core.$ZodType): { expected: string; secr
   return expectations.get(schema) ?? (innerType ? expectationOf(innerType) : { expected: 'valid', secret: true })
 }
 
+const guesses = new WeakSet<z.core.$ZodType>()
+
+/**
+ * Returns the schema of a field of a body that no page of the documents prints. Only the MCP tools name it, so it can be
+ * left out.
+ */
+export function guessed<Schema extends z.ZodMiniType>(schema: Schema): z.ZodMiniOptional<Schema> {
+  const optional = z.optional(schema)
+  guesses.add(optional)
+  return optional
+}
+
+export function isGuessed(schema: z.core.$ZodType | undefined): boolean {
+  return schema !== undefined && guesses.has(schema)
+}
+
+/** Returns the schemas of the fields of an object. */
+export function shapeOf(schema: z.ZodMiniType): Readonly<Record<string, z.ZodMiniType>> {
+  return (schema.def as unknown as { shape: Record<string, z.ZodMiniType> }).shape
+}
+
+/** Returns whether a schema accepts any object, whatever its fields. */
+export function isOpen(schema: z.ZodMiniType | undefined): boolean {
+  return schema !== undefined && 'catchall' in schema.def && schema.def.catchall !== undefined
+}
+
 /** A plain object. The options of another object, such as a `Map`, would be ignored. */
 export const plainObject = mustBe('an object', z.custom<object>(isPlainObject))
 export const flag = mustBe('true or false', z.boolean())

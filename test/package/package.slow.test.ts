@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** The entry points of the package. */
 const entries = Object.keys(exports)
-  .filter((path) => path !== './package.json')
+  .filter((path) => !path.endsWith('.json'))
   .map((path) => join('support-workspace-sdk', path))
 
 let project: Project
@@ -42,7 +42,8 @@ test('the tarball contains exactly these files, declarations, and chunks that se
   const isChunk = (path: string) => /^dist\/[a-z]+-[\w-]{8}\./.test(path)
   const names = project.files.filter((path) => !/\.d\.c?ts$/.test(path) && !isChunk(path)).sort()
   const programs = entries.map((entry) => entry.replace('support-workspace-sdk', '').slice(1) || 'index')
-  const maps = programs.filter((name) => name !== 'sandbox').map((name) => `dist/${name}.js.map`)
+  const withoutMap = ['catalogue', 'probe', 'sandbox']
+  const maps = programs.filter((name) => !withoutMap.includes(name)).map((name) => `dist/${name}.js.map`)
   expect(names).toEqual(
     [
       'AGENTS.md',
@@ -58,6 +59,8 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'dist/cli.js',
       ...programs.flatMap((name) => [`dist/${name}.js`, `dist/${name}.cjs`]),
       ...maps,
+      'dist/evidence.schema.json',
+      'dist/openapi.json',
       'dist/third-party-licenses.txt',
     ].sort(),
   )

@@ -31,6 +31,7 @@ export async function installPacked(): Promise<Project> {
   const installed = join(folder, 'node_modules', 'support-workspace-sdk')
   await run(root, process.execPath, 'node_modules/tsup/dist/cli-default.js', '--silent', '--out-dir', `${staged}/dist`)
   await run(root, process.execPath, 'scripts/declarations.ts', `${staged}/dist`)
+  await run(root, process.execPath, 'scripts/openapi.ts', `${staged}/dist`)
   const { dependencies, files } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const documents = [
     'package.json',

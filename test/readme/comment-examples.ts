@@ -3,7 +3,7 @@ import { type Example, root } from './examples.ts'
 
 const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 const names = Object.keys(exports)
-  .filter((path) => path !== './package.json')
+  .filter((path) => !path.endsWith('.json'))
   .map((path) => `support-workspace-sdk${path.slice(1)}`)
 const entries = await Promise.all(names.map(async (name) => [name, await import(/* @vite-ignore */ name)] as const))
 

@@ -956,6 +956,6 @@ test('missing-endpoints.md calls an operation that it defines, and a path withou
 })
 
 test('every guide with examples is tested here, or in a file of its own', () => {
-  const elsewhere = ['background-jobs.md', 'prove-your-job.md', 'testing.md']
+  const elsewhere = ['background-jobs.md', 'observe-service.md', 'prove-your-job.md', 'testing.md']
   expect([...tested, ...elsewhere].sort()).toEqual([...guides].sort())
 })

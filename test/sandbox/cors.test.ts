@@ -31,7 +31,7 @@ describe('CORS', () => {
     const { status, headers } = await ask(await start(cors === undefined ? {} : { cors }), from)
     expect(status).toBe(401)
     expect(headers.get('access-control-allow-origin')).toBe(allowed)
-    expect(headers.get('access-control-expose-headers')).toBe(allowed && 'retry-after,x-request-id')
+    expect(headers.get('access-control-expose-headers')).toBe(allowed && 'retry-after,x-request-id,x-sandbox-ignored')
     expect(headers.get('vary')).toBe(typeof cors === 'boolean' ? null : 'Origin')
   })
 

@@ -43,6 +43,7 @@ describe('requests', () => {
         scope,
         actor: 'self',
         fault: undefined,
+        ignored: ['tag'],
       },
       expect.objectContaining({ body: { email: 'new@customer.example' }, status: 201, operation: 'createContact' }),
       expect.objectContaining({ body: { code: '1 2' }, status: 401, operation: 'token', scope: undefined }),

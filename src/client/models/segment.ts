@@ -1,6 +1,6 @@
 /** A segment. Its fields are not documented: they are returned as the service sends them. */
 export interface Segment {
-  /** Inferred. */
+  /** The id of the segment. The field is inferred. */
   id: string
   [field: string]: unknown
 }

@@ -1,6 +1,6 @@
 /** A task. Its fields are not documented: they are returned as the service sends them. */
 export interface Task {
-  /** Inferred. */
+  /** The id of the task. The field is inferred. */
   id: string
   [field: string]: unknown
 }

@@ -2,10 +2,12 @@
 export interface User {
   /** The id of the user. A team member has the id of a membership instead. */
   id: string
+  /** Full name (inferred). */
   name?: string | null
+  /** Email address (inferred). */
   email?: string | null
-  /** Instagram handle. */
+  /** Instagram handle (inferred). */
   instagram_handle?: string | null
-  /** URL of a picture of the person. */
+  /** URL of a picture of the person (inferred). */
   profile_picture_url?: string | null
 }

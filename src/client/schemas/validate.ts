@@ -18,6 +18,16 @@ export function validate(name: Name, value: unknown): StandardSchemaV1.Result<un
   return issues === undefined ? { value } : { issues }
 }
 
+/**
+ * Returns the names of the fields that a schema has, or undefined if it has none because none is documented. Loaded with
+ * the schemas, which a write loads anyway, so that the names are no part of a bundle of the client.
+ */
+export function documentedNames(name: Name): readonly string[] | undefined {
+  const { shape } = (all[name] as unknown as { readonly def: z.core.$ZodObjectDef }).def
+  const names = Object.keys(shape)
+  return names.length === 0 ? undefined : names
+}
+
 const predicates = Object.fromEntries(
   Object.entries(all).map(([name, schema]) => [name, predicateOf(schema as unknown as z.ZodMiniType)]),
 ) as Record<Name, Predicate>

@@ -41,7 +41,7 @@ function shownRequests({ log, url }: View): { entries: LogEntry[]; older: number
 function requestRow(view: View, entry: LogEntry): Markup {
   const error = errorIn(entry)
   const { duration } = entry
-  const { method, path, status, fault, scope, actor, at } = entry.request
+  const { method, path, status, fault, ignored, scope, actor, at } = entry.request
   const id = `request-${entry.id}`
   const isOpen = view.url.searchParams.get('request') === id
   const kind = status === undefined || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
@@ -50,7 +50,8 @@ function requestRow(view: View, entry: LogEntry): Markup {
 <td class="time"><time datetime="${new Date(at).toISOString()}">${timeOf(at)}</time></td>
 <td class="status"><span class="tag ${kind}">${status ?? (duration === undefined ? 'waiting' : 'dropped')}</span></td>
 <td class="main">${openLink(view, { request: id }, html`<code>${method} ${breakable(shortPath(path))}</code>`)}
-${error && html`<span class="soft">${String(error.error)}</span>`} ${fault && html`<span class="tag bad fault">${breakable(fault)}</span>`}</td>
+${error && html`<span class="soft">${String(error.error)}</span>`} ${fault && html`<span class="tag bad fault">${breakable(fault)}</span>`}
+${ignored.length > 0 && html`<span class="tag warn">ignored: ${ignored.join(', ')}</span>`}</td>
 <td>${scope && breakable(scope)}</td>
 <td>${organization} ${actor && html`<span class="soft">as ${actor}</span>`}</td>
 <td class="number">${duration !== undefined && Math.round(duration)}</td>

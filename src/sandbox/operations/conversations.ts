@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Conversation, Message } from '../data/shapes.ts'
 import { findByEmail } from '../data/workspace.ts'
 import { forbidden, notFound, validationFailed } from '../http.ts'
-import { flag } from '../schema.ts'
+import { flag, guessed } from '../schema.ts'
 import { authorOf, type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
 
 const findConversation = finder('conversation', ({ conversations }) => conversations)
@@ -30,13 +30,19 @@ export const conversationOperations = {
       return workspace.conversations.add(conversation)
     },
   }),
-  getConversation: operation({ route: 'GET /conversations/:id', scope: 'conversations:read', find: findConversation }),
+  getConversation: operation({
+    route: 'GET /conversations/:id',
+    guess: true,
+    scope: 'conversations:read',
+    find: findConversation,
+  }),
   updateConversation: operation({
     route: 'PATCH /conversations/:id',
+    guess: true,
     scope: 'conversations:write',
     find: findConversation,
     // Accepts any text as a status, because the documents do not list the statuses.
-    body: z.object({ status: z.optional(requiredText), is_spam: z.optional(flag), pinned: z.optional(flag) }),
+    body: z.object({ status: guessed(requiredText), is_spam: guessed(flag), pinned: guessed(flag) }),
   }),
   assignConversation: operation({
     route: 'POST /conversations/:id/assignee',
@@ -64,6 +70,7 @@ export const conversationOperations = {
   }),
   unassignConversation: operation({
     route: 'DELETE /conversations/:id/assignee',
+    guess: true,
     scope: 'conversations:write',
     find: findConversation,
     handle({ found }) {
@@ -92,7 +99,7 @@ export const conversationOperations = {
     route: 'PATCH /conversations/:id/messages/:message_id',
     scope: 'messages:write',
     find: findOwnMessage,
-    body: z.object({ body_html: z.optional(requiredText) }),
+    body: z.object({ body_html: guessed(requiredText) }),
     handle({ workspace, found, body }) {
       const message = Object.assign(found.message, body)
       workspace.refreshLastMessage(found.conversation)
@@ -111,6 +118,7 @@ export const conversationOperations = {
   }),
   listNotes: operation({
     route: 'GET /conversations/:id/notes',
+    guess: true,
     scope: 'notes:read',
     find: findConversation,
     list: ({ workspace, found }) => workspace.notes(found.id),

@@ -22,8 +22,9 @@ import {
 } from '../http.ts'
 import type { RecordedRequest } from '../request-log.ts'
 import type { SandboxSettings } from '../sandbox-options.ts'
-import { expectationOf, mustBe } from '../schema.ts'
+import { expectationOf, isGuessed, isOpen, mustBe, shapeOf } from '../schema.ts'
 import type { Service } from '../service.ts'
+import { ignoredNames } from './ignored-names.ts'
 
 /** An authorized request: whom the token acts as, and the parameters of the path. */
 export interface Caller {
@@ -41,6 +42,8 @@ type Item = { id: string }
 interface OperationDefinition<Found, Body> {
   /** Method and path below `/api/oauth/v1`. */
   readonly route: Route
+  /** Set if no document prints the path: the sandbox guesses it by analogy. */
+  readonly guess?: true
   readonly scope?: Scope
   /** Set if the documents require a token that acts as a person. */
   readonly actor?: 'self'
@@ -65,14 +68,17 @@ const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
 export function operation<Found = undefined, Body = undefined>(
   definition: OperationDefinition<Found, Body>,
 ): Operation {
-  const { scope, find, body: schema, list, handle = assign, unwrapped } = definition
+  const { scope, guess, find, body: schema, list, handle = assign, unwrapped } = definition
   const [method, path] = definition.route.split(' ') as [Method, string]
+  const fields = schema === undefined ? {} : shapeOf(schema)
   const handler: Operation['handler'] = (service) => (c) => {
+    const { request } = c.get('entry')
+    const isPaged = list !== undefined && !isComplete(request, service.settings)
+    request.ignored = ignoredNames(request, isPaged ? pageParameters : [], isOpen(schema) ? undefined : fields)
     const caller = authenticate(service, c)
     checkAccess(caller, definition)
     const found = find?.(caller) as Found
     const body = (schema && readJson(c.get('body'), schema)) as Body
-    const { request } = c.get('entry')
     if (list !== undefined) return Response.json(readList(list({ ...caller, found }), request, service.settings))
     const data = handle({ ...caller, found, body })
     if (method !== 'GET') {
@@ -82,15 +88,24 @@ export function operation<Found = undefined, Body = undefined>(
     const status = statuses[method]
     return method === 'DELETE' ? new Response(null, { status }) : Response.json(unwrapped ? data : { data }, { status })
   }
-  return { route: `${method} /api/oauth/v1${path}`, scope, handler }
+  const guesses = { path: guess === true, body: Object.keys(fields).filter((name) => isGuessed(fields[name])) }
+  return { route: `${method} /api/oauth/v1${path}`, scope, guesses, handler }
+}
+
+const pageParameters = ['limit', 'after', 'before']
+
+/** Returns whether a list has all items in one response, as in the reference's samples. */
+function isComplete({ operation }: RecordedRequest, { pagination }: SandboxSettings): boolean {
+  return pagination === 'conversations-only' && operation !== 'listConversations'
 }
 
 /**
  * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than conversations is
  * complete and without `page_metadata`, as in the reference's samples.
  */
-function readList(list: Collection<Item>, { operation, query }: RecordedRequest, settings: SandboxSettings): object {
-  if (settings.pagination === 'conversations-only' && operation !== 'listConversations') return { data: list.all() }
+function readList(list: Collection<Item>, request: RecordedRequest, settings: SandboxSettings): object {
+  if (isComplete(request, settings)) return { data: list.all() }
+  const { query } = request
   const after = single(query, 'after')
   const before = single(query, 'before')
   if (after !== undefined && before !== undefined) throw badRequest('Send `after` or `before`, not both.')
@@ -141,8 +156,7 @@ function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
   if (result.success) return result.data
   const name = String(result.error.issues[0]?.path[0])
   if (object[name] === undefined) throw validationFailed(`\`${name}\` is required.`)
-  const { shape } = schema.def as unknown as { shape: Record<string, z.ZodMiniType> }
-  throw validationFailed(`\`${name}\` must be ${expectationOf(shape[name] ?? z.never()).expected}.`)
+  throw validationFailed(`\`${name}\` must be ${expectationOf(shapeOf(schema)[name] ?? z.never()).expected}.`)
 }
 
 /** Throws a 401 unless the token is valid (RFC 6750, 3.1). */

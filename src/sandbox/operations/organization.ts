@@ -4,7 +4,7 @@ import type { Collection } from '../data/collection.ts'
 import type { LooseRecord, Member } from '../data/shapes.ts'
 import { findByEmail, type Workspace } from '../data/workspace.ts'
 import { alreadyExists, forbidden } from '../http.ts'
-import { flag, mustBe, oneOf } from '../schema.ts'
+import { flag, guessed, mustBe, oneOf } from '../schema.ts'
 import { type Caller, finder, operation, requiredEmail, requiredText } from './operation.ts'
 
 const role = oneOf('admin', 'moderator', 'agent')
@@ -35,11 +35,12 @@ export const organizationOperations = {
     scope: 'organization:write',
     actor: 'self',
     role: 'owner',
-    body: z.object({ display_name: z.optional(requiredText) }),
+    body: z.object({ display_name: guessed(requiredText) }),
     find: findOrganization,
   }),
   getOrganizationSettings: operation({
     route: 'GET /organization/settings',
+    guess: true,
     scope: 'organization:read',
     find: ({ workspace }) => workspace.settings,
   }),
@@ -47,10 +48,10 @@ export const organizationOperations = {
     route: 'PATCH /organization/settings',
     scope: 'organization:write',
     body: z.object({
-      allow_guest_submission: z.optional(flag),
-      enable_ai_assistant: z.optional(flag),
-      bot_configuration: z.optional(mustBe('an object', z.record(z.string(), z.unknown()))),
-      locale: z.optional(requiredText),
+      allow_guest_submission: guessed(flag),
+      enable_ai_assistant: guessed(flag),
+      bot_configuration: guessed(mustBe('an object', z.record(z.string(), z.unknown()))),
+      locale: guessed(requiredText),
     }),
     find: ({ workspace }) => workspace.settings,
   }),
@@ -63,18 +64,18 @@ export const organizationOperations = {
     route: 'POST /contacts',
     scope: 'contacts:write',
     actor: 'self',
-    body: z.object({ email: requiredEmail, name: z.optional(requiredText) }),
+    body: z.object({ email: requiredEmail, name: guessed(requiredText) }),
     handle({ workspace, service, body: { email, name = null } }) {
       if (findByEmail(workspace.contacts, email) !== undefined) throw alreadyExists('contact')
       return workspace.addContact(email, name, 'api', service.seconds())
     },
   }),
-  getContact: operation({ route: 'GET /contacts/:id', scope: 'contacts:read', find: findContact }),
+  getContact: operation({ route: 'GET /contacts/:id', guess: true, scope: 'contacts:read', find: findContact }),
   updateContact: operation({
     route: 'PATCH /contacts/:id',
     scope: 'contacts:write',
     find: findContact,
-    body: z.object({ blocked: z.optional(flag) }),
+    body: z.object({ blocked: guessed(flag) }),
     handle: ({ service, found, body }) => Object.assign(found, body, { updated_at: service.seconds() }),
   }),
   listUsers: operation({ route: 'GET /users', scope: 'users:read', list: ({ workspace }) => workspace.members }),
@@ -83,7 +84,7 @@ export const organizationOperations = {
     scope: 'users:write',
     actor: 'self',
     role: 'admin',
-    body: z.object({ email: requiredEmail, name: z.optional(requiredText), role: z.optional(role) }),
+    body: z.object({ email: requiredEmail, name: guessed(requiredText), role: guessed(role) }),
     handle({ workspace, body: { email, name = null, role = 'agent' } }) {
       if (findByEmail(workspace.members, email) !== undefined) throw alreadyExists('team member')
       const user = workspace.newUser(email, name)
@@ -96,7 +97,7 @@ export const organizationOperations = {
     scope: 'users:write',
     actor: 'self',
     find: findMember,
-    body: z.object({ role: z.optional(role), archived: z.optional(flag) }),
+    body: z.object({ role: guessed(role), archived: guessed(flag) }),
     handle(call) {
       const { found, body } = call
       if ((body.role ?? 'admin') !== 'admin' || body.archived === true) checkNotOwner(call, found)
@@ -105,6 +106,7 @@ export const organizationOperations = {
   }),
   removeUser: operation({
     route: 'DELETE /users/:id',
+    guess: true,
     scope: 'users:write',
     // Managing members requires a person (docs/service.md#actors).
     actor: 'self',
@@ -130,23 +132,27 @@ function recordOperations(
   const kind = noun === 'Task' ? 'task' : 'segment'
   const path = `/${kind}s` as const
   const [read, write] = [`${kind}s:read`, `${kind}s:write`] as const
+  const guess = true
   const body = z.looseObject({})
   const find = finder(kind, collectionOf)
   return {
     [`list${noun}s`]: operation({
       route: `GET ${path}`,
+      guess,
       scope: read,
       list: ({ workspace }) => collectionOf(workspace),
     }),
     [`create${noun}`]: operation({
       route: `POST ${path}`,
+      guess,
       scope: write,
       body,
       handle: ({ workspace, body }) => collectionOf(workspace).add({ ...body, id: workspace.random.id(idPrefix) }),
     }),
-    [`get${noun}`]: operation({ route: `GET ${path}/:id`, scope: read, find }),
+    [`get${noun}`]: operation({ route: `GET ${path}/:id`, guess, scope: read, find }),
     [`update${noun}`]: operation({
       route: `PATCH ${path}/:id`,
+      guess,
       scope: write,
       find,
       body,
@@ -154,6 +160,7 @@ function recordOperations(
     }),
     [`delete${noun}`]: operation({
       route: `DELETE ${path}/:id`,
+      guess,
       scope: write,
       find,
       handle: ({ workspace, found }) => collectionOf(workspace).remove(found.id),

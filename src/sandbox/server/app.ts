@@ -18,7 +18,7 @@ import type { Service } from '../service.ts'
 import { type AppParts, readBodies, recordRequests } from './record.ts'
 
 /** Every operation, by the service's name for it. */
-const operations: Readonly<Record<string, Operation>> = {
+export const operations: Readonly<Record<string, Operation>> = {
   authorize,
   authorizeConsent,
   token,
@@ -71,7 +71,7 @@ function corsHeaders(setting: SandboxSettings['cors']): MiddlewareHandler<AppEnv
     origin: setting === true ? '*' : (origin) => (allowsOrigin(setting, origin) ? origin : null),
     allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
     allowHeaders: ['authorization', 'content-type'],
-    exposeHeaders: ['retry-after', 'x-request-id'],
+    exposeHeaders: ['retry-after', 'x-request-id', 'x-sandbox-ignored'],
   })
   return async (c, next) => {
     const origin = c.req.header('origin')

@@ -43,6 +43,7 @@ export function recordRequests(
       scope: operation?.scope,
       actor: grant?.actor,
       fault: undefined,
+      ignored: [],
     }
     const entry = log.add(request)
     if (grant !== undefined) Object.assign(entry, { token: shortenTokens(token), organization: grant.organizationId })
@@ -54,6 +55,7 @@ export function recordRequests(
       // A fault can set its own request id.
       if (!c.res.headers.has('x-request-id')) c.res.headers.set('x-request-id', randomUUID())
       if (!c.res.headers.has('date')) c.res.headers.set('date', new Date(service.settings.now()).toUTCString())
+      if (request.ignored.length > 0) c.res.headers.set('x-sandbox-ignored', request.ignored.map(encoded).join(', '))
       request.status = c.res.status
     }
     if (captureBodies) {
@@ -62,6 +64,11 @@ export function recordRequests(
     }
     log.finish(entry)
   }
+}
+
+/** Percent-encodes a name, which can have any character. */
+function encoded(name: string): string {
+  return encodeURIComponent(name.toWellFormed())
 }
 
 const shownCharacters = 16_384

@@ -1,0 +1,256 @@
+// Writes openapi.json: OpenAPI 3.1, with the schemas of the client and the facts of the catalogue. Beside it,
+// evidence.schema.json: the JSON Schema of the files of the probe.
+//
+//   node scripts/openapi.ts dist
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod/mini'
+import {
+  type CatalogueField,
+  type CatalogueOperation,
+  type Fact,
+  type ModelName,
+  models,
+  type Observation,
+  operations,
+} from '../src/catalogue/index.ts'
+import { all } from '../src/client/schemas/schemas.ts'
+import { day, sections } from '../src/evidence/index.ts'
+import { knownScopes } from '../src/shared/scopes.ts'
+import { version } from '../src/shared/version.ts'
+
+type Json = Record<string, unknown>
+
+const baseUrl = 'https://api.supportwire.app'
+/** That a create responds with 201 and a delete with 204 is inferred. */
+const statuses = { GET: 200, PATCH: 200, POST: 201, DELETE: 204 } as const
+
+/** A body with `data`. */
+const wrapped = { properties: { data: { type: 'object' } }, required: ['data'] }
+
+const nullableText = z.exactOptional(z.nullable(z.string()))
+
+/** The schemas that the client checks without zod. */
+const envelopes: Partial<Record<ModelName, z.ZodMiniType>> = {
+  pageMetadata: z.object({ after: nullableText, before: nullableText }),
+  error: z.object({ error: nullableText, error_description: nullableText }),
+}
+
+if (import.meta.main) {
+  const folder = process.argv[2] ?? 'dist'
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'openapi.json'), `${JSON.stringify(openApiDocument(), null, 1)}\n`)
+  writeFileSync(join(folder, 'evidence.schema.json'), `${JSON.stringify(evidenceSchema(), null, 1)}\n`)
+}
+
+/** Returns the description of the service as an OpenAPI document. */
+export function openApiDocument(): Json {
+  const own = Object.values(operations)
+  const paths = Object.entries(Object.groupBy(own, ({ path }) => path)).map(([path, methods = []]) => {
+    return [path, Object.fromEntries(methods.map((each) => [each.method.toLowerCase(), operationOf(each)]))]
+  })
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Support workspace',
+      version,
+      summary: 'The REST API of a support workspace, with how each part of it is known.',
+      description: `Written from the documents of the service, which are incomplete. \`x-evidence\` says of each operation and each field
+whether it is from the \`specification\`, from the vendor's \`reference\`, or \`inferred\`; \`meaning\` and \`nullable\` say the
+same of the meaning of a field, and of null and absence. \`observed\` counts the calls to the live service that showed it.`,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [
+      {
+        url: '{baseUrl}',
+        variables: {
+          baseUrl: { default: baseUrl, description: 'The address of the service, without a trailing slash.' },
+        },
+      },
+    ],
+    security: [{ oauth: [] }],
+    tags: [...new Set(own.map(tagOf))].map((name) => ({ name, description: `The calls of \`workspace.${name}\`.` })),
+    paths: Object.fromEntries(paths),
+    components: {
+      securitySchemes: { oauth: oauthScheme() },
+      schemas: componentSchemas(),
+      responses: {
+        Error: { description: 'The request was refused.', content: jsonOf(refTo('error')) },
+      },
+    },
+  }
+}
+
+function oauthScheme(): Json {
+  return {
+    type: 'oauth2',
+    description:
+      'Authorization code grant with PKCE: send `code_challenge` with `code_challenge_method=S256`, and `code_verifier` with the code. `actor` in the authorization request selects who the token acts as. There are no refresh tokens.',
+    flows: {
+      authorizationCode: {
+        authorizationUrl: `${baseUrl}/api/oauth/authorize`,
+        tokenUrl: `${baseUrl}/api/oauth/token`,
+        scopes: Object.fromEntries(knownScopes.map((scope) => [scope, scope.replace(/(.+):(.+)/, 'To $2 $1.')])),
+      },
+    },
+  }
+}
+
+function operationOf(operation: CatalogueOperation): Json {
+  const { id, operationId, title, method, path, scope, actor, repeat, body, notes } = operation
+  const parameters = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
+    ...Object.entries(operation.query).map(([name, fact]) => ({
+      name,
+      in: 'query',
+      description: fact.text,
+      schema: name === 'limit' ? { type: 'integer', minimum: 1 } : { type: 'string' },
+      'x-evidence': evidenceOf(fact),
+    })),
+  ]
+  return {
+    operationId,
+    summary: title,
+    ...(notes.length > 0 && { description: notes.map(({ text, evidence }) => `${text} (${evidence})`).join('\n\n') }),
+    tags: [tagOf(operation)],
+    security: [{ oauth: scope === undefined ? [] : [scope] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: { required: true, content: jsonOf(refTo(body)) } }),
+    responses: { [statuses[method]]: successOf(operation), '4XX': { $ref: '#/components/responses/Error' } },
+    'x-sdk-call': id,
+    'x-actor': actor,
+    'x-repeat': repeat,
+    'x-mcp': {
+      readOnlyHint: method === 'GET',
+      destructiveHint: method === 'PATCH' || method === 'DELETE',
+      idempotentHint: repeat === 'safe',
+      openWorldHint: true,
+    },
+    'x-evidence': evidenceOf(operation),
+  }
+}
+
+function successOf({ method, envelope, response }: CatalogueOperation): Json {
+  const description = method === 'POST' || method === 'DELETE' ? 'Success. The status is inferred.' : 'Success.'
+  if (response === undefined || envelope === 'none') return { description }
+  const item = refTo(response)
+  // Every field can be absent, so that a wrapped body would match as well.
+  if (envelope === 'bare') return { description, content: jsonOf({ ...item, not: wrapped }) }
+  const data = envelope === 'list' ? { type: 'array', items: item } : item
+  const metadata = envelope === 'list' && { page_metadata: { anyOf: [refTo('pageMetadata'), { type: 'null' }] } }
+  return { description, content: jsonOf({ type: 'object', properties: { data, ...metadata }, required: ['data'] }) }
+}
+
+function tagOf({ id }: CatalogueOperation): string {
+  return id.split('.')[0] ?? id
+}
+
+function jsonOf(schema: Json): Json {
+  return { 'application/json': { schema } }
+}
+
+function refTo(model: ModelName): Json {
+  return { $ref: `#/components/schemas/${models[model].title}` }
+}
+
+/** Returns the schema of each model that an operation uses, as zod writes it, with what the catalogue knows of its fields. */
+function componentSchemas(): Json {
+  const registry = z.registry<{ id: string }>()
+  const found = schemasByModel()
+  for (const [name, schema] of found) {
+    const { title, fields } = models[name]
+    // Bodies without a known field share the schema of free-form objects.
+    if (Object.keys(fields).length > 0) registry.add(schema, { id: title })
+  }
+  const { schemas } = z.toJSONSchema(registry, {
+    io: 'input',
+    uri: (id) => `#/components/schemas/${id}`,
+    override: ({ jsonSchema }) => {
+      // An object without a known field accepts any.
+      const { type, properties = {} } = jsonSchema
+      if (type === 'object' && Object.keys(properties).length === 0) jsonSchema.additionalProperties = true
+    },
+  })
+  const named = [...found.keys()].map((name) => {
+    const { title, text, isOpen, fields } = models[name]
+    const { $schema, $id, properties = {}, ...rest } = (schemas[title] ?? { type: 'object' }) as Json
+    const described = Object.entries(properties as Record<string, Json>).map(([field, schema]) => {
+      return [field, describedField(`${name}.${field}`, schema, fields[field])]
+    })
+    const open = isOpen && { additionalProperties: true }
+    return [title, { description: text, ...rest, ...open, properties: Object.fromEntries(described) }]
+  })
+  return Object.fromEntries(named)
+}
+
+function describedField(name: string, schema: Json, field: CatalogueField | undefined): Json {
+  if (field === undefined) throw new Error(`The catalogue has no field ${name}.`)
+  const { type, format, meaning, nullable } = field
+  const known = type === 'integer' ? withInteger(schema) : schema
+  const isStandard = format === 'email' || format === 'date-time'
+  return {
+    ...known,
+    ...(isStandard && { format }),
+    description: meaning.text,
+    'x-evidence': evidenceOf(field, meaning, nullable),
+  }
+}
+
+/** The samples print integers, and the client accepts any number. */
+function withInteger(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"number"', '"integer"'))
+}
+
+type Observable = Fact & { readonly observed?: Observation }
+
+function evidenceOf({ evidence, sources, observed }: Observable, meaning?: Fact, nullable?: Fact): Json {
+  return {
+    level: evidence,
+    ...(meaning && { meaning: meaning.evidence }),
+    ...(nullable && { nullable: nullable.evidence }),
+    sources: sources.map(({ title, section, date }) => ({ title, section, date })),
+    ...(observed && { observed: { ...observed } }),
+  }
+}
+
+/** Returns the schema of the client for each model, those in the fields of others included. */
+function schemasByModel(): Map<ModelName, z.ZodMiniType> {
+  const found = new Map<ModelName, z.ZodMiniType>()
+  const visit = (name: ModelName, schema: z.ZodMiniType) => {
+    if (found.has(name)) return
+    found.set(name, schema)
+    const { shape } = schema._zod.def as unknown as { shape: Record<string, z.ZodMiniType> }
+    for (const [field, { model }] of Object.entries(models[name].fields)) {
+      if (model !== undefined) visit(model as ModelName, unwrapped(shape[field]))
+    }
+  }
+  for (const [name, schema] of Object.entries({ ...all, ...envelopes })) {
+    visit(name as ModelName, schema as unknown as z.ZodMiniType)
+  }
+  return found
+}
+
+/** Returns what an optional, a nullable or an array is made of. */
+function unwrapped(schema: z.ZodMiniType | undefined): z.ZodMiniType {
+  const { innerType, element } = (schema?._zod.def ?? {}) as { innerType?: z.ZodMiniType; element?: z.ZodMiniType }
+  const inner = innerType ?? element
+  if (inner !== undefined) return unwrapped(inner)
+  if (schema === undefined) throw new Error('A field of the catalogue has no schema.')
+  return schema
+}
+
+/** Returns the JSON Schema of evidence files. */
+export function evidenceSchema(): Json {
+  const text = (form: RegExp) => z.string().check(z.regex(form))
+  const observation = z.strictObject({ calls: z.int().check(z.gte(1)), first: text(day), last: text(day) })
+  const observed = Object.entries(sections).map(([section, { name, seen }]) => {
+    return [section, z.record(text(name), z.record(text(seen), observation))]
+  })
+  const undetermined = z.record(text(sections.traits.name), z.string().check(z.maxLength(200)))
+  return z.toJSONSchema(z.strictObject({ version: z.literal(1), ...Object.fromEntries(observed), undetermined }))
+}

@@ -1,0 +1,79 @@
+import type { Evidence } from '../core/index.ts'
+
+/** Where a fact is written. */
+export interface Source {
+  /** The document, for example `SupportWire API reference`. */
+  readonly title: string
+  /** The section, page or tool in it, for example `section 4` or `List contacts`. */
+  readonly section: string
+  /** The day on which this project read it, for example `2026-11-21`. */
+  readonly date: string
+}
+
+/** How a fact is known, and where it comes from. */
+export interface Fact {
+  /** `specification`, `reference` or `inferred`. Calls to the service never change it. */
+  readonly evidence: Evidence
+  /** Where it is written or, if it is inferred, what it is inferred from. */
+  readonly sources: readonly Source[]
+}
+
+/** A fact in words. */
+export interface Statement extends Fact {
+  /** One or more sentences in Markdown. */
+  readonly text: string
+}
+
+/** What calls to the live service have shown, from the files of `probe` and of the recorder. */
+export interface Observation {
+  /** Number of calls that showed it. */
+  readonly calls: number
+  /** Day of the first call, for example `2026-11-21`. */
+  readonly first: string
+  /** Day of the last call. */
+  readonly last: string
+}
+
+/** The day on which the documents were read. They carry no date of their own. */
+const date = '2026-11-21'
+
+const titles = {
+  specification: 'Support Workspace REST API Specification',
+  reference: 'SupportWire API reference',
+  guides: 'SupportWire guides',
+  mcp: 'SupportWire MCP server',
+}
+
+/** A section of the specification: `section 4`. */
+export function specification(section: string): Source {
+  return { title: titles.specification, section, date }
+}
+
+/** A page of the vendor's API reference, by its title. */
+export function reference(page: string): Source {
+  return { title: titles.reference, section: page, date }
+}
+
+/** A page of the vendor's guides, by its title. */
+export function guide(page: string): Source {
+  return { title: titles.guides, section: page, date }
+}
+
+/** A tool of the vendor's MCP server. Each maps to an operation of the REST API, whose path and fields are not printed. */
+export function mcpTool(name: string): Source {
+  return { title: titles.mcp, section: `tool \`${name}\``, date }
+}
+
+/** Returns what a source tells about the REST API: the MCP server tells nothing about it for certain. */
+export function factFrom(source: Source): Fact {
+  const { title } = source
+  const evidence = title === titles.specification ? 'specification' : title === titles.mcp ? 'inferred' : 'reference'
+  return { evidence, sources: [source] }
+}
+
+/** Freezes a value and everything in it. */
+export function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const inner of Object.values(value)) frozen(inner)
+  return Object.freeze(value)
+}

@@ -1,0 +1,31 @@
+import { frozen } from './fact.ts'
+import { bodies } from './models/bodies.ts'
+import { envelopes } from './models/envelopes.ts'
+import type { CatalogueModel } from './models/field.ts'
+import { resources } from './models/resources.ts'
+import { observed } from './observed.ts'
+
+/** The name of a model, for example `conversation`. */
+export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typeof envelopes
+
+/**
+ * What is known of each JSON object that the service returns or takes, by name: its fields, and for each of them how its
+ * name and type, its meaning, and null or absence are known. Frozen plain data.
+ *
+ * @example
+ * const { status } = models.conversation.fields
+ * console.log(status?.evidence, status?.meaning.evidence, status?.nullable?.evidence) // reference inferred inferred
+ */
+export const models: Readonly<Record<ModelName, CatalogueModel>> = /* @__PURE__ */ withObservations()
+
+function withObservations(): Record<ModelName, CatalogueModel> {
+  const all: Record<string, CatalogueModel> = { ...resources, ...bodies, ...envelopes }
+  const named = Object.entries(all).map(([name, model]) => {
+    const fields = Object.entries(model.fields).map(([field, known]) => {
+      const seen = observed.fields[`${name}.${field}`]
+      return [field, { ...known, ...(seen && { observed: seen }) }]
+    })
+    return [name, { ...model, fields: Object.fromEntries(fields) }]
+  })
+  return frozen(Object.fromEntries(named))
+}

@@ -1,0 +1,131 @@
+import {
+  type Fact,
+  factFrom,
+  guide,
+  mcpTool,
+  type Observation,
+  reference,
+  type Source,
+  type Statement,
+} from '../fact.ts'
+
+/** What is known of a field. `evidence` and `sources` are about its name and type. */
+export interface CatalogueField extends Fact {
+  /** The JSON type. An `object` without `model` is free-form. */
+  readonly type: 'string' | 'integer' | 'boolean' | 'object' | 'array'
+  /** The model of the object, or of the items of the array. */
+  readonly model?: string
+  /** The type of the items of an array of plain values. */
+  readonly items?: 'string'
+  /** Unit or notation, where a source tells. */
+  readonly format?: 'epoch-seconds' | 'date-time' | 'email' | 'html'
+  /** Whether a source says that it is always there: an id in a response, a required field of a request. */
+  readonly required: boolean
+  /** What the field means. */
+  readonly meaning: Statement
+  /** How it is known that the field can be null or absent. Absent where `required`, and in requests. */
+  readonly nullable?: Fact
+  /** Calls to the live service that returned it. Absent if there was none. */
+  readonly observed?: Observation
+}
+
+/** What is known of a JSON object. `evidence` and `sources` are about its existence. */
+export interface CatalogueModel extends Fact {
+  /** The name as a type, for example `ConversationAssignee`. */
+  readonly title: string
+  /** One sentence on what it is. */
+  readonly text: string
+  /** Whether other fields are expected, because no source has any. */
+  readonly isOpen: boolean
+  readonly fields: Readonly<Record<string, CatalogueField>>
+}
+
+type Kind = Pick<CatalogueField, 'type' | 'model' | 'items' | 'format'>
+/** The kind of a field and what it means, before it is known where it stands. */
+export interface FieldPart extends Kind {
+  readonly text: string
+  /** What tells the meaning. Without it, the meaning is a guess from the name, unless that is `id`. */
+  readonly meaningFrom?: Source
+  /** Where the field is known from, if not from the source of its model. */
+  readonly knownFrom?: Source
+  /** What tells that it can be null. */
+  readonly nullFrom?: Source
+  readonly isOptional?: boolean
+}
+
+export const text = (text: string): FieldPart => ({ type: 'string', text })
+export const flag = (text: string): FieldPart => ({ type: 'boolean', text })
+export const count = (text: string): FieldPart => ({ type: 'integer', text })
+export const html = (text: string): FieldPart => ({ type: 'string', format: 'html', text })
+export const freeForm = (text: string): FieldPart => ({ type: 'object', text })
+export const one = (model: string, text: string): FieldPart => ({ type: 'object', model, text })
+export const many = (model: string, text: string): FieldPart => ({ type: 'array', model, text })
+export const texts = (text: string): FieldPart => ({ type: 'array', items: 'string', text })
+
+/** A timestamp. The unit is that of the specification: "Unix epoch seconds unless stated otherwise". */
+export function time(event: string): FieldPart {
+  return { type: 'integer', format: 'epoch-seconds', text: `${event}, in seconds since the Unix epoch.` }
+}
+
+/** The same field, whose meaning a source tells. */
+export function told(source: Source, part: FieldPart): FieldPart {
+  return { ...part, meaningFrom: source }
+}
+
+/** The same field, known from a tool of the vendor's MCP server alone, and therefore inferred. */
+export function fromTool(tool: string, part: FieldPart): FieldPart {
+  return { ...part, isOptional: true, knownFrom: mcpTool(tool) }
+}
+
+type Parts = Readonly<Record<string, FieldPart>>
+
+/** A model of responses. Its samples tell name and type of each field, and nothing about null and absent. */
+export function sampled(title: string, text: string, pages: readonly string[], parts: Parts): CatalogueModel {
+  return response(title, text, { evidence: 'reference', sources: pages.map(reference) }, parts)
+}
+
+/** A model of responses that a text describes. */
+export function fromDocument(title: string, text: string, source: Source, parts: Parts): CatalogueModel {
+  return response(title, text, factFrom(source), parts)
+}
+
+function response(title: string, text: string, known: Fact, parts: Parts): CatalogueModel {
+  return modelOf(title, text, known, parts, (name, { nullFrom }) => {
+    const nullable: Fact = nullFrom ? factFrom(nullFrom) : { evidence: 'inferred', sources: known.sources }
+    return name === 'id' ? { required: true } : { required: false, nullable }
+  })
+}
+
+/** A model of requests. Samples print the required fields only. */
+export function requested(title: string, text: string, source: Source, parts: Parts): CatalogueModel {
+  return modelOf(title, text, factFrom(source), parts, (_, { isOptional }) => ({ required: isOptional !== true }))
+}
+
+/** A model that both documents name without a field. */
+export function unknownFields(title: string, text: string, parts: Parts = {}): CatalogueModel {
+  const known: Fact = { evidence: 'inferred', sources: [guide('Scopes')] }
+  return { ...modelOf(title, text, known, parts, () => ({ required: true })), isOpen: true }
+}
+
+type Presence = Pick<CatalogueField, 'required' | 'nullable'>
+
+function modelOf(
+  title: string,
+  text: string,
+  known: Fact,
+  parts: Parts,
+  presenceOf: (name: string, part: FieldPart) => Presence,
+): CatalogueModel {
+  const fields = Object.entries(parts).map(([name, part]) => {
+    return [name, { ...fieldOf(name, part, known), ...presenceOf(name, part) }]
+  })
+  return { title, text, ...known, isOpen: false, fields: Object.fromEntries(fields) }
+}
+
+function fieldOf(name: string, part: FieldPart, known: Fact): Omit<CatalogueField, 'required'> {
+  const { text, meaningFrom, knownFrom, nullFrom, isOptional, ...kind } = part
+  const own = knownFrom ? factFrom(knownFrom) : known
+  const guess: Fact = name === 'id' ? own : { evidence: 'inferred', sources: own.sources }
+  const meaning = meaningFrom ? factFrom(meaningFrom) : guess
+  return { ...kind, ...own, meaning: { text, ...meaning } }
+}

@@ -1,0 +1,36 @@
+import type { OperationId } from '../client/index.ts'
+import { frozen } from './fact.ts'
+import { observed } from './observed.ts'
+import { conversationOperations } from './operations/conversations.ts'
+import type { CatalogueOperation, Entry } from './operations/operation.ts'
+import { organizationOperations } from './operations/organization.ts'
+import { unnamed } from './operations/unnamed.ts'
+
+const { me, ...ofOrganization } = organizationOperations
+
+/** In the order of the documentation. */
+const entries: Readonly<Record<OperationId, Entry>> = {
+  me,
+  ...conversationOperations,
+  ...ofOrganization,
+  ...unnamed('tasks', 'Task'),
+  ...unnamed('segments', 'Segment'),
+}
+
+/**
+ * What is known of each operation, by its id: scope, actor, how it is known and from where, and whether it can be repeated.
+ * Frozen plain data.
+ *
+ * @example
+ * const guesses = Object.values(operations).filter(({ evidence }) => evidence === 'inferred')
+ * console.log(guesses.length, operations['contacts.get'].sources[0]?.section) // 17 'tool `get_customer`'
+ */
+export const operations: Readonly<Record<OperationId, CatalogueOperation>> = /* @__PURE__ */ withIds()
+
+function withIds(): Record<OperationId, CatalogueOperation> {
+  const named = Object.entries(entries).map(([id, entry]) => {
+    const seen = observed.operations[id as OperationId]
+    return [id, { id, ...entry, ...(seen && { observed: seen }) }]
+  })
+  return frozen(Object.fromEntries(named))
+}

@@ -1,0 +1,101 @@
+import type { OperationId } from '../../client/index.ts'
+import type { Evidence } from '../../core/index.ts'
+import type { KnownScope } from '../../shared/scopes.ts'
+import { type Fact, guide, type Observation, reference, type Source, type Statement, specification } from '../fact.ts'
+import type { ModelName } from '../models.ts'
+
+/** What is known of an operation. `evidence` and `sources` are about its method and path. */
+export interface CatalogueOperation extends Fact {
+  /** The id of the operation in this package, which is also the name of its method: `contacts.create`. */
+  readonly id: OperationId
+  /** The vendor's name where it is printed, for example `createContact`. Otherwise a name of the same form. */
+  readonly operationId: string
+  /** The title of the page in the reference, or one of the same form. */
+  readonly title: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Path below the base URL, with parameters in braces. */
+  readonly path: `/${string}`
+  /** The scope that it needs. Absent if it needs none. */
+  readonly scope?: KnownScope
+  /** `self` if a source says that it needs an `actor=self` token. */
+  readonly actor: 'self' | 'any'
+  /**
+   * Whether sending it twice has the effect of sending it once: `safe` for GET and DELETE, `unsafe` for POST, `unknown`
+   * for PATCH.
+   */
+  readonly repeat: 'safe' | 'unsafe' | 'unknown'
+  /** How a successful response is wrapped: in `data`, in `data` with `page_metadata`, not at all, or no body. */
+  readonly envelope: 'item' | 'list' | 'bare' | 'none'
+  /** The query parameters of a list, each with how it is known for this list. */
+  readonly query: Readonly<Record<string, Statement>>
+  /** The model of the request body. */
+  readonly body?: ModelName
+  /** The model of the response, or of an item of a list. */
+  readonly response?: ModelName
+  /** What else is known of it. */
+  readonly notes: readonly Statement[]
+  /** Calls to the live service that succeeded. Absent if there was none. */
+  readonly observed?: Observation
+}
+
+const prefix = '/api/oauth/v1'
+const repeats = { GET: 'safe', DELETE: 'safe', POST: 'unsafe', PATCH: 'unknown' } as const
+
+interface Definition
+  extends Partial<Pick<CatalogueOperation, 'scope' | 'actor' | 'envelope' | 'body' | 'response' | 'notes'>> {
+  readonly operationId: string
+  readonly title: string
+  /** Method and path below the prefix. */
+  readonly request: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
+}
+
+/** What is known of an operation before it has its id. */
+export type Entry = Omit<CatalogueOperation, 'id' | 'observed'>
+
+/** @param sources of its method and path */
+export function operation(
+  evidence: Evidence,
+  sources: readonly Source[],
+  { request, ...definition }: Definition,
+): Entry {
+  const [method, path] = request.split(' ') as [CatalogueOperation['method'], string]
+  const { actor = 'any', envelope = 'item', notes = [] } = definition
+  return {
+    ...definition,
+    evidence,
+    sources,
+    method,
+    path: `${prefix}${path}`,
+    actor,
+    envelope,
+    notes,
+    repeat: repeats[method],
+    query: envelope === 'list' ? listQuery(evidence) : {},
+  }
+}
+
+/** The specification prints these parameters for conversations, and the pagination guide for lists in general. */
+function listQuery(evidence: Evidence): Record<string, Statement> {
+  const known: Fact =
+    evidence === 'specification'
+      ? { evidence, sources: [specification('section 4')] }
+      : { evidence: 'inferred', sources: [specification('section 1'), guide('Pagination')] }
+  return {
+    limit: { text: 'Number of items per page, at least 1. Default and maximum are not documented.', ...known },
+    after: { text: 'Cursor: the page after this point.', ...known },
+    before: { text: 'Cursor: the page before this point.', ...known },
+  }
+}
+
+/** An operation that needs an `actor=self` token. */
+export const self = { actor: 'self' } as const
+
+/** A fact about an operation that a page of the reference prints. */
+export function printed(text: string, page: string): Statement {
+  return { text, evidence: 'reference', sources: [reference(page)] }
+}
+
+/** A fact about an operation that is inferred from sources. */
+export function inferred(text: string, ...sources: Source[]): Statement {
+  return { text, evidence: 'inferred', sources }
+}

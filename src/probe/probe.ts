@@ -1,0 +1,95 @@
+import { overlayOf } from '../evidence/index.ts'
+import { checkFunction, checkNames, checkObject } from '../shared/check-options.ts'
+import { checkAccessToken, parseBaseUrl } from '../shared/credentials.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
+import type { WebFetch } from '../shared/web-types.ts'
+import { askService, type ProbeFindings } from './ask-service.ts'
+import { mostRequests, pause } from './asker.ts'
+import { largestLimit } from './lists.ts'
+
+/** The options of `probe`. */
+export interface ProbeOptions {
+  /** The address of the service, as for a client. */
+  readonly baseUrl: string
+  /** Your token. The probe reads what the token can read, and reports names and counts only. */
+  readonly accessToken: string
+  /** Says that the owner of the token agrees to the requests that `announceProbe` describes. */
+  readonly confirmed: true
+  /** Sends the requests. By default the platform's `fetch`. */
+  readonly fetch?: WebFetch | undefined
+  /** Allows plain http to other machines. By default only to this one. */
+  readonly allowInsecureHttp?: boolean | undefined
+  /** @internal */
+  readonly wait?: ((milliseconds: number) => Promise<void>) | undefined
+}
+
+const names = { baseUrl: 1, accessToken: 1, confirmed: 1, fetch: 1, allowInsecureHttp: 1, wait: 1 }
+
+/** Returns what a probe does, to show before somebody agrees to it. */
+export function announceProbe(): string {
+  return `The probe sends up to ${mostRequests} GET requests with your token, one after the other, ${pause} ms apart, and asks for up to
+${largestLimit} entries of a list. One request has no token. Nothing is changed. It stops at the first 429 or 5xx. The file has names,
+counts and days, and no text, id or value of your data.`
+}
+
+/**
+ * Asks the service which guesses are right: which inferred paths exist, how long pages are, what cursors, ETags and headers do.
+ * Sends up to 40 GET requests, 250 ms apart, and stops at the first 429 or 5xx. What it finds has no data of the service.
+ *
+ * @throws InvalidArgumentError if an option is invalid, or `confirmed` is not true.
+ */
+export async function probe(options: ProbeOptions): Promise<ProbeFindings> {
+  checkObject('options', options, 'Pass `baseUrl`, `accessToken` and `confirmed: true`.')
+  checkNames(options, names, '`probe`')
+  const { confirmed, allowInsecureHttp = false, fetch, wait = sleep } = options
+  const baseUrl = parseBaseUrl(options.baseUrl, allowInsecureHttp)
+  const accessToken = checkAccessToken(options.accessToken)
+  if (confirmed !== true) {
+    const hint = 'Show `announceProbe()` to the owner of the token, and pass `confirmed: true` if they agree.'
+    throw new InvalidArgumentError('confirmed', '`confirmed` must be true.', hint)
+  }
+  const send = fetch === undefined ? platformFetch : checkFunction<WebFetch>('fetch', fetch)
+  return askService({ baseUrl, accessToken, fetch: send, wait })
+}
+
+const platformFetch: WebFetch = (url, init) => globalThis.fetch(url, init as RequestInit)
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+/** The options of `runProbe`: a probe in a terminal. */
+export interface RunProbeOptions extends Omit<ProbeOptions, 'confirmed'> {
+  /** Prints a text, which ends with a line break. */
+  readonly print: (text: string) => void
+  /** Asks the person whether to go on. Leave it out where nobody can answer. */
+  readonly confirm?: (() => Promise<boolean>) | undefined
+  /** Whether the person has agreed beforehand. */
+  readonly yes?: boolean | undefined
+  /** Writes a file that only its owner can read (mode 0600). */
+  readonly write: (path: string, text: string) => Promise<void>
+  /** The path of the evidence file. The Overlay is written beside it, as `NAME.overlay.json`. */
+  readonly file: string
+}
+
+/**
+ * Says what a probe does, asks, probes, prints the file and writes it. Returns the exit code of a command: 0, or 1 if the person
+ * disagreed or the probe stopped early, or 2 if nobody could be asked.
+ */
+export async function runProbe(options: RunProbeOptions): Promise<0 | 1 | 2> {
+  const { print, confirm, yes, write, file, ...rest } = options
+  print(`${announceProbe()}\n`)
+  if (!yes && confirm === undefined) {
+    print('Nobody can be asked here. Pass --yes if the owner of the token agrees.\n')
+    return 2
+  }
+  if (!yes && !(await confirm?.())) return 1
+  const { evidence, requests, stopped } = await probe({ ...rest, confirmed: true })
+  const text = `${JSON.stringify(evidence, null, 2)}\n`
+  const overlay = overlayOf(evidence)
+  print(`${text}${requests} requests were sent.${stopped === undefined ? '' : ` ${stopped}`}\n`)
+  await write(file, text)
+  if (overlay !== undefined)
+    await write(file.replace(/(\.json)?$/, '.overlay.json'), `${JSON.stringify(overlay, null, 2)}\n`)
+  return stopped === undefined ? 0 : 1
+}

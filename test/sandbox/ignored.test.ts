@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import type { SandboxOptions } from '../../src/sandbox/index.ts'
+import { call, openPage, useSandboxes } from './helpers.ts'
+
+const start = useSandboxes()
+const v1 = '/api/oauth/v1'
+
+/** Sends a request, and returns the names that it says were ignored: those of the header, and of the log. */
+async function ignoredBy(method: string, path: string, body?: unknown, options?: SandboxOptions) {
+  const sandbox = await start(options)
+  const id = sandbox.state.conversations[0]?.id ?? ''
+  const token = sandbox.issueToken({ actor: 'self' })
+  const { headers } = await call(sandbox, token, method, `${v1}${path.replace(':id', id)}`, body)
+  return { header: headers.get('x-sandbox-ignored'), log: sandbox.requests.at(-1)?.ignored }
+}
+
+describe('names that no document has are marked', () => {
+  test.each<[string, string, unknown, string[], SandboxOptions?]>([
+    ['GET', '/conversations?status=closed&limit=2', undefined, ['status']],
+    ['GET', '/conversations?after=&Limit=2', undefined, ['Limit']],
+    ['GET', '/me?limit=1', undefined, ['limit']],
+    ['GET', '/contacts?limit=1&q=ada', undefined, ['limit', 'q'], { pagination: 'conversations-only' }],
+    ['PATCH', '/conversations/:id', { status: 'open', priority: 1, tags: [] }, ['priority', 'tags']],
+    ['POST', '/contacts?notify=1', { email: 'ada@example.com', phone: '1' }, ['notify', 'phone']],
+    ['POST', '/contacts', { phone: 'but no email' }, ['phone']],
+    ['DELETE', '/conversations/:id/assignee?soft=1', undefined, ['soft']],
+  ])('%s %s', async (method, path, body, names, options) => {
+    expect(await ignoredBy(method, path, body, options)).toEqual({ header: names.join(', '), log: names })
+  })
+})
+
+describe('names that the operation reads are not', () => {
+  test.each<[string, string, unknown?]>([
+    ['GET', '/conversations?limit=2'],
+    ['GET', '/conversations'],
+    ['PATCH', '/conversations/:id', { status: 'open', is_spam: false, pinned: true }],
+    ['POST', '/tasks', { any_field: 'of any name' }],
+    ['POST', '/contacts', ['a list']],
+  ])('%s %s', async (method, path, body) => {
+    expect(await ignoredBy(method, path, body)).toEqual({ header: null, log: [] })
+  })
+})
+
+test('at most 20 names are marked, shortened and percent-encoded, without values', async () => {
+  const body = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`é,\n${index}${'x'.repeat(200)}`, 'secret']),
+  )
+  const { header, log } = await ignoredBy('PATCH', '/conversations/:id', body)
+  expect(log).toHaveLength(20)
+  expect(log?.map((name) => name.length)).toEqual(Array(20).fill(100))
+  expect(header?.split(', ').map(decodeURIComponent)).toEqual(log)
+  expect(header).not.toContain('secret')
+})
+
+test('half of an emoji in a name breaks nothing', async () => {
+  const { header } = await ignoredBy('PATCH', '/conversations/:id', { '\ud83d': 1 })
+  expect(header).toBe('%EF%BF%BD')
+})
+
+test('the console shows what was ignored', async () => {
+  const sandbox = await start()
+  await call(sandbox, sandbox.issueToken(), 'GET', `${v1}/conversations?status=closed`)
+  expect((await openPage(`${sandbox.url}/`)).text).toContain('ignored: status')
+})
