@@ -1,97 +1,68 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { type FaultRule, parseFault } from 'support-workspace-sdk/sandbox'
 import { afterEach, describe, expect, test } from 'vitest'
-import { commandLineOptions, help, readArguments, UsageError } from '../../src/sandbox/command-line.ts'
-import { parseFault } from '../../src/sandbox/faults/fault-text.ts'
-import type { FaultRule } from '../../src/sandbox/index.ts'
-import { defaultRedirectUris } from '../../src/sandbox/sandbox-options.ts'
-import { version } from '../../src/shared/version.ts'
+import { type Running, run, start } from './run.ts'
 
-const cli = fileURLToPath(new URL('../../src/sandbox/cli.ts', import.meta.url))
-const running: ChildProcess[] = []
-afterEach(() => {
-  for (const child of running.splice(0)) child.kill('SIGKILL')
+const running: Running[] = []
+afterEach(async () => {
+  for (const each of running.splice(0)) {
+    each.interrupt()
+    await each.ended
+  }
 })
 
-interface Run {
-  child: ChildProcess
-  output: { stdout: string; stderr: string }
-  exit: Promise<number | null>
-  /** Resolves when this text was printed. */
-  printed(text: string): Promise<void>
+/** Starts the sandbox, and returns its address when it listens. */
+async function serve(...args: string[]): Promise<Running & { readonly url: string }> {
+  const started = start(['sandbox', '--port', '0', ...args])
+  running.push(started)
+  await started.printed('Ctrl+C')
+  return { ...started, url: /http:\/\/127\.0\.0\.1:\d+/.exec(started.output.stdout)?.[0] ?? '' }
 }
 
-function run(...args: string[]): Run {
-  const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  running.push(child)
-  const output = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text) => {
-      output[name] += text
-    })
-  }
-  const exit = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const printed = async (text: string): Promise<void> => {
-    while (!output.stdout.includes(text)) {
-      if (child.exitCode !== null) throw new Error(output.stderr)
-      await new Promise((resolve) => child.stdout.once('data', resolve))
-    }
-  }
-  return { child, output, exit, printed }
-}
+const read = (url: string, path: string, token: string, headers: Record<string, string> = {}) =>
+  fetch(`${url}/api/oauth/v1/${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
 
-const urlIn = (text: string): string => /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0] ?? ''
-
-describe('the command-line interface', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)('prints working tokens, and closes on %s', async (signal) => {
-    const { child, output, exit, printed } = run(
-      ...['sandbox', '--port', '0', '--conversations', '3', '--auto-consent', 'deny'],
-      ...['--redirect-uri', 'http://localhost:8080/back', '--no-cors'],
+describe('the command `sandbox`', () => {
+  test('prints working tokens, and closes when it is interrupted', async () => {
+    const { url, output, interrupt, ended } = await serve(
+      ...[
+        '--conversations',
+        '3',
+        '--auto-consent',
+        'deny',
+        '--redirect-uri',
+        'http://localhost:8080/back',
+        '--no-cors',
+      ],
     )
-    await printed('Ctrl+C')
-    const url = urlIn(output.stdout)
-    for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `curl -H`]) {
+    for (const text of ['app_sandbox', 'secret_sandbox', 'http://localhost:8080/back', `curl -H`, `${url}/\n`]) {
       expect(output.stdout).toContain(text)
     }
     for (const actor of ['app', 'self']) {
-      const token = new RegExp(`actor=${actor} +(swot_\\w+)`).exec(output.stdout)?.[1]
-      const headers = { authorization: `Bearer ${token}`, origin: 'https://app.example' }
-      const me = await fetch(`${url}/api/oauth/v1/me`, { headers })
+      const token = new RegExp(`actor=${actor} +(swot_\\w+)`).exec(output.stdout)?.[1] ?? ''
+      const me = await read(url, 'me', token, { origin: 'https://app.example' })
       expect(await me.json()).toMatchObject({ actor })
       expect(me.headers.has('access-control-allow-origin')).toBe(false)
-      const list = await fetch(`${url}/api/oauth/v1/conversations`, { headers })
+      const list = await read(url, 'conversations', token)
       expect(((await list.json()) as { data: unknown[] }).data).toHaveLength(3)
     }
-    child.kill(signal)
-    expect(await exit).toBe(0)
-    expect(output.stderr).toBe('')
-  })
-
-  test.each([
-    ['-h', help],
-    ['-v', `${version}\n`],
-  ])('prints what %s asks for', async (flag, stdout) => {
-    const { output, exit } = run(flag)
-    expect(await exit).toBe(0)
-    expect(output).toEqual({ stdout, stderr: '' })
+    interrupt()
+    expect(await ended).toMatchObject({ code: 0, stderr: '' })
+    await expect(fetch(url)).rejects.toThrow()
   })
 
   test('uses fixed tokens, limits the rate, injects faults and prints a line for each request', async () => {
-    const { output, printed } = run(
-      ...['sandbox', '--port', '0', '--self-token', 'swot_self', '--app-token', 'swot_app', '--log'],
-      ...['--fault', 'status=503,path=/contacts', '--rate-limit', '3/h'],
+    const { url, output, printed } = await serve(
+      ...['--self-token', 'swot_self', '--app-token', 'swot_app', '--log', '--client-id', 'app_x', '--cors'],
+      ...['--fault', 'status=503,path=/contacts', '--rate-limit', '3/h', '--client-secret', 'secret_x'],
     )
-    await printed('Ctrl+C')
-    const url = urlIn(output.stdout)
-    expect(output.stdout).toContain(`console            ${url}/\n`)
-    const statusOf = async (path: string, token: string) =>
-      (await fetch(`${url}/api/oauth/v1/${path}`, { headers: { authorization: `Bearer ${token}` } })).status
-    expect(await statusOf('me', 'swot_self')).toBe(200)
-    expect(await statusOf('contacts?limit=1', 'swot_app')).toBe(503)
-    expect(await statusOf('conversations', 'swot_other')).toBe(401)
-    expect(await statusOf('me', 'swot_self')).toBe(429)
+    expect(output.stdout).toMatch(/client id +app_x\n.*secret +secret_x\n/)
+    const me = await read(url, 'me', 'swot_self', { origin: 'https://app.example' })
+    expect([me.status, me.headers.get('access-control-allow-origin')]).toEqual([200, '*'])
+    expect((await read(url, 'contacts?limit=1', 'swot_app')).status).toBe(503)
+    expect((await read(url, 'conversations', 'swot_other')).status).toBe(401)
+    expect((await read(url, 'me', 'swot_self')).status).toBe(429)
     await printed('rate limit')
     const lines = output.stdout.split('Ctrl+C to stop.\n')[1]?.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
     expect(lines?.split('\n')).toEqual([
@@ -103,108 +74,55 @@ describe('the command-line interface', () => {
     ])
   })
 
-  test('reports an invalid option and exits with 2', async () => {
-    const { output, exit } = run('sandbox', '--port', '70000')
-    expect(await exit).toBe(2)
-    expect(output).toEqual({ stdout: '', stderr: '--port must be an integer from 0 to 65535, not 70000.\n' })
-  })
-
-  test('escapes the control characters of an argument', async () => {
-    const { output, exit } = run('\x1b[31mred\x9b\u202e')
-    expect(await exit).toBe(2)
-    expect(output.stderr).toMatch(/^Unknown command `\\u\{1b\}\[31mred\\u\{9b\}\\u\{202e\}`\./)
-  })
-
-  test('exits quietly if the reader of its output is gone', async () => {
-    const { child, output, exit, printed } = run('sandbox', '--port', '0', '--log')
-    await printed('Ctrl+C')
-    const url = urlIn(output.stdout)
-    child.stdout?.destroy()
-    await fetch(`${url}/api/oauth/v1/me`).catch(() => {})
-    expect(await exit).toBe(0)
-    expect(output.stderr).toBe('')
-  })
-
   test('reports that the port is in use and exits with 1', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
-    const { output, exit } = run('sandbox', '--port', String(port))
-    expect(await exit).toBe(1)
-    expect(output.stderr).toBe(
-      `Port ${port} on 127.0.0.1 is already in use. Choose another port, or 0 for any free one.\n`,
-    )
+    const { code, stderr } = await run(['sandbox', '--port', String(port)])
+    expect(code).toBe(1)
+    expect(stderr).toBe(`Port ${port} on 127.0.0.1 is already in use. Choose another port, or 0 for any free one.\n`)
     await new Promise((resolve) => server.close(resolve))
   })
-})
 
-describe('readArguments', () => {
-  test.each([
-    [['--help'], 'help'],
-    [['help'], 'help'],
-    [['sandbox', 'help'], 'help'],
-    [['sandbox', '-h'], 'help'],
-    [['--version'], 'version'],
-  ])('reads %j as %s', (args, kind) => {
-    expect(readArguments(args)).toEqual({ kind })
-  })
-
-  test('explains every option in the help', () => {
-    expect(Object.keys(commandLineOptions).filter((name) => !help.includes(`--${name} `))).toEqual([])
-  })
-
-  test.each([
-    [[], 'A command is required. Run `support-workspace-sdk sandbox`.'],
-    [['server'], 'Unknown command `server`. Run `support-workspace-sdk sandbox`.'],
-    [['sandbox', 'now'], 'Unexpected argument after `sandbox`. Pass options only.'],
-    [['sandbox', '--port', '--help'], "Option '--port' argument is ambiguous. Run with --help to list the options."],
-    [['sandbox', '--conversation=1'], "Unknown option '--conversation'. Did you mean `--conversations`?"],
-    [['sandbox', '--redirect-url=a:b'], "Unknown option '--redirect-url'. Did you mean `--redirect-uri`?"],
-    [['sandbox', '--verbose'], "Unknown option '--verbose'. Run with --help to list the options."],
-  ])('rejects %j', (args, message) => {
-    expect(() => readArguments(args)).toThrow(new UsageError(message))
-  })
-
-  test('returns the defaults of the sandbox', () => {
-    expect(readArguments(['sandbox'])).toEqual({
-      kind: 'sandbox',
-      options: { port: 4010, tokens: {}, app: { redirectUris: defaultRedirectUris } },
-      faults: [],
-      log: false,
-    })
-  })
-
-  test('returns every option of the sandbox', () => {
-    expect(readArguments(['sandbox', '--cors'])).toMatchObject({ options: { cors: true } })
-    const args = [
-      ...['--port', '0', '--host', '::1', '--conversations', '9', '--seed', '7', '--auto-consent', 'allow'],
-      ...['--self-token', 'swot_self', '--app-token', 'swot_app', '--rate-limit', '5/s', '--no-cors', '--log'],
-      ...['--redirect-uri', 'a:b', '--redirect-uri', 'c:d', '--client-id', 'app_x', '--client-secret', 'secret_x'],
-      ...['--organizations', '3', '--messages-per-conversation', '4', '--allowed-host', 'one', '--allowed-host', '::1'],
-      ...['--fault', 'status=503,times=2,path=/messages', '--fault', 'drip=16/500, latency=10, method=post'],
-    ]
-    expect(readArguments(['sandbox', ...args])).toEqual({
-      kind: 'sandbox',
-      options: {
-        port: 0,
-        host: '::1',
-        allowedHosts: ['one', '::1'],
-        organizations: 3,
-        conversations: 9,
-        messagesPerConversation: 4,
-        seed: 7,
-        autoConsent: 'allow',
-        tokens: { self: 'swot_self', app: 'swot_app' },
-        rateLimit: '5/s',
-        cors: false,
-        app: { clientId: 'app_x', clientSecret: 'secret_x', redirectUris: [...defaultRedirectUris, 'a:b', 'c:d'] },
-      },
-      faults: [
-        { status: 503, times: 2, path: /\/messages/ },
-        { drip: { bytes: 16, interval: 500 }, latency: 10, method: 'post' },
-      ],
-      log: true,
-    })
+  test.each<[argument: string | string[], message: string]>([
+    ['--port', '`--port <number>` argument missing'],
+    ['--port=abc', '--port must be an integer from 0 to 65535, not "abc".'],
+    ['--host=', '--host must be a non-empty string, not "".'],
+    ['--self-token=real_secret', '--self-token must be a token of letters, digits and'],
+    ['--app-token=real_secret b', '--app-token must be a token of letters, digits and'],
+    [['--self-token=swot_one', '--app-token=swot_one'], 'must be two different tokens.'],
+    ['--redirect-uri=', '--redirect-uri must be an absolute URL of printable ASCII characters without a fragment'],
+    ['--auto-consent=true', '--auto-consent must be "allow" or "deny", not "true".'],
+    ['--allowed-host=sandbox:80', '--allowed-host must be an array of host names without a port'],
+    ['--client-id=', '--client-id must be a non-empty string, not "".'],
+    ['--client-secret=', '--client-secret must be a non-empty string.'],
+    ['--organizations=0', '--organizations must be an integer from 1 to 100000, not 0.'],
+    ['--messages-per-conversation=x', '--messages-per-conversation must be an integer from 0 to 100000, not "x".'],
+    ['--conversations=many', '--conversations must be an integer from 0 to 100000, not "many".'],
+    ['--seed=abc', '--seed must be an integer from 0 to 4294967295, not "abc".'],
+    ['--rate-limit=100', '--rate-limit must be a number of requests per s, min or h, such as "100/min", not "100".'],
+    ['--fault=', '--fault "" is invalid. A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip`,'],
+    ['--fault=status=abc', 'The fault option `status` must be an integer from 200 to 599, not "abc".'],
+    ['--fault=status', 'The fault option `status` must be an integer from 200 to 599, not true.'],
+    ['--fault=state=503', 'Unknown fault option `state`. Use one of: `status`, `retry-after`, '],
+    ['--fault=status=503,status=500', '`status` is set twice. Remove one of them.'],
+    ['--fault=__proto__=x,status=503', 'Unknown fault option `__proto__`. Use one of: `status`, `retry-after`, '],
+    ['--fault=path=/messages', 'A fault must have one of `status`, `drop`, `truncate`, `garbage`, `drip`, `stall`'],
+    ['--fault=status=503,path=', 'The fault option `path` must be part of a path, such as "/messages", not "".'],
+    ['--fault=status=503,times=0', 'The fault option `times` must be an integer of at least 1 or "all", not "0".'],
+    ['--fault=drip=16', 'The fault option `drip` must be a number of bytes and milliseconds, such as "16/500", not'],
+    ['--fault=garbage=yes', 'The fault option `garbage` must be true or false, not "yes".'],
+    ['--fault=garbage,retry-after=5', '`retryAfter`, `body`, `headers` and `effect` require `status`.'],
+    ['--conversation=1', 'Unknown option `--conversation`. Did you mean --conversations?'],
+    [['--redirect-url', 'a:b'], 'Unknown option `--redirect-url`. Did you mean --redirect-uri?'],
+    ['--client-secret-file=real_secret', 'Unknown option `--client-secret-file`.'],
+    [['--self-token=', 'real_secret'], 'Too many arguments'],
+    ['real_secret', 'Too many arguments'],
+  ])('rejects %j', async (argument, message) => {
+    const { code, stdout, stderr } = await run(['sandbox', '--port', '0', ...[argument].flat()])
+    expect(stderr).toContain(message)
+    expect(stderr).not.toContain('real_secret')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 })
 
@@ -216,6 +134,7 @@ test.each<[string, FaultRule]>([
   ['garbage=true', { garbage: true }],
   ['latency=1.5,times=all', { latency: 1.5, times: Infinity }],
   ['status=500,path=/a.b', { status: 500, path: /\/a\.b/ }],
+  ['drip=16/500, latency=10, method=post', { drip: { bytes: 16, interval: 500 }, latency: 10, method: 'post' }],
 ])('reads the fault %s', (text, rule) => {
   expect(parseFault(text)).toEqual(rule)
 })
