@@ -5,6 +5,8 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../shared/version.ts'
 import { addCommands } from './commands.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
+import { addIdentity } from './identity.ts'
+import { addLogin } from './login.ts'
 import { addSandbox } from './sandbox.ts'
 import { type Io, Terminal } from './terminal.ts'
 
@@ -50,7 +52,7 @@ function createProgram(terminal: Terminal): Command {
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
-  for (const add of [addSandbox, addCommands]) add(program, terminal)
+  for (const add of [addLogin, addIdentity, addSandbox, addCommands]) add(program, terminal)
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command.exitOverride().configureOutput({
       writeOut: (text) => void terminal.io.stdout.write(text),

@@ -74,14 +74,11 @@ export class Terminal {
     else this.say(text)
   }
 
-  /** Yields the lines of stdin. Its end only ends the lines. */
-  async *lines(): AsyncGenerator<string, void, undefined> {
+  /** Reads the lines of stdin, whose end means nothing. Returns a function that ends the reading. */
+  onLine(handle: (line: string) => void): () => void {
     const reader = createInterface({ input: this.io.stdin, terminal: false })
-    try {
-      yield* reader
-    } finally {
-      reader.close()
-    }
+    reader.on('line', handle)
+    return () => reader.close()
   }
 
   /** Reads all of stdin. */
