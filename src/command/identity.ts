@@ -55,7 +55,6 @@ export function addIdentity(program: Command, terminal: Terminal): void {
 export async function showIdentity(terminal: Terminal, identity: Identity, origin: Origin): Promise<void> {
   const { organization, actor, user, scopes } = identity
   const { platform } = terminal.io
-  const who = actor === 'self' ? `as ${user?.name ?? user?.id ?? 'a person'} (self)` : 'as the app'
   const access = platform === 'win32' ? 'in the folder of your account' : 'readable by you only'
   const kept = origin.source === 'login' ? `${origin.storedIn} (${access}, not encrypted)` : origin.storedIn
   const rows = [
@@ -65,7 +64,7 @@ export async function showIdentity(terminal: Terminal, identity: Identity, origi
     ['token in', kept],
   ]
   const text = rows.map(([name = '', value]) => `  ${name.padEnd(10)}${value}`).join('\n')
-  await terminal.show({ ...origin, organization, actor, user, scopes }, `${nameOf(organization)}, ${who}\n${text}`)
+  await terminal.show({ ...origin, organization, actor, user, scopes }, `${describeIdentity(identity)}\n${text}`)
 }
 
 async function whoami({ workspace, source, storedIn, baseUrl, login }: Session, terminal: Terminal): Promise<void> {
@@ -80,6 +79,11 @@ export function identityOf({ organization, actor, user, scopes }: Me): Identity 
     return { id: given?.id ?? '', ...(typeof name === 'string' && { name }) }
   }
   return { organization: party(organization), actor, scopes, ...(user && { user: party(user) }) } as Identity
+}
+
+/** Returns organization, actor and person in words. */
+export function describeIdentity({ organization, actor, user }: Identity): string {
+  return `${nameOf(organization)}, ${actor === 'self' ? `as ${user ? nameOf(user) : 'a person'}, self` : 'as the app'}`
 }
 
 /** Returns the name of a party, and its id if it has another one. */

@@ -3,6 +3,7 @@
 
 import { Command, CommanderError } from 'commander'
 import { version } from '../shared/version.ts'
+import { addCalls } from './call.ts'
 import { addCommands } from './commands.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
 import { addIdentity } from './identity.ts'
@@ -52,7 +53,7 @@ function createProgram(terminal: Terminal): Command {
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
-  for (const add of [addLogin, addIdentity, addSandbox, addCommands]) add(program, terminal)
+  for (const add of [addLogin, addIdentity, addCalls, addSandbox, addCommands]) add(program, terminal)
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command.exitOverride().configureOutput({
       writeOut: (text) => void terminal.io.stdout.write(text),

@@ -42,7 +42,8 @@ async function browse(address: string): Promise<{ status: number; text: string }
 async function logIn(args: readonly string[], given: Given) {
   const login = await startLogin(args, given)
   const page = await browse(login.address)
-  return { page, ...(await login.ended) }
+  const { code, stdout, stderr } = await login.ended
+  return { page, code, stdout, stderr }
 }
 
 /** Returns the address that the browser would land on. */
@@ -251,7 +252,7 @@ async function storeToken(
   const at = args.indexOf('--organization')
   const [, index] = at === -1 ? [] : args.splice(at, 2)
   const token = sandbox.issueToken({ organization: ids[Number(index ?? 0)] ?? '', actor: 'self' })
-  return { token, ...(await run(['login', '--with-token', '--json', ...args], { env, stdin: `${token}\n` })) }
+  return Object.assign(await run(['login', '--with-token', '--json', ...args], { env, stdin: `${token}\n` }), { token })
 }
 
 describe('stored logins', () => {

@@ -25,17 +25,31 @@ export interface Running {
 }
 
 /** What a command has printed, and its exit code. */
-export interface Ran {
+export class Ran {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
+
+  constructor(code: number, { stdout, stderr }: { stdout: string; stderr: string }) {
+    this.code = code
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+
   /** The lines of stdout, parsed. */
   // biome-ignore lint/suspicious/noExplicitAny: a test knows what it has asked for
-  readonly lines: any[]
+  get lines(): any[] {
+    return linesOf(this.stdout).map((line) => JSON.parse(line))
+  }
+
   /** The last line of stderr, parsed. */
   // biome-ignore lint/suspicious/noExplicitAny: a test knows what it has asked for
-  readonly failure: any
+  get failure(): any {
+    return JSON.parse(linesOf(this.stderr).at(-1) ?? 'null')
+  }
 }
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
 
 /** Starts a command in this process. */
 export function start(args: readonly string[], given: Given = {}): Running {
@@ -71,11 +85,7 @@ export function start(args: readonly string[], given: Given = {}): Running {
     await new Promise((resolve) => setImmediate(resolve))
     hasEnded = true
     wake()
-    const { stdout, stderr } = output
-    const parse = (text: string | undefined) =>
-      text?.startsWith('{') || text?.startsWith('[') ? JSON.parse(text) : text
-    const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
-    return { code, stdout, stderr, lines: linesOf(stdout).map(parse), failure: parse(linesOf(stderr).at(-1)) }
+    return new Ran(code, output)
   })
   return {
     output,
