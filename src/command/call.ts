@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import type { Method, Operation, OperationInput } from '../index.ts'
+import type { ListOptions, Method, Operation, OperationInput, Page, SupportWorkspace } from '../index.ts'
 import { collect } from './commands.ts'
 import { usage } from './errors.ts'
 import { count, createFormatter, type Format, type FormatFlags, withFormatOptions } from './format.ts'
@@ -92,8 +92,6 @@ function withCallOptions(command: Command): Command {
     .option('--yes', 'delete without a question')
 }
 
-type ListOperation = Operation & { readonly envelope: 'list' }
-
 interface Listing {
   readonly operation: BuiltIn
   readonly kind: string
@@ -111,8 +109,7 @@ async function listItems({ workspace }: Session, listing: Listing, terminal: Ter
   const usual: Format = isTerminal && !terminal.json ? 'table' : 'ndjson'
   const format = createFormatter(flags.format ?? usual, kind, flags)
   let left = most
-  const items = workspace.call<ListOperation>(bare(operation), { path, query }, { signal })
-  for await (const { data, after } of items.pages()) {
+  for await (const { data, after } of listPages(workspace, operation, query, { signal }, path)) {
     await terminal.print(format(data.slice(0, left)))
     left -= data.length
     if (left > 0) continue
@@ -121,6 +118,18 @@ async function listItems({ workspace }: Session, listing: Listing, terminal: Ter
     break
   }
   await terminal.print(format(undefined))
+}
+
+/** Reads a list page by page, as the service sends it. */
+export function listPages(
+  workspace: SupportWorkspace,
+  operation: Operation,
+  query: OperationInput['query'],
+  options: ListOptions,
+  path: OperationInput['path'] = {},
+): AsyncIterable<Page<unknown>> {
+  const list: Operation & { readonly envelope: 'list' } = bare(operation)
+  return workspace.call<typeof list>(list, { path, query }, options).pages()
 }
 
 /** Leaves the schemas out: the service decides, and nothing of a response is lost. */

@@ -6,6 +6,7 @@ import { version } from '../shared/version.ts'
 import { addCalls } from './call.ts'
 import { addCommands } from './commands.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
+import { addExport } from './export.ts'
 import { addIdentity } from './identity.ts'
 import { addLogin } from './login.ts'
 import { addSandbox } from './sandbox.ts'
@@ -53,7 +54,7 @@ function createProgram(terminal: Terminal): Command {
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
-  for (const add of [addLogin, addIdentity, addCalls, addSandbox, addCommands]) add(program, terminal)
+  for (const add of [addLogin, addIdentity, addCalls, addExport, addSandbox, addCommands]) add(program, terminal)
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command.exitOverride().configureOutput({
       writeOut: (text) => void terminal.io.stdout.write(text),
