@@ -175,7 +175,7 @@ export async function tellWho({ workspace, login }: Session, terminal: Terminal)
 }
 
 /** Reads `name=value` pairs, each name once. */
-function readPairs(
+export function readPairs(
   flag: string,
   pairs: readonly string[],
   parse = (text: string): unknown => text,

@@ -8,6 +8,7 @@ import { addCommands } from './commands.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
 import { addExport } from './export.ts'
 import { addIdentity } from './identity.ts'
+import { addImport } from './import.ts'
 import { addLogin } from './login.ts'
 import { addSandbox } from './sandbox.ts'
 import { type Io, Terminal } from './terminal.ts'
@@ -54,7 +55,8 @@ function createProgram(terminal: Terminal): Command {
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
-  for (const add of [addLogin, addIdentity, addCalls, addExport, addSandbox, addCommands]) add(program, terminal)
+  for (const add of [addLogin, addIdentity, addCalls, addExport, addImport, addSandbox, addCommands])
+    add(program, terminal)
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command.exitOverride().configureOutput({
       writeOut: (text) => void terminal.io.stdout.write(text),
