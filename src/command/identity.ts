@@ -54,17 +54,20 @@ export function addIdentity(program: Command, terminal: Terminal): void {
 /** Shows whose token it is, and where it is kept. */
 export async function showIdentity(terminal: Terminal, identity: Identity, origin: Origin): Promise<void> {
   const { organization, actor, user, scopes } = identity
-  const { platform } = terminal.io
-  const access = platform === 'win32' ? 'in the folder of your account' : 'readable by you only'
-  const kept = origin.source === 'login' ? `${origin.storedIn} (${access}, not encrypted)` : origin.storedIn
   const rows = [
     ...(origin.profile === undefined ? [] : [['profile', origin.profile]]),
     ['service', origin.baseUrl],
     ['scopes', scopes?.join(' ') ?? 'unknown'],
-    ['token in', kept],
+    ['token in', placeOf(origin, terminal.io.platform)],
   ]
   const text = rows.map(([name = '', value]) => `  ${name.padEnd(10)}${value}`).join('\n')
   await terminal.show({ ...origin, organization, actor, user, scopes }, `${describeIdentity(identity)}\n${text}`)
+}
+
+/** Returns where a token is kept, and how. */
+export function placeOf({ source, storedIn }: Pick<Origin, 'source' | 'storedIn'>, platform: string): string {
+  const access = platform === 'win32' ? 'in the folder of your account' : 'readable by you only'
+  return source === 'login' ? `${storedIn} (${access}, not encrypted)` : storedIn
 }
 
 async function whoami({ workspace, source, storedIn, baseUrl, login }: Session, terminal: Terminal): Promise<void> {

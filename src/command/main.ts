@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../shared/version.ts'
 import { addCalls } from './call.ts'
 import { addCommands } from './commands.ts'
+import { addDoctor } from './doctor.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
 import { addExport } from './export.ts'
 import { addIdentity } from './identity.ts'
@@ -55,7 +56,7 @@ function createProgram(terminal: Terminal): Command {
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
-  for (const add of [addLogin, addIdentity, addCalls, addExport, addImport, addSandbox, addCommands])
+  for (const add of [addLogin, addIdentity, addCalls, addExport, addImport, addDoctor, addSandbox, addCommands])
     add(program, terminal)
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command.exitOverride().configureOutput({

@@ -71,7 +71,7 @@ export async function withSession<Result>(
     const url = givenUrl(io)
     const name = checkName(profile ?? (io.env.SUPPORT_WORKSPACE_PROFILE || undefined))
     const login = logins && chooseLogin(await logins.read(), name, url)
-    if (logins === undefined || login === undefined) throw notLoggedIn(url)
+    if (logins === undefined || login === undefined) throw new NotLoggedInError(url)
     for (const repair of logins.repairs) terminal.note(repair)
     const { baseUrl, connection } = login
     try {
@@ -102,11 +102,14 @@ function chooseLogin(register: Register, name: string | undefined, url: string |
   )
 }
 
-function notLoggedIn(url: string | undefined): CommandError {
-  const where = url === undefined ? '' : ` for ${url}`
-  const hint = 'Log in, or set SUPPORT_WORKSPACE_TOKEN. Choose the operations that you need with --for.'
-  const next = commandOf('login', ...(url === undefined ? [] : ['--base-url', url]), '--for', 'conversations.list')
-  return new CommandError(77, `There is no login${where}.`, hint, next)
+/** There is no token for the service. */
+export class NotLoggedInError extends CommandError {
+  constructor(url: string | undefined) {
+    const where = url === undefined ? '' : ` for ${url}`
+    const hint = 'Log in, or set SUPPORT_WORKSPACE_TOKEN. Choose the operations that you need with --for.'
+    const next = commandOf('login', ...(url === undefined ? [] : ['--base-url', url]), '--for', 'conversations.list')
+    super(77, `There is no login${where}.`, hint, next)
+  }
 }
 
 /** Names the login that mends an error: with the scopes of the last one, and those that were missing. */
