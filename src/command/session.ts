@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { operations } from '../client/index.ts'
 import {
   ActorSelfRequiredError,
   type ChangeableOptions,
@@ -115,8 +116,9 @@ export class NotLoggedInError extends CommandError {
 /** Names the login that mends an error: with the scopes of the last one, and those that were missing. */
 function suggestLogin(thrown: unknown, { name, baseUrl, connection }: Login): void {
   if (!isSupportWorkspaceError(thrown)) return
-  const missing = thrown instanceof InsufficientScopeError ? thrown.scopesToRequest : []
   const needsSelf = thrown instanceof ActorSelfRequiredError
+  const scope = needsSelf ? operations.find(({ id }) => id === thrown.operation)?.scope : undefined
+  const missing = thrown instanceof InsufficientScopeError ? thrown.scopesToRequest : scope === undefined ? [] : [scope]
   if (thrown.remedy !== 'reconnect' && !needsSelf && missing.length === 0) return
   const scopes = [...new Set([...(connection.scopes ?? []), ...missing])]
   const actor = needsSelf ? 'self' : connection.actor

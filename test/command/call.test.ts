@@ -147,7 +147,7 @@ describe('get and call', () => {
     const args = ['call', 'messages.create', conversationId(), '-f', 'body_html=x', '--json']
     const { code, failure } = await run(args, { env: stored })
     expect({ code, name: failure.name }).toEqual({ code: 70, name: 'ActorSelfRequiredError' })
-    expect(failure.next.slice(-4)).toEqual(['--actor', 'self', '--scope', 'messages:read'])
+    expect(failure.next.slice(-4)).toEqual(['--actor', 'self', '--scope', 'messages:read,messages:write'])
     expect(sandbox.requests).toEqual([])
     const { failure: scope } = await run(['list', 'contacts', '--json'], { env: stored })
     expect(scope.next.slice(-4)).toEqual(['--actor', 'app', '--scope', 'messages:read,contacts:read'])

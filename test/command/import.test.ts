@@ -35,10 +35,8 @@ describe('import contacts', () => {
     const text = `Email,Name\none@example.com,One\n ${existing.toUpperCase()} ,Old\ntwo@example.com,\nONE@example.com,Again\n`
     const { code, lines } = await importText(text)
     expect({ code, lines }).toMatchObject({ code: 0, lines: [{ created: 2, existed: 1, repeated: 1, failed: 0 }] })
-    expect(created().map(({ body }) => body)).toEqual([
-      { email: 'one@example.com', name: 'One' },
-      { email: 'two@example.com' },
-    ])
+    const bodies = [{ email: 'one@example.com', name: 'One' }, { email: 'two@example.com' }]
+    expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
     const again = await importFile('contacts.csv')
     expect(again.lines).toMatchObject([{ created: 2, existed: 1, repeated: 1, failed: 0 }])
     expect(created()).toHaveLength(2)
@@ -58,10 +56,8 @@ describe('import contacts', () => {
 
   test('sends other columns as the fields that they are mapped to', async () => {
     await importText('email,Phone\na@example.com,123\nb@example.com,\n', '--map', 'Phone=phone')
-    expect(created().map(({ body }) => body)).toEqual([
-      { email: 'a@example.com', phone: '123' },
-      { email: 'b@example.com' },
-    ])
+    const bodies = [{ email: 'a@example.com', phone: '123' }, { email: 'b@example.com' }]
+    expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
   })
 
   test('--failed has the rows as they were, with the words of the service, and imports again', async () => {

@@ -17,7 +17,8 @@ export interface Given {
 
 /** A command that runs in this process. */
 export interface Running {
-  readonly output: { stdout: string; stderr: string }
+  /** `screen` has both in the order in which they were written. */
+  readonly output: { stdout: string; stderr: string; screen: string }
   /** Resolves when a stream has this text, and rejects if the command ends without it. */
   printed(text: string, stream?: 'stdout' | 'stderr'): Promise<void>
   interrupt(): void
@@ -54,12 +55,13 @@ const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
 /** Starts a command in this process. */
 export function start(args: readonly string[], given: Given = {}): Running {
   const interrupt = new AbortController()
-  const output = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '', screen: '' }
   let wake = () => {}
   const write = (name: 'stdout' | 'stderr') => {
     const stream = new PassThrough({ encoding: 'utf8' })
     stream.on('data', (text: string) => {
       output[name] += text
+      output.screen += text
       wake()
     })
     return Object.assign(stream, { isTTY: given.terminals?.includes(name) === true })
