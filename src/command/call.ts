@@ -5,7 +5,7 @@ import { collect } from './commands.ts'
 import { usage } from './errors.ts'
 import { count, createFormatter, type Format, type FormatFlags, withFormatOptions } from './format.ts'
 import { describeIdentity, identityOf } from './identity.ts'
-import { type BuiltIn, findKind, findOperation, listedKinds, operationList, pathOf } from './operations.ts'
+import { findOperation, operationList, pathOf } from './operations.ts'
 import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -30,7 +30,7 @@ interface CallFlags extends SessionFlags {
 export function addCalls(program: Command, terminal: Terminal): void {
   const list = withSessionOptions(program.command('list'))
     .description('list items, by default 100 of them unless in a terminal')
-    .argument('<kind>', listedKinds.join(', '))
+    .argument('<kind>', 'conversations, messages, notes, contacts, members, tasks or segments')
     .argument('[ids...]', 'the id of the conversation, for messages and notes')
     .addOption(queryOption())
     .option('--limit <number>', 'number of items of a page', count)
@@ -38,18 +38,19 @@ export function addCalls(program: Command, terminal: Terminal): void {
     .option('--all', 'every item')
     .option('--after <cursor>', 'start after this cursor')
     .action((kind: string, ids: string[], flags: ListFlags) => {
-      const operation = findKind(kind, 'list')
-      const path = pathOf(operation, ids)
-      return withSession(terminal, flags, (session) => listItems(session, { operation, kind, path, flags }, terminal))
+      const operation = findOperation(`${kind}.list`)
+      const query = { ...readPairs('-q', flags.query), ...(flags.after !== undefined && { after: flags.after }) }
+      const input = { path: pathOf(operation, ids), query }
+      return withSession(terminal, flags, (session) => listItems(session, operation, input, kind, flags, terminal))
     })
   withFormatOptions(list, ['table', 'ndjson', 'json', 'csv'])
   withSessionOptions(program.command('get'))
     .description('get one item')
-    .argument('<kind>', 'conversations, contacts, members, organization, tasks, segments')
+    .argument('<kind>', 'conversations, contacts, members, organization, tasks or segments')
     .argument('[ids...]', 'the id of the item')
     .addOption(queryOption())
     .action((kind: string, ids: string[], flags: CallFlags) => {
-      const operation = findKind(kind, 'get')
+      const operation = findOperation(`${kind}.get`)
       return call(operation, pathOf(operation, ids), flags, terminal)
     })
   withCallOptions(program.command('call'))
@@ -92,24 +93,27 @@ function withCallOptions(command: Command): Command {
     .option('--yes', 'delete without a question')
 }
 
-interface Listing {
-  readonly operation: BuiltIn
-  readonly kind: string
-  readonly path: Readonly<Record<string, string>>
-  readonly flags: ListFlags
-}
-
-async function listItems({ workspace }: Session, listing: Listing, terminal: Terminal): Promise<void> {
-  const { operation, kind, path, flags } = listing
+async function listItems(
+  { workspace }: Session,
+  operation: Operation,
+  { path, query }: OperationInput,
+  kind: string,
+  flags: ListFlags,
+  terminal: Terminal,
+): Promise<void> {
   const { stdout, signal } = terminal.io
   const isTerminal = stdout.isTTY === true
   const most = flags.max ?? (flags.all || isTerminal ? Number.POSITIVE_INFINITY : 100)
   const limit = Math.min(flags.limit ?? 100, most)
-  const query = { ...readPairs('-q', flags.query), limit, ...(flags.after !== undefined && { after: flags.after }) }
   const usual: Format = isTerminal && !terminal.json ? 'table' : 'ndjson'
   const format = createFormatter(flags.format ?? usual, kind, flags)
   let left = most
-  for await (const { data, after } of listPages(workspace, operation, query, { signal }, path)) {
+  for await (const { data, after } of listPages(
+    workspace,
+    operation,
+    { path, query: { ...query, limit } },
+    { signal },
+  )) {
     await terminal.print(format(data.slice(0, left)))
     left -= data.length
     if (left > 0) continue
@@ -124,12 +128,11 @@ async function listItems({ workspace }: Session, listing: Listing, terminal: Ter
 export function listPages(
   workspace: SupportWorkspace,
   operation: Operation,
-  query: OperationInput['query'],
+  input: OperationInput,
   options: ListOptions,
-  path: OperationInput['path'] = {},
 ): AsyncIterable<Page<unknown>> {
   const list: Operation & { readonly envelope: 'list' } = bare(operation)
-  return workspace.call<typeof list>(list, { path, query }, options).pages()
+  return workspace.call<typeof list>(list, input, options).pages()
 }
 
 /** Leaves the schemas out: the service decides, and nothing of a response is lost. */

@@ -49,10 +49,9 @@ export function readContacts(bytes: Buffer, map: Readonly<Record<string, string>
   const rawOf = ({ raw, record }: Parsed): string => {
     const own = raw.replace(/^[\r\n]+|[\r\n]+$/g, '')
     if (!hasReason) return own
-    const end = [quoted(record.at(-1) ?? ''), record.at(-1) ?? ''].find((each) => own.endsWith(delimiter + each))
-    return end === undefined
-      ? record.slice(0, -1).map(quoted).join(delimiter)
-      : own.slice(0, -delimiter.length - end.length)
+    const reason = record.at(-1) ?? ''
+    const end = [quoted(reason), reason].find((each) => own.endsWith(delimiter + each)) ?? ''
+    return own.slice(0, -delimiter.length - end.length)
   }
   const rows = rest.map((parsed): ContactRow => {
     const values = fields.map((field, index) => [field, parsed.record[index]?.trim() ?? ''] as const)

@@ -10,6 +10,8 @@ import { replaceFile } from './private-files.ts'
 
 /** Where the rows of an export go: one text for each file, and then how far the list has been read. */
 export interface Sink {
+  /** How far the list had been read. */
+  readonly start: Checkpoint
   /** Whether nothing was written yet. */
   readonly isEmpty: boolean
   append(texts: readonly string[]): Promise<void>
@@ -36,7 +38,6 @@ interface Saved extends Checkpoint {
  * run cuts off the rest.
  */
 export class ExportFiles implements Sink {
-  /** How far the list had been read. */
   readonly start: Checkpoint
   readonly #paths: readonly string[]
   readonly #options: string

@@ -14,7 +14,7 @@ import { CommandError, usage } from './errors.ts'
 import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
 import { count, type FormatFlags, knownFields, listOf, toCsv, valueAt, withFormatOptions } from './format.ts'
 import { identityOf } from './identity.ts'
-import { type BuiltIn, findKind } from './operations.ts'
+import { type BuiltIn, findOperation } from './operations.ts'
 import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -56,7 +56,7 @@ interface Job {
 }
 
 function planExport(kind: string, flags: Flags): Job {
-  const operation = findKind(kind, 'list')
+  const operation = findOperation(`${kind}.list`)
   const { format = flags.out?.endsWith('.csv') ? 'csv' : 'ndjson', fields, out, with: parts = [] } = flags
   if (operation.path.includes('{'))
     throw usage(`${kind} belong to a conversation.`, `Export conversations --with ${kind}.`)
@@ -81,24 +81,11 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
   const { out, fields, raw } = flags
   const { io } = terminal
   if (out === undefined) {
-    const sink = {
-      isEmpty: true,
-      append: ([text = '']: readonly string[]) => terminal.print(text),
-      save: async () => {},
-    }
-    await copy({ job, session, sink, start: { cursor: null, done: false }, written: [] }, terminal)
+    await copy(job, session, toStdout(terminal), [], terminal)
     return
   }
   const { organization } = session.login?.connection ?? identityOf(await session.workspace.me({ signal: io.signal }))
-  const options = JSON.stringify({
-    kind,
-    parts,
-    columns,
-    fields,
-    raw,
-    baseUrl: session.baseUrl,
-    organization: organization.id,
-  })
+  const options = JSON.stringify([kind, parts, columns, fields, raw, session.baseUrl, organization.id])
   const extension = extname(out)
   const stem = out.slice(0, out.length - extension.length)
   const paths = [out, ...(columns === undefined ? [] : parts.map((part) => `${stem}.${part}${extension}`))]
@@ -109,7 +96,7 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
         `${out} is complete. To export again, choose another file, or remove it and ${checkpointOf(paths)}.`,
       )
     const written = await Array.fromAsync(files.ids(columns !== undefined))
-    const total = await copy({ job, session, sink: files, start: files.start, written }, terminal)
+    const total = await copy(job, session, files, written, terminal)
     terminal.note(`${out} has ${total} ${kind}.`, { out, total })
   } catch (thrown) {
     if (io.signal.aborted) terminal.note(`${checkpointOf(paths)} has how far it came.`)
@@ -119,19 +106,24 @@ async function runExport(job: Job, session: Session, terminal: Terminal): Promis
   }
 }
 
-interface Copying {
-  readonly job: Job
-  readonly session: Session
-  readonly sink: Sink
-  readonly start: Checkpoint
-  /** The ids of the rows that earlier runs have written, in their order. */
-  readonly written: readonly string[]
+function toStdout(terminal: Terminal): Sink {
+  const start = { cursor: null, done: false }
+  return { start, isEmpty: true, append: ([text = '']) => terminal.print(text), save: async () => {} }
 }
 
-/** Copies the list from where it was left. Returns the number of rows in all. */
-async function copy({ job, session, sink, start, written }: Copying, terminal: Terminal): Promise<number> {
+/**
+ * Copies the list from where it was left. Returns the number of rows in all.
+ *
+ * @param written the ids of the rows that earlier runs have written, in their order
+ */
+async function copy(
+  job: Job,
+  { workspace }: Session,
+  sink: Sink,
+  written: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
   const { kind, operation, flags, columns } = job
-  const { workspace } = session
   const { signal } = terminal.io
   const known = new Set(written)
   const status = createStatus(kind, flags.progress, terminal)
@@ -140,12 +132,8 @@ async function copy({ job, session, sink, start, written }: Copying, terminal: T
   // From the start, the list must begin with what is written.
   const copyFrom = async (resumeFrom: Checkpoint, expected: readonly string[]) => {
     const left = [...expected].reverse()
-    for await (const { data, checkpoint } of listPages(
-      workspace,
-      operation,
-      { limit: flags.limit },
-      { resumeFrom, signal },
-    )) {
+    const pageQuery = { query: { limit: flags.limit } }
+    for await (const { data, checkpoint } of listPages(workspace, operation, pageQuery, { resumeFrom, signal })) {
       const items = data as Row[]
       for (const { id } of items.splice(0, left.length)) if (left.pop() !== id) throw changed(flags.out)
       const fresh = items.filter(({ id }) => !known.has(String(id)) && known.add(String(id)))
@@ -158,9 +146,9 @@ async function copy({ job, session, sink, start, written }: Copying, terminal: T
   }
   try {
     try {
-      await copyFrom(start, [])
+      await copyFrom(sink.start, [])
     } catch (thrown) {
-      if (!(thrown instanceof CursorRejectedError) || start.cursor === null) throw thrown
+      if (!(thrown instanceof CursorRejectedError) || sink.start.cursor === null) throw thrown
       terminal.note('The service no longer accepts the cursor. The list is read from its start again.')
       await copyFrom({ cursor: null, done: false }, [...known])
     }

@@ -92,13 +92,8 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   const storage = dryRun ? undefined : await openStorage(state, terminal)
   const running = new Set<Promise<unknown>>()
   const work = async (session: Session): Promise<void> => {
-    const { workspace, login } = session
+    const { workspace } = session
     const { signal } = terminal.io
-    if (login?.connection.actor === 'app') {
-      const { scopes = [] } = login.connection
-      const next = commandOf('login', '--profile', login.name, '--actor', 'self', '--scope', scopes.join(','))
-      throw new CommandError(77, 'Contacts are created by a person.', 'Log in with --actor self.', next)
-    }
     if (!dryRun) await tellWho(session, terminal)
     const existing = new Set<string>()
     if (check) {
@@ -149,7 +144,9 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
     if (failedPath !== undefined && failed.length > 0) {
       await writeFile(failedPath, file.withReasons(failed), { flag: 'wx', mode: 0o600 })
     }
-    await terminal.show({ ...counts, dryRun: dryRun === true }, textOf(counts, dryRun)).catch(() => {})
+    const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
+    const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
+    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch(() => {})
   }
   if (counts.unconfirmed > 0) {
     const hint = 'Look for them in the service, then decide about each.'
@@ -161,11 +158,6 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
       failedPath === undefined ? 'Run it again with --failed to get them.' : `Correct ${failedPath}, and import it.`
     throw new CommandError(70, `${counts.failed} rows failed.`, hint)
   }
-}
-
-function textOf(counts: Readonly<Record<Outcome, number>>, dryRun = false): string {
-  const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
-  return dryRun ? `Would be: ${words.join(', ')}` : words.join(', ')
 }
 
 /** Whether an error is about one row, and not about all of them. */

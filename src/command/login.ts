@@ -3,6 +3,7 @@ import { type Actor, InvalidArgumentError, jobOptions } from '../index.ts'
 import { type AccessToken, type Connection, ConnectionStore, LoginError, OAuthApp, scopesFor } from '../oauth/index.ts'
 import { type Answer, listenAt } from './callback.ts'
 import { CommandError, describeFailure, usage } from './errors.ts'
+import { listOf } from './format.ts'
 import { showIdentity } from './identity.ts'
 import { checkName, type KnownApp, type Login, Logins } from './logins.ts'
 import { findOperation, operationList } from './operations.ts'
@@ -93,9 +94,8 @@ async function login(flags: Flags, terminal: Terminal): Promise<void> {
 }
 
 function requestedScopes({ for: operations, scope, actor }: Flags): string[] {
-  const listOf = (text = '') => text.split(/[\s,]+/).filter((part) => part !== '')
-  const wanted = listOf(operations).map(findOperation)
-  const scopes = [...new Set([...scopesFor(...wanted.map(({ id }) => id)), ...listOf(scope)])]
+  const wanted = listOf(operations ?? '').map(findOperation)
+  const scopes = [...new Set([...scopesFor(...wanted.map(({ id }) => id)), ...listOf(scope ?? '')])]
   if (scopes.length === 0) {
     const hint = `Pass --for with operations, or --scope. A token can do no more than it asked for. Operations:\n${operationList()}`
     throw usage('It is not said what the token is for.', hint)

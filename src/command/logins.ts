@@ -102,18 +102,14 @@ export class Logins {
   async save(token: AccessToken | string, identity: Connection, options: SaveOptions): Promise<Login> {
     const store = this.storeOf(options.baseUrl)
     const { name, before } = chooseName(await this.read(), identity, options)
-    // A logout at the same moment may remove what was just written.
-    for (let tries = 0; tries < 3; tries += 1) {
-      const login: Login = { name, baseUrl: options.baseUrl, connection: await store.save(token) }
-      const register = await this.#change(({ logins, apps }) => ({
-        current: name,
-        logins: [...logins.filter((each) => each.name !== name), login],
-        apps: options.app ? [options.app, ...apps.filter(({ baseUrl }) => baseUrl !== options.baseUrl)] : apps,
-      }))
-      if (before !== undefined) await this.#forget(before, register)
-      if ((await store.get(login.connection.key))?.connectedAt === login.connection.connectedAt) return login
-    }
-    throw new CommandError(75, 'The token was saved, and another process removed it.', 'Log in again.')
+    const login: Login = { name, baseUrl: options.baseUrl, connection: await store.save(token) }
+    const register = await this.#change(({ logins, apps }) => ({
+      current: name,
+      logins: [...logins.filter((each) => each.name !== name), login],
+      apps: options.app ? [options.app, ...apps.filter(({ baseUrl }) => baseUrl !== options.baseUrl)] : apps,
+    }))
+    if (before !== undefined) await this.#forget(before, register)
+    return login
   }
 
   /** Makes a login the current one. */
@@ -127,8 +123,8 @@ export class Logins {
   /** Removes a login and its token, unless a newer one has taken its place. */
   async remove(seen: Login): Promise<void> {
     const register = await this.#change(({ current, logins, apps }) => {
-      const now = findLogin({ logins, apps }, seen.name)
-      if (!isSame(now, seen)) {
+      const { connection } = findLogin({ logins, apps }, seen.name)
+      if (connection.key !== seen.connection.key || connection.connectedAt !== seen.connection.connectedAt) {
         throw new CommandError(
           75,
           `There is a newer login "${seen.name}".`,
@@ -181,11 +177,6 @@ function parseRegister(text: string | null | undefined): Register {
     throw new CommandError(70, 'The list of logins is damaged.', 'Remove the file of the logins, and log in again.')
   }
   return { ...(typeof current === 'string' && { current }), logins, apps }
-}
-
-/** Whether two logins are the same one, and not one after the other. */
-function isSame(one: Login, other: Login): boolean {
-  return one.connection.key === other.connection.key && one.connection.connectedAt === other.connection.connectedAt
 }
 
 /** Returns the login that was made last. */

@@ -1,11 +1,8 @@
 import { operations } from '../client/index.ts'
 import { findSimilar } from '../shared/check-options.ts'
-import { CommandError, commandOf } from './errors.ts'
+import { usage } from './errors.ts'
 
 export type BuiltIn = (typeof operations)[number]
-
-/** What `list` lists. `--for` and `call` take every operation. */
-export const listedKinds = operations.flatMap(({ id }) => (id.endsWith('.list') ? [id.slice(0, -'.list'.length)] : []))
 
 /** Returns an operation by its id. The error for a wrong one lists all of them. */
 export function findOperation(id: string): BuiltIn {
@@ -13,17 +10,7 @@ export function findOperation(id: string): BuiltIn {
   if (operation !== undefined) return operation
   const similar = findSimilar(id, Object.fromEntries(operations.map((each) => [each.id, true])))
   const hint = similar === undefined ? `Use one of these:\n${operationList()}` : `Did you mean ${similar}?`
-  throw new CommandError(2, `There is no operation "${id}".`, hint)
-}
-
-/** Returns the `list` or `get` operation of a kind. */
-export function findKind(kind: string, verb: 'list' | 'get'): BuiltIn {
-  const operation = operations.find(({ id }) => id === `${kind}.${verb}`)
-  if (operation !== undefined) return operation
-  const kinds = operations.flatMap(({ id }) => (id.endsWith(`.${verb}`) ? [id.slice(0, -verb.length - 1)] : []))
-  const similar = findSimilar(kind, Object.fromEntries(kinds.map((each) => [each, true])))
-  const hint = similar === undefined ? `Use one of: ${kinds.join(', ')}.` : `Did you mean ${similar}?`
-  throw new CommandError(2, `There is nothing to ${verb} with the name "${kind}".`, hint)
+  throw usage(`There is no operation "${id}".`, hint)
 }
 
 /** Returns the ids of all operations, a line for each resource. */
@@ -37,6 +24,5 @@ export function pathOf({ id, path }: BuiltIn, ids: readonly string[]): Record<st
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   if (ids.length === names.length) return Object.fromEntries(names.map((name, index) => [name, ids[index] ?? '']))
   const wanted = names.length === 0 ? 'no id' : names.map((name) => name.toUpperCase()).join(' and ')
-  const next = commandOf('call', id, '--help')
-  throw new CommandError(2, `${id} takes ${wanted}, and got ${ids.length} ids.`, 'Pass the ids in that order.', next)
+  throw usage(`${id} takes ${wanted}, and got ${ids.length} ids.`, 'Pass the ids in that order.')
 }

@@ -182,11 +182,11 @@ describe('api', () => {
 })
 
 test.each([
-  ['list contact', 'There is nothing to list with the name "contact". Did you mean contacts?'],
+  ['list contact', 'There is no operation "contact.list". Did you mean contacts.list?'],
   ['list messages', 'messages.list takes CONVERSATION_ID, and got 0 ids.'],
   ['list contacts --max 0', 'Pass an integer of at least 1.'],
   ['list contacts --format xml', 'Allowed choices are table, ndjson, json, csv.'],
-  ['get messages x', 'There is nothing to get with the name "messages". Use one of: '],
+  ['get messages x', 'There is no operation "messages.get".'],
   ['call contact.create', 'Did you mean contacts.create?'],
   ['call contacts.create -f email=a -f email=b', '-f has email twice.'],
   ['call contacts.create -f email=a -F email="b"', '-f and -F both have email.'],

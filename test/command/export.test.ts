@@ -176,7 +176,7 @@ describe('export', () => {
     [['conversations', '--with', 'notes', '--format', 'csv'], 'Pass --out.'],
     [['conversations', '--fields', 'status'], '--fields lacks id.'],
     [['tasks', '--format', 'csv'], 'Name them with --fields.'],
-    [['everything'], 'Use one of: conversations, '],
+    [['everything'], 'There is no operation "everything.list".'],
   ])('%j is a mistake', async (args, message) => {
     const { code, stderr } = await run(['export', ...args], { env })
     expect(code).toBe(2)

@@ -120,15 +120,15 @@ describe('import contacts', () => {
     expect(await importText('email\na@example.com\n')).toMatchObject({ code: 77 })
   })
 
-  test('a login that acts as the app is told to log in as a person, before anything is read', async () => {
+  test('a login that acts as the app is told to log in as a person, before anything is written', async () => {
     const stored = { XDG_DATA_HOME: createFolder(), SUPPORT_WORKSPACE_URL: sandbox.url }
     await run(['login', '--with-token'], { env: stored, stdin: sandbox.issueToken() })
     sandbox.clearRequests()
     env = stored
     const { code, failure } = await importText('email\na@example.com\n')
-    expect(code).toBe(77)
+    expect(code).toBe(70)
     expect(failure.next).toContain('self')
-    expect(sandbox.requests).toEqual([])
+    expect(created()).toEqual([])
   })
 
   test.each<[string | Buffer, number, string]>([
