@@ -1,5 +1,6 @@
 // What only a terminal shows. `script` of util-linux runs the command on a pseudo-terminal, and passes on what is typed.
 import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -77,6 +78,21 @@ test.each(['Client secret: ', 'landed on.'])('Ctrl-C ends a login that shows "%s
   terminal.type(ctrlC)
   expect(await terminal.exit).toBe(130)
   expect(terminal.screen()).toContain('Interrupted.')
+})
+
+test('the browser that login opens inherits no secret', async () => {
+  const { sandbox, env } = await setUp()
+  const seen = join(createFolder(), 'environment')
+  const browser = join(createFolder(), 'browser')
+  writeFileSync(browser, `#!/bin/sh\nenv > ${seen}.new && mv ${seen}.new ${seen}\n`, { mode: 0o700 })
+  const secrets = { SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_sandbox', SUPPORT_WORKSPACE_TOKEN: 'swot_inherited' }
+  const args = (await loginArguments(sandbox)).filter((part) => part !== '--no-browser')
+  const terminal = inTerminal(args, { ...env, ...secrets, BROWSER: browser })
+  await vi.waitFor(() => expect(existsSync(seen)).toBe(true), { timeout: 30_000 })
+  expect(readFileSync(seen, 'utf8')).toContain(`XDG_DATA_HOME=${env.XDG_DATA_HOME}`)
+  expect(readFileSync(seen, 'utf8')).not.toMatch(/secret_sandbox|swot_inherited/)
+  terminal.type(ctrlC)
+  expect(await terminal.exit).toBe(130)
 })
 
 test('a deletion is asked for', async () => {
