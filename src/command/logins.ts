@@ -105,7 +105,13 @@ export class Logins {
     const login: Login = { name, baseUrl: options.baseUrl, connection: await store.save(token) }
     const register = await this.#change(({ logins, apps }) => ({
       current: name,
-      logins: [...logins.filter((each) => each.name !== name), login],
+      // Other names of the same connection have the new token as well.
+      logins: [
+        ...logins
+          .filter((each) => each.name !== name)
+          .map((each) => (isSame(each, login) ? { ...login, name: each.name } : each)),
+        login,
+      ],
       apps: options.app ? [options.app, ...apps.filter(({ baseUrl }) => baseUrl !== options.baseUrl)] : apps,
     }))
     if (before !== undefined) await this.#forget(before, register)
@@ -123,13 +129,9 @@ export class Logins {
   /** Removes a login and its token, unless a newer one has taken its place. */
   async remove(seen: Login): Promise<void> {
     const register = await this.#change(({ current, logins, apps }) => {
-      const { connection } = findLogin({ logins, apps }, seen.name)
-      if (connection.key !== seen.connection.key || connection.connectedAt !== seen.connection.connectedAt) {
-        throw new CommandError(
-          75,
-          `There is a newer login "${seen.name}".`,
-          'It was not removed. Log out again to do so.',
-        )
+      const now = findLogin({ logins, apps }, seen.name)
+      if (!isSame(now, seen) || now.connection.connectedAt !== seen.connection.connectedAt) {
+        throw new CommandError(75, `There is a newer login "${seen.name}".`, 'Log out again to remove that one.')
       }
       const left = logins.filter(({ name }) => name !== seen.name)
       const next = current === seen.name ? newest(left)?.name : current
@@ -155,7 +157,7 @@ export class Logins {
   /** Removes a token to which no name leads any more. */
   async #forget(login: Login, { logins }: Register): Promise<void> {
     const { baseUrl, connection } = login
-    if (logins.some((each) => each.baseUrl === baseUrl && each.connection.key === connection.key)) return
+    if (logins.some((each) => isSame(each, login))) return
     const store = this.storeOf(baseUrl)
     if ((await store.get(connection.key))?.connectedAt === connection.connectedAt) await store.remove(connection.key)
   }
@@ -179,6 +181,11 @@ function parseRegister(text: string | null | undefined): Register {
   return { ...(typeof current === 'string' && { current }), logins, apps }
 }
 
+/** Whether two logins are of the same connection, and so have the same token. */
+function isSame(one: Pick<Login, 'baseUrl' | 'connection'>, other: Pick<Login, 'baseUrl' | 'connection'>): boolean {
+  return one.baseUrl === other.baseUrl && one.connection.key === other.connection.key
+}
+
 /** Returns the login that was made last. */
 export function newest(logins: readonly Login[]): Login | undefined {
   return [...logins].sort((one, other) => other.connection.connectedAt - one.connection.connectedAt)[0]
@@ -194,8 +201,8 @@ export function findLogin({ logins }: Register, name: string): Login {
 
 /** Returns the name of a new login, and the login that it replaces. */
 function chooseName({ logins }: Register, identity: Connection, { name, baseUrl, replace }: SaveOptions) {
-  const isOfSame = (login: Login) => login.baseUrl === baseUrl && login.connection.key === identity.key
-  const chosen = name ?? logins.find(isOfSame)?.name ?? freeName(logins, identity)
+  const login = { baseUrl, connection: identity }
+  const chosen = name ?? logins.find((each) => isSame(each, login))?.name ?? freeName(logins, identity)
   const before = logins.find((each) => each.name === chosen)
   const isOther =
     before !== undefined &&

@@ -3,6 +3,8 @@ import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import { sqliteStorage } from 'support-workspace-sdk/storage'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
@@ -298,6 +300,27 @@ describe('stored logins', () => {
     const { failure } = await run(['whoami', '--json'], { env })
     expect(failure).toMatchObject({ exitCode: 77, message: `There is no login for ${sandbox.url}.` })
     expect(failure.next.slice(4)).toEqual(['login', '--base-url', sandbox.url, '--for', 'conversations.list'])
+  })
+
+  test('that share a connection leave no token behind when all of them are removed', async () => {
+    const setting = await setUp()
+    const { env, sandbox } = setting
+    for (const name of ['one', 'two', 'one']) await storeToken(setting, '--profile', name)
+    const file = join(String(env.XDG_DATA_HOME), 'support-workspace-sdk/logins.db')
+    const stored = async () => {
+      const storage = sqliteStorage(file)
+      const { connections } = await new ConnectionStore({ baseUrl: sandbox.url, storage })
+        .list()
+        .finally(() => storage.close())
+      return connections.length
+    }
+    for (const [name, left] of [
+      ['one', 1],
+      ['two', 0],
+    ] as const) {
+      expect((await run(['logout', '--profile', name], { env })).code).toBe(0)
+      expect(await stored()).toBe(left)
+    }
   })
 
   test('send a token only to the service that it was stored for', async () => {
