@@ -1,10 +1,15 @@
 import { exitCodeOf, InvalidArgumentError, jobOptions, type Remedy, SupportWorkspaceError } from 'support-workspace-sdk'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { version } from '../../src/shared/version.ts'
 import { makeClient } from '../helpers/client.ts'
 import { run } from './run.ts'
 
 describe('every command', () => {
+  // Commander reads it, and tests of programs set it.
+  beforeEach(() => {
+    process.exitCode = undefined
+  })
+
   test('alone prints help on stdout, which names the program as npx runs it', async () => {
     const { code, stdout, stderr } = await run([])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

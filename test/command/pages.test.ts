@@ -28,8 +28,8 @@ const shellCommands = pages.flatMap((page) =>
 )
 
 /** Starts a sandbox that a login can come back to, and returns the environment of a user. */
-async function setUp() {
-  const sandbox = await startSandbox({ conversations: 120, contacts: 40, autoConsent: 'allow' })
+async function setUp(conversations = 10) {
+  const sandbox = await startSandbox({ conversations, contacts: 40, autoConsent: 'allow' })
   const folder = createFolder()
   writeFileSync(join(folder, 'contacts.csv'), 'email,name\nada@example.com,Ada\n')
   const env = {
@@ -92,7 +92,7 @@ describe('the commands of the pages', () => {
 })
 
 test('the session of docs/command-line.md is what the commands print', async () => {
-  const { sandbox, env, folder, argumentsOf } = await setUp()
+  const { sandbox, env, folder, argumentsOf } = await setUp(120)
   const conversation = sandbox.state.conversations[0]?.id
   const callback = 'http://127.0.0.1:3000/callback'
   const lines = [
