@@ -5,8 +5,8 @@ import { isSupportWorkspaceError, type Remedy } from '../shared/errors/index.ts'
 const exitCodes: Readonly<Record<Remedy, number>> = { verify: 65, fix: 70, retry: 75, reconnect: 77 }
 
 /**
- * Returns the exit code of a program for what it has thrown, so that cron, systemd or a supervisor knows what to do next: 65
- * (`verify`), 70 (`fix`), 75 (`retry`) or 77 (`reconnect`). An error that is not of this package is 1.
+ * Returns the exit code for an error that a program ends with: 65 for the remedy `verify`, 70 for `fix`, 75 for `retry` and 77 for
+ * `reconnect`. Cron, systemd or a supervisor can act on it. Any other error is 1.
  *
  * @example
  * process.exitCode = exitCodeOf(new Error('a bug'))
@@ -16,8 +16,8 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /**
- * Client options for programs that nobody waits for, such as an export at night: they rather wait than fail. For a backlog, add
- * `rateLimiter: new AdaptiveRateLimiter()`.
+ * Client options for programs that run unattended, such as an export at night, because they can wait longer before they fail. For
+ * a backlog, add `rateLimiter: new AdaptiveRateLimiter()`.
  *
  * @example
  * const patient = workspace.withOptions(jobOptions)

@@ -18,7 +18,7 @@ import {
 } from './session.ts'
 import type { Io, Terminal } from './terminal.ts'
 
-/** What a check has found. `inconclusive`: the check itself could not run. */
+/** The result of a check. `inconclusive` means that the check itself could not run. */
 type State = 'pass' | 'warn' | 'fail' | 'skipped' | 'inconclusive'
 type Found = readonly [state: State, detail: string, hint?: string]
 

@@ -9,7 +9,7 @@ import {
 } from '../index.ts'
 import { redact } from '../shared/errors/redact.ts'
 
-/** The exit codes of every command. The four in the middle are those of `exitCodeOf`. */
+/** The exit codes of every command. 65, 70, 75 and 77 are the codes that `exitCodeOf` returns. */
 export const exitCodes = {
   0: 'ok',
   1: 'anything else: a bug, or a port that is in use',
@@ -61,7 +61,7 @@ export function interrupted(): CommandError {
 
 const nextCommands = new WeakMap<object, readonly string[]>()
 
-/** Remembers the command that mends an error. */
+/** Remembers the command that a person or a program should run after an error. */
 export function suggest(error: object, next: readonly string[]): void {
   if (!nextCommands.has(error)) nextCommands.set(error, next)
 }

@@ -33,9 +33,9 @@ interface Saved extends Checkpoint {
 }
 
 /**
- * The files of an export and the checkpoint beside them. The rows are on the disk before the checkpoint that counts them is
- * renamed into its place, so that a process can be killed at any moment: what is below the checkpoint is complete, and the next
- * run cuts off the rest.
+ * The files of an export and the checkpoint beside them. A page is written in three steps: the rows, an fsync, and a rename that
+ * puts the new checkpoint into its place. If the process is killed between two of them, the file has more bytes than its
+ * checkpoint counts, and the next run cuts these off.
  */
 export class ExportFiles implements Sink {
   readonly start: Checkpoint
@@ -61,10 +61,10 @@ export class ExportFiles implements Sink {
   }
 
   /**
-   * Creates the files, or goes on with those of an earlier run.
+   * Creates the files, or opens the files of an earlier run.
    *
    * @param options what must be the same in every run, as text
-   * @throws CommandError if a file is not that of the checkpoint. Nothing is changed then.
+   * @throws CommandError if a file does not belong to the checkpoint. It is left as it is.
    */
   static async open(paths: readonly string[], options: string, platform: string): Promise<ExportFiles> {
     const saved = await readSaved(checkpointOf(paths))
@@ -155,7 +155,7 @@ async function readSaved(path: string): Promise<Saved | undefined> {
   throw refused(path, 'is damaged')
 }
 
-/** Creates a file that only the user can read. One that is empty may be left over from a run that was killed at this point. */
+/** Creates a file that only the user can read. An empty file may be left over from a run that was killed at this point. */
 async function create(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx+', 0o600)

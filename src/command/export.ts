@@ -163,7 +163,7 @@ function changed(out: string | undefined): CommandError {
   return new CommandError(70, 'The list no longer begins with what was exported, and its cursor was refused.', hint)
 }
 
-/** Adds the messages and notes of conversations, those of five at a time. */
+/** Adds the messages and notes of conversations. Five conversations are read at a time. */
 function withParts(items: Row[], workspace: SupportWorkspace, { parts }: Job, signal: AbortSignal): Promise<Row[]> {
   const add = async (item: Row): Promise<Row> => {
     const lists = parts.map(async (part) => [

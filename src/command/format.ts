@@ -30,7 +30,7 @@ export function count(text: string): number {
   throw new InvalidArgumentError('Pass an integer of at least 1.')
 }
 
-/** The fields of a kind in tables and CSV. Those of tasks and segments are not known. */
+/** The fields of a kind in tables and CSV. The documents do not name the fields of tasks and segments. */
 export const knownFields: Readonly<Record<string, readonly string[]>> = {
   conversations: listOf(
     `id status user.name user.email inserted_at last_message_inserted_at conversation_assignee.user_id group.name is_spam

@@ -33,7 +33,7 @@ interface Flags extends SessionFlags {
 
 const stateOption = ['--state <folder>', 'the folder of the write journal'] as const
 
-/** Adds `import contacts`, and `journal` for whoever decides about what is unconfirmed. */
+/** Adds `import contacts`, and `journal` for the person who decides about unconfirmed writes. */
 export function addImport(program: Command, terminal: Terminal): void {
   withSessionOptions(program.command('import').description('create what a file has, once').command('contacts'))
     .description('create the contacts of a CSV file; run the same command again to go on after an interruption')
@@ -110,7 +110,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
       if (seen.has(email)) return count('repeated', row)
       seen.add(email)
       const key = `contact:${email}`
-      // What an earlier run has created is in the list as well.
+      // The list also has the contacts that an earlier run has created.
       if (existing.has(email) && (await journal?.get(key)) === undefined) return count('existed', row)
       if (journal === undefined) return count('created', row)
       const { email: address = '', name, ...extraBody } = fields

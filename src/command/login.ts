@@ -106,7 +106,7 @@ function requestedScopes({ for: operations, scope, actor }: Flags): string[] {
   return scopes
 }
 
-/** Returns client id and redirect URI: those that are given, or those of the last login to the service. */
+/** Returns client id and redirect URI, which default to the ones of the last login to the service. */
 async function findApp(flags: Flags, baseUrl: string, logins: Logins): Promise<KnownApp> {
   const known = (await logins.read()).apps.find((each) => each.baseUrl === baseUrl)
   const { clientId = known?.clientId, redirectUri = known?.redirectUri } = flags
@@ -127,7 +127,7 @@ async function createApp(app: KnownApp, terminal: Terminal): Promise<OAuthApp> {
   return new OAuthApp({ ...app, clientSecret: given || (await terminal.askSecret('Client secret: ')) })
 }
 
-/** Reads the token of `--with-token`. In a terminal, whoever looks on would see it. */
+/** Reads the token of `--with-token`. A terminal would show it as it is typed. */
 async function readToken(terminal: Terminal): Promise<string> {
   if (terminal.io.stdin.isTTY) {
     throw usage(
@@ -192,7 +192,7 @@ async function receive({ app, scope, actor, opensBrowser, keep }: Request, termi
       typeof listener === 'string' ? `${listener} After the consent, ` : 'If the browser cannot come back here, '
     const paste = `${wait}paste the address that the browser landed on.`
     terminal.note(`Open this address as an admin:\n\n  ${url}\n\n${paste}`, { address: url })
-    // Whether it has worked cannot be known: on some machines the opener succeeds, and nothing opens.
+    // The result is ignored, because on some machines the opener succeeds although it opens no browser.
     if (opensBrowser && terminal.canAsk) openBrowser(url).catch(() => {})
     return await outcome.promise
   } finally {
@@ -202,7 +202,7 @@ async function receive({ app, scope, actor, opensBrowser, keep }: Request, termi
   }
 }
 
-/** Whether an address is not that of this login: of another page, or without its state. The login goes on. */
+/** Whether an address belongs to another page or another login. This login then goes on. */
 function isForeign(thrown: unknown, address: string): boolean {
   if (thrown instanceof InvalidArgumentError) return thrown.argument === 'callback'
   if (!(thrown instanceof LoginError)) return false

@@ -33,7 +33,7 @@ export interface Register {
 
 const empty: Register = { logins: [], apps: [] }
 
-/** Where the register is in the storage, whose other keys are those of connections. */
+/** The key of the register in the storage, which also has the connections. */
 const registerKey = 'command:logins'
 
 /** How to save a token. */
@@ -41,7 +41,7 @@ export interface SaveOptions {
   readonly baseUrl: string
   /** The name that was asked for. */
   readonly name: string | undefined
-  /** Whether the name may be that of another organization. */
+  /** Whether the name can be taken from another organization. */
   readonly replace: boolean | undefined
   readonly app?: KnownApp
 }
@@ -52,7 +52,7 @@ export interface SaveOptions {
  */
 export class Logins {
   readonly file: string
-  /** What was put right about the modes of the files, as sentences. */
+  /** One sentence for each file whose modes were changed, because other users could read it. */
   readonly repairs: readonly string[]
   readonly #storage: SqliteStorage
 

@@ -15,18 +15,18 @@ export function dataFolder({ env, platform }: Pick<Io, 'env' | 'platform'>): str
   return folderOf(env.XDG_DATA_HOME, '.local', 'share')
 }
 
-/** Creates a folder that only its user can read, or checks it. Returns what was put right, as sentences. */
+/** Creates a folder that only its user can read, or checks it. Returns a sentence if its modes were changed. */
 export async function preparePrivateFolder(folder: string, platform: string): Promise<readonly string[]> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   return checkPrivate(folder, 'folder', 0o700, platform)
 }
 
-/** Checks that only its user can read a file, if it exists. Returns what was put right, as sentences. */
+/** Checks that only its user can read a file, if it exists. Returns a sentence if its modes were changed. */
 export function checkPrivateFile(file: string, platform: string): Promise<readonly string[]> {
   return checkPrivate(file, 'file', 0o600, platform)
 }
 
-/** Looser modes are put right. What somebody else may have put there is refused. */
+/** Corrects modes that let other users in. Throws for a symbolic link and for a file of another user. */
 async function checkPrivate(path: string, kind: 'folder' | 'file', mode: number, platform: string): Promise<string[]> {
   const found = await lstat(path).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
@@ -64,7 +64,7 @@ export function requireSqlite(what: string): void {
 const longestWait = 1_000
 
 /**
- * Replaces a file in one step: whoever reads it, also after a crash, finds the old text or the new one.
+ * Replaces a file in one step, so that a reader finds the old text or the new one, also after a crash.
  *
  * @param move renames a file. Windows refuses that while a virus scanner reads one of them, so it is repeated for a second.
  */

@@ -113,7 +113,7 @@ export class NotLoggedInError extends CommandError {
   }
 }
 
-/** Names the login that mends an error: with the scopes of the last one, and those that were missing. */
+/** Suggests a new login after an error, with the scopes of the last login and the scopes that were missing. */
 function suggestLogin(thrown: unknown, { name, baseUrl, connection }: Login): void {
   if (!isSupportWorkspaceError(thrown)) return
   const needsSelf = thrown instanceof ActorSelfRequiredError

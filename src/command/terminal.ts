@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { type Readable, Writable } from 'node:stream'
 import { CommandError, usage } from './errors.ts'
 
-/** What a command has of its process. Tests pass their own. */
+/** The parts of its process that a command uses. Tests pass their own. */
 export interface Io {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
