@@ -13,6 +13,20 @@ const carried = {
   esm: ['zod'],
   cjs: ['zod', 'ky', 'oauth4webapi', 'jose'],
   sandbox: ['hono', '@hono/node-server', 'idiomorph', 'zod'],
+  command: [
+    ...[
+      'commander',
+      'csv-parse',
+      'csv-stringify',
+      'yocto-spinner',
+      'yoctocolors',
+      'open',
+      'bundle-name',
+      'default-browser',
+    ],
+    ...['default-browser-id', 'define-lazy-prop', 'is-docker', 'is-in-ssh', 'is-inside-container', 'is-wsl'],
+    ...['powershell-utils', 'run-applescript', 'wsl-utils'],
+  ],
   declarations: ['@standard-schema/spec'],
 }
 
@@ -38,13 +52,17 @@ const requireLazily: Plugin = {
   }),
 }
 
-/** The sweep loads the sandbox from its own file, which has its own copy of zod and a web server. */
-const loadSandbox = (file: string): NonNullable<Options['esbuildPlugins']>[number] => ({
-  name: 'load-sandbox',
+/** Loads an entry point from its own file: the sandbox, for example, has its own copy of zod and a web server. */
+const loadEntries = (extension: 'js' | 'cjs', filter: RegExp): NonNullable<Options['esbuildPlugins']>[number] => ({
+  name: 'load-entries',
   setup(build) {
-    build.onResolve({ filter: /\/sandbox\/index\.ts$/ }, () => ({ path: file, external: true }))
+    build.onResolve({ filter }, ({ path }) => {
+      const name = /(\w+)\/index\.ts$/.exec(path)?.[1] ?? 'index'
+      return { path: `./${name}.${extension}`, external: true }
+    })
   },
 })
+const sandboxEntry = /\/sandbox\/index\.ts$/
 
 const shared: Options = {
   target: 'es2022',
@@ -94,13 +112,27 @@ const sandbox: Options = {
   ),
 }
 
+/** The command uses the package by its entry points, and carries the libraries that nothing else needs. */
+const command: Options = {
+  ...shared,
+  entry: { cli: 'src/command/cli.ts' },
+  format: 'esm',
+  platform: 'node',
+  removeNodeProtocol: false,
+  sourcemap: false,
+  splitting: true,
+  noExternal: carried.command,
+  esbuildPlugins: [loadEntries('js', /^\.\.(\/(oauth|journal|storage|sandbox))?\/index\.ts$/)],
+}
+
 export default defineConfig([
+  command,
   {
     ...library,
     format: 'esm',
     noExternal: carried.esm,
     plugins: [licenses],
-    esbuildPlugins: [loadSandbox('./sandbox.js')],
+    esbuildPlugins: [loadEntries('js', sandboxEntry)],
   },
   {
     ...library,
@@ -108,13 +140,13 @@ export default defineConfig([
     noExternal: carried.cjs,
     sourcemap: false,
     plugins: [requireLazily],
-    esbuildPlugins: [loadSandbox('./sandbox.cjs')],
+    esbuildPlugins: [loadEntries('cjs', sandboxEntry)],
   },
   { ...facts, format: 'esm' },
   { ...facts, format: 'cjs' },
   {
     ...sandbox,
-    entry: { sandbox: 'src/sandbox/index.ts', cli: 'src/sandbox/cli.ts' },
+    entry: { sandbox: 'src/sandbox/index.ts' },
     format: 'esm',
     splitting: true,
   },

@@ -39,7 +39,7 @@ const proofs: readonly Step[] = [
   {
     title: 'processes killed for half an hour, and a soak',
     command: 'npm run test:proof',
-    env: { KILL_SECONDS: '450', SOAK_SECONDS: '600', ...required },
+    env: { KILL_SECONDS: '450', KILLS: '100', SOAK_SECONDS: '600', ...required },
   },
   { title: 'rate limiters', command: 'npm run limiter-rows' },
   { title: 'fleet', command: 'npm run fleet-proof' },

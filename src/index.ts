@@ -6,6 +6,7 @@
 
 export type { StandardSchemaV1 } from '@standard-schema/spec'
 export { type CallArguments, type ConnectedWorkspace, SupportWorkspace } from './client/client.ts'
+export { exitCodeOf, jobOptions } from './client/jobs.ts'
 export { type Schema, schemas } from './client/lazy-schemas.ts'
 export type { Contact, CreateContactBody, UpdateContactBody } from './client/models/contact.ts'
 export type {

@@ -8,7 +8,7 @@
 // table with the client, so that each checks the other. It is one Hono app, whose types of variables are in app-env.ts.
 // Its imports point one way, from the top of this list down:
 //
-// 1. cli.ts, command-line.ts and start-sandbox.ts
+// 1. start-sandbox.ts
 // 2. server/ and console/, neither of which imports the other
 // 3. oauth/ and operations/, neither of which imports the other; the console imports neither
 // 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts and service.ts
@@ -30,6 +30,7 @@ export type {
   User as SandboxUser,
 } from './data/shapes.ts'
 export type { Fault, FaultRule, Faults } from './faults/fault.ts'
+export { parseFault } from './faults/fault-text.ts'
 export type { RecordedRequest } from './request-log.ts'
 export type { RequestRate, SandboxApp, SandboxOptions } from './sandbox-options.ts'
 export type { EffectiveWrite, TokenOptions } from './service.ts'

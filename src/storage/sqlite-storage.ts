@@ -33,7 +33,8 @@ const longestWait = 10_000
  * Keeps connections in a SQLite database, which all processes of one machine can share. Uses `node:sqlite`, which Node has
  * from 22.13. Creates the table `support_workspace_sdk` when it is first used.
  *
- * @param database the path of the file, which is created if it does not exist, or an open database
+ * @param database the path of the file, or an open database. A file that does not exist is created so that only the user of the
+ *   process can read it (mode 0600), because it can hold tokens.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, secret, storage: sqliteStorage('connections.db') })
@@ -84,9 +85,13 @@ function open(given: string | SqliteDatabase): SqliteDatabase {
 
 function openFile(path: string): SqliteDatabase {
   // Not an import, which bundlers for other platforms would try to resolve.
-  const sqlite = (globalThis as Partial<Runtime>).process?.getBuiltinModule?.('node:sqlite')
+  const { process } = globalThis as Partial<Runtime>
+  const sqlite = process?.getBuiltinModule?.('node:sqlite')
   try {
-    if (sqlite !== undefined) return new sqlite.DatabaseSync(path)
+    if (sqlite !== undefined) {
+      createPrivately(path, process?.getBuiltinModule?.('node:fs'))
+      return new sqlite.DatabaseSync(path)
+    }
   } catch (thrown) {
     throw cannotUse(path, thrown)
   }
@@ -95,6 +100,20 @@ function openFile(path: string): SqliteDatabase {
     '`sqliteStorage` needs `node:sqlite`, which this runtime does not have.',
     'Use Node 22.13 or later, or pass an open database.',
   )
+}
+
+/**
+ * Creates the file before SQLite does, which would let other users read it. SQLite gives its other files (`-wal`, `-shm`) the
+ * modes of this one.
+ */
+function createPrivately(path: string, fs: FileSystem | undefined): void {
+  // A database in memory, or a file with options in its name, which SQLite reads itself.
+  if (fs === undefined || path === ':memory:' || path.startsWith('file:')) return
+  try {
+    fs.closeSync(fs.openSync(path, 'wx', 0o600))
+  } catch {
+    // It is there, or SQLite says why it cannot be.
+  }
 }
 
 function cannotUse(database: string | SqliteDatabase, thrown: unknown): InvalidArgumentError {
@@ -111,8 +130,18 @@ function cannotUse(database: string | SqliteDatabase, thrown: unknown): InvalidA
 
 interface Runtime {
   readonly process: {
-    getBuiltinModule?(name: string): { readonly DatabaseSync: new (path: string) => SqliteDatabase } | undefined
+    getBuiltinModule?<Name extends keyof Modules>(name: Name): Modules[Name] | undefined
   }
+}
+
+interface Modules {
+  readonly 'node:sqlite': { readonly DatabaseSync: new (path: string) => SqliteDatabase }
+  readonly 'node:fs': FileSystem
+}
+
+interface FileSystem {
+  openSync(path: string, flags: string, mode: number): number
+  closeSync(file: number): void
 }
 
 function isLocked(thrown: unknown): boolean {

@@ -40,6 +40,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   journal: ['client', 'core', 'key-value'],
   sandbox: [],
   sweep: ['client', 'core', 'key-value', 'sandbox'],
+  // The root index is the entry point of the package.
+  command: ['.', 'client', 'journal', 'key-value', 'oauth', 'sandbox', 'storage'],
 }
 
 /** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */
@@ -69,7 +71,9 @@ const rules: readonly Rule[] = [
     .map(([folder, others]) => ({
       title: `${folder}/ imports ${['shared/', ...others.map((other) => `${other}/index`)].join(', ')}`,
       from: new RegExp(`^${folder}/`),
-      only: new RegExp(`^(${folder}/|shared/|(${others.join('|') || '-'})/index[.]ts$|${packages})`),
+      only: new RegExp(
+        `^(${folder}/|shared/|(${others.map((other) => join(other, 'index[.]ts')).join('|') || '-'})$|${packages})`,
+      ),
     })),
   ...sandboxLayers.map(([layer, imports]) => ({
     title: `sandbox/${layer} imports only lower layers`,

@@ -5,8 +5,11 @@
  *   npm install && npm start
  */
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startNext, textInChromium, withViteBundle, withWebpackBundle } from './bundlers.js'
@@ -57,6 +60,8 @@ const runtimes = [
     () => commandWith(givenUnproven, `${bin}/deno`, 'run', '--allow-env', '--allow-net', '--allow-read', 'main.js'),
   ],
   ['Workers', worker],
+  ['the command, Node 22.0', () => commandLine(`${here}node_modules/node22/bin/node`)],
+  ['the command, Node 26', () => commandLine(`${here}node_modules/node26/bin/node`)],
   ['Vite, bundled for Node', () => withViteBundle((bundle) => command(node24, bundle))],
   ['webpack, bundled for Node', () => withWebpackBundle((bundle) => command(node24, bundle))],
   ['Next', nextApplication],
@@ -78,6 +83,33 @@ process.exitCode = failed === 0 ? 0 : 1
 
 function command(file, ...parameters) {
   return commandWith(given, file, ...parameters)
+}
+
+/** Runs the command with a token of the environment, and stores a login where Node has SQLite. */
+async function commandLine(node) {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'))
+  const env = { ...process.env, SUPPORT_WORKSPACE_URL: sandbox.url, XDG_DATA_HOME: folder }
+  const start = (variables, ...parameters) => {
+    const cli = `${here}node_modules/support-workspace-sdk/dist/cli.js`
+    return run(node, [cli, ...parameters], { env: { ...env, ...variables }, timeout: 60_000 })
+  }
+  const token = { SUPPORT_WORKSPACE_TOKEN: given.selfToken }
+  const whoami = await start(token, 'whoami', '--json')
+  const list = await start(token, 'list', 'contacts', '--max', '2', '--format', 'csv')
+  const out = await start(token, 'export', 'tasks', '--out', join(folder, 'tasks.ndjson'))
+  // Nothing of the runtime, such as a warning about SQLite.
+  if (whoami.stderr !== '' || JSON.parse(whoami.stdout).actor !== 'self') throw new Error(whoami.stdout + whoami.stderr)
+  if (list.stdout.split('\n').length !== 4 || !out.stderr.includes('has 5 tasks'))
+    throw new Error(list.stdout + out.stderr)
+  const stored = await start({}, 'logins', '--json').then(
+    ({ stderr }) => JSON.parse(stderr).note,
+    ({ code, stderr }) => `${code}: ${JSON.parse(stderr).message}`,
+  )
+  const hasSqlite = (await run(node, ['-p', 'process.getBuiltinModule?.("node:sqlite") !== undefined'])).stdout.trim()
+  const expected = hasSqlite === 'true' ? 'There are no logins.' : /^2: Stored logins need Node 22\.13 or later/
+  if (typeof expected === 'string' ? stored !== expected : !expected.test(stored)) throw new Error(stored)
+  await rm(folder, { recursive: true })
+  return stored
 }
 
 async function commandWith(settings, file, ...parameters) {

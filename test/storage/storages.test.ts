@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -113,6 +113,27 @@ describe('sqliteStorage', () => {
     const message = 'cannot use /nowhere/connections.db: unable to open database file. Pass a file'
     expect(String(await readError(storage))).toContain(message)
     storage.close()
+    storage.close()
+  })
+
+  test('creates files that only their user can read, whatever the process would create', async () => {
+    const path = newPath()
+    const before = process.umask(0)
+    onTestFinished(() => void process.umask(before))
+    const storage = sqliteStorage(path)
+    await storage.compareAndSet('key', null, 'a token')
+    const names = readdirSync(dirname(path)).sort()
+    expect(names).toEqual(['connections.db', 'connections.db-shm', 'connections.db-wal'])
+    expect(names.map((name) => statSync(join(dirname(path), name)).mode & 0o777)).toEqual([0o600, 0o600, 0o600])
+    storage.close()
+  })
+
+  test('leaves the modes of a file that is there alone', async () => {
+    const path = newPath()
+    writeFileSync(path, '', { mode: 0o640 })
+    const storage = sqliteStorage(path)
+    await storage.compareAndSet('key', null, 'text')
+    expect(statSync(path).mode & 0o777).toBe(0o640)
     storage.close()
   })
 

@@ -6,8 +6,11 @@ import { checkRule, type Fault, type FaultRule } from './fault.ts'
 export type FaultFields = Readonly<Record<string, string>>
 
 /**
- * Reads a fault in the syntax of the command line: `status=503,times=2,path=/messages`. Throws a `TypeError` if it is
- * invalid.
+ * Reads a fault from text, as `sandbox --fault` takes it. Throws a `TypeError` if it is invalid.
+ *
+ * @example
+ * await using sandbox = await startSandbox()
+ * sandbox.faults.add(parseFault('status=503,times=2,path=/messages'))
  */
 export function parseFault(text: string): FaultRule {
   const fields = new Map<string, string>()

@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+import process from 'node:process'
+import { interrupted } from './errors.ts'
+import { runCommand } from './main.ts'
+
+// The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's stack.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? process.exitCode : 1))
+}
+// Node prints one about `node:sqlite`, for which a program that reads stderr has no use.
+process.removeAllListeners('warning')
+
+const interrupt = new AbortController()
+const stop = () => interrupt.abort(interrupted())
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+
+const env = { ...process.env }
+// A process that is started, such as the browser, must not inherit them.
+for (const name of ['SUPPORT_WORKSPACE_TOKEN', 'SUPPORT_WORKSPACE_CLIENT_SECRET']) delete process.env[name]
+
+process.exitCode = await runCommand({
+  args: process.argv.slice(2),
+  env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  platform: process.platform,
+  signal: interrupt.signal,
+  interrupt: stop,
+  openBrowser: async (address) => (await import('open')).default(address),
+})
+// A pipe that stays open does not keep the command waiting.
+process.stdin.destroy()

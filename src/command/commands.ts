@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import { version } from '../shared/version.ts'
+import { exitCodes, programName } from './errors.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Adds `commands`, which lists the tree of commands for programs. */
+export function addCommands(program: Command, terminal: Terminal): void {
+  program
+    .command('commands')
+    .description('list all commands, options and exit codes')
+    .option('--json', 'print JSON')
+    .action(async () => {
+      const commands = leavesOf(program).map(describe)
+      const text = commands.map(({ name, description }) => `${name.padEnd(18)}  ${description}`).join('\n')
+      await terminal.show({ program: programName, version, exitCodes, commands }, text)
+    })
+}
+
+/** A command without commands below it, under its whole name. */
+interface Leaf {
+  readonly name: string
+  readonly command: Command
+}
+
+function leavesOf(parent: Command, path = ''): Leaf[] {
+  return parent.commands.flatMap((command) => {
+    const name = `${path}${command.name()}`
+    return command.commands.length === 0 ? [{ name, command }] : leavesOf(command, `${name} `)
+  })
+}
+
+function describe({ name, command }: Leaf) {
+  return {
+    name,
+    description: command.description(),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      description: argument.description,
+      required: argument.required,
+      variadic: argument.variadic,
+    })),
+    options: command.options.map(({ flags, description, mandatory, variadic, defaultValue, argChoices }) => ({
+      flags,
+      description,
+      required: mandatory,
+      repeatable: variadic || Array.isArray(defaultValue),
+      ...(argChoices !== undefined && { choices: argChoices }),
+      ...(defaultValue !== undefined && !Array.isArray(defaultValue) && { default: defaultValue as unknown }),
+    })),
+  }
+}
+
+/** Collects the values of an option that can be repeated. */
+export function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value]
+}

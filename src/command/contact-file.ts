@@ -1,0 +1,108 @@
+import { isUtf8 } from 'node:buffer'
+import { type CsvError, parse } from 'csv-parse/sync'
+import { CommandError, usage } from './errors.ts'
+
+/** A row of a file with contacts. */
+export interface ContactRow {
+  /** The line that it ends at, from 1. */
+  readonly line: number
+  /** Its own text, without a `reason` of an earlier import. */
+  readonly raw: string
+  /** The values of the columns that are imported, by the name of the field. Empty ones are left out. */
+  readonly fields: Readonly<Record<string, string>>
+  /** The address as it is compared: trimmed, in lower case. */
+  readonly email: string
+}
+
+/** A file with contacts. */
+export interface ContactFile {
+  readonly rows: readonly ContactRow[]
+  /** Returns rows as a file that can be imported again, with why they failed in the column `reason`. */
+  withReasons(failed: readonly (readonly [row: ContactRow, reason: string])[]): string
+}
+
+/** What `csv-parse` returns with `raw` and `info`. */
+interface Parsed {
+  readonly record: readonly string[]
+  readonly raw: string
+  readonly info: { readonly lines: number }
+}
+
+/** The column that a file of failed rows has. */
+const reasonColumn = 'reason'
+
+/**
+ * Reads a CSV file: with `,` or `;`, with or without a byte order mark, and with line breaks in quotes.
+ *
+ * @param map the fields of columns that are not called `email` or `name`; an empty one leaves the column out
+ */
+export function readContacts(bytes: Buffer, map: Readonly<Record<string, string>>): ContactFile {
+  checkUtf8(bytes)
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
+  const [firstLine = ''] = text.split('\n', 1)
+  const delimiter = firstLine.split(';').length > firstLine.split(',').length ? ';' : ','
+  const [header, ...rest] = parseRows(text, delimiter)
+  const names = header?.record.map((name) => name.trim()) ?? []
+  const hasReason = names.at(-1)?.toLowerCase() === reasonColumn
+  const fields = fieldsOf(hasReason ? names.slice(0, -1) : names, map)
+  const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`
+  const rawOf = ({ raw, record }: Parsed): string => {
+    const own = raw.replace(/^[\r\n]+|[\r\n]+$/g, '')
+    if (!hasReason) return own
+    const reason = record.at(-1) ?? ''
+    const end = [quoted(reason), reason].find((each) => own.endsWith(delimiter + each)) ?? ''
+    return own.slice(0, -delimiter.length - end.length)
+  }
+  const rows = rest.map((parsed): ContactRow => {
+    const values = fields.map((field, index) => [field, parsed.record[index]?.trim() ?? ''] as const)
+    const given = Object.fromEntries(values.filter(([field, value]) => field !== '' && value !== ''))
+    return { line: parsed.info.lines, raw: rawOf(parsed), fields: given, email: given.email?.toLowerCase() ?? '' }
+  })
+  return {
+    rows,
+    withReasons: (failed) =>
+      `${[
+        `${header === undefined ? '' : rawOf(header)}${delimiter}${reasonColumn}`,
+        ...failed.map(([{ raw }, reason]) => `${raw}${delimiter}${quoted(reason)}`),
+      ].join('\n')}\n`,
+  }
+}
+
+function checkUtf8(bytes: Buffer): void {
+  if (isUtf8(bytes)) return
+  for (let line = 1, start = 0; ; line += 1) {
+    const end = bytes.indexOf(0x0a, start)
+    if (!isUtf8(bytes.subarray(start, end === -1 ? undefined : end))) {
+      throw new CommandError(70, `Line ${line} is not UTF-8.`, 'Save the file as "CSV UTF-8", then import it again.')
+    }
+    start = end + 1
+  }
+}
+
+function parseRows(text: string, delimiter: string): Parsed[] {
+  try {
+    // Its types do not know what `raw` and `info` return.
+    return parse(text, { delimiter, raw: true, info: true, skip_empty_lines: true }) as unknown as Parsed[]
+  } catch (thrown) {
+    const { message, lines } = thrown as CsvError & { lines?: number }
+    throw new CommandError(70, `Line ${lines} is not CSV: ${message.split(':')[0]}.`, 'Correct the file.')
+  }
+}
+
+/** Returns the field of each column; an empty one for a column that is left out. */
+function fieldsOf(names: readonly string[], map: Readonly<Record<string, string>>): string[] {
+  const absent = Object.keys(map).find((name) => !names.includes(name))
+  if (absent !== undefined) throw usage(`There is no column "${absent}".`, `There are: ${names.join(', ')}.`)
+  const known = (name: string) => ['email', 'name'].find((each) => each === name.toLowerCase())
+  const fields = names.map((name) => map[name] ?? known(name))
+  const unknown = names.filter((_, index) => fields[index] === undefined)
+  if (unknown.length > 0) {
+    const hint = `Pass --map '${unknown[0]}=FIELD' for each, with a field of the service, or nothing to leave the column out.`
+    throw usage(`It is not known what these columns are: ${unknown.join(', ')}.`, hint)
+  }
+  const given = fields as string[]
+  const twice = given.find((field, index) => field !== '' && given.indexOf(field) !== index)
+  if (twice !== undefined) throw usage(`Two columns are the field ${twice}.`, `Leave one out: --map 'COLUMN='.`)
+  if (given.includes('email')) return given
+  throw usage('No column is the address.', "Name one `email`, or pass --map 'COLUMN=email'.")
+}

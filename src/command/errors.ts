@@ -1,0 +1,103 @@
+import { CommanderError } from 'commander'
+import {
+  exitCodeOf,
+  InvalidArgumentError,
+  isSupportWorkspaceError,
+  NotFoundError,
+  type Remedy,
+  SupportWorkspaceError,
+} from '../index.ts'
+import { redact } from '../shared/errors/redact.ts'
+
+/** The exit codes of every command. 65, 70, 75 and 77 are the codes that `exitCodeOf` returns. */
+export const exitCodes = {
+  0: 'ok',
+  1: 'anything else: a bug, or a port that is in use',
+  2: 'the arguments are wrong, or input is needed and there is no terminal',
+  3: 'not found',
+  65: 'verify: a write may have been applied',
+  70: 'fix: the request, the data or the configuration is wrong',
+  75: 'retry: run the same command again later',
+  77: 'reconnect: log in again',
+  124: 'the login took longer than five minutes',
+  130: 'interrupted',
+} as const
+
+type ExitCode = keyof typeof exitCodes
+
+const remedies: Partial<Record<ExitCode, Remedy>> = { 65: 'verify', 75: 'retry', 77: 'reconnect', 124: 'reconnect' }
+
+/** How the command is started where it is not installed. `--no` keeps npx from fetching a package of that name. */
+export const programName = 'npx --no -- support-workspace-sdk'
+
+/** Returns a command as an array of arguments, so that a program can run it. */
+export function commandOf(...args: readonly string[]): readonly string[] {
+  return [...programName.split(' '), ...args]
+}
+
+/** Ends a command with an exit code. */
+export class CommandError extends SupportWorkspaceError {
+  static override readonly kind: string = 'CommandError'
+
+  readonly exitCode: ExitCode
+
+  /** @param next the command to run next, as `commandOf` returns it */
+  constructor(exitCode: ExitCode, message: string, hint: string, next?: readonly string[]) {
+    super(message, { hint, remedy: remedies[exitCode] ?? 'fix' })
+    this.exitCode = exitCode
+    if (next !== undefined) suggest(this, next)
+  }
+}
+
+/** Creates the error for arguments that are wrong, or for input that only a terminal could give. */
+export function usage(message: string, hint: string): CommandError {
+  return new CommandError(2, message, hint)
+}
+
+/** Creates the error that Ctrl-C ends a command with. */
+export function interrupted(): CommandError {
+  return new CommandError(130, 'Interrupted.', 'What was written stays. Run the same command again to go on.')
+}
+
+const nextCommands = new WeakMap<object, readonly string[]>()
+
+/** Remembers the command that a person or a program should run after an error. */
+export function suggest(error: object, next: readonly string[]): void {
+  if (!nextCommands.has(error)) nextCommands.set(error, next)
+}
+
+/** A failed command, as `--json` reports it in the last line of stderr. */
+export interface Failure extends Readonly<Record<string, unknown>> {
+  readonly message: string
+  readonly exitCode: number
+  readonly next: readonly string[] | null
+}
+
+/** Describes what a command has thrown. No token or secret is in it. */
+export function describeFailure(thrown: unknown, args: readonly string[]): Failure {
+  const error = thrown instanceof CommanderError ? usageOf(thrown) : thrown
+  const exitCode = codeOf(error)
+  const again = exitCode === 75 ? commandOf(...args) : undefined
+  const next = (typeof error === 'object' && error !== null ? nextCommands.get(error) : undefined) ?? again ?? null
+  if (isSupportWorkspaceError(error)) {
+    const json = error.toJSON()
+    return { ...json, message: String(json.message), exitCode, next }
+  }
+  const { name, message } = error instanceof Error ? error : new Error(String(error))
+  return { name, message: redact(message), exitCode, next }
+}
+
+function codeOf(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode
+  if (error instanceof InvalidArgumentError) return 2
+  return error instanceof NotFoundError ? 3 : exitCodeOf(error)
+}
+
+/** Commander's own words, without the values that were given: they may be secrets after a mistyped option. */
+function usageOf({ code, message }: CommanderError): CommandError {
+  if (code === 'commander.help') return usage('A command is missing.', 'Run it with --help to list its commands.')
+  const words = message.replace(/^error: /, '').replace(/=[^']*(?=')|\. Expected .*/g, '')
+  const [problem = '', suggestion] = redact(words).split(/\.?[\n\s]*\((?=Did you mean)/)
+  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replaceAll("'", '`')}`.replace(/\.?$/, '.')
+  return usage(sentence, suggestion?.replace(/\)$/, '') ?? 'Run it with --help to list what it takes.')
+}

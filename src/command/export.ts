@@ -1,0 +1,215 @@
+import { extname } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import yoctoSpinner from 'yocto-spinner'
+import {
+  AdaptiveRateLimiter,
+  type Checkpoint,
+  CursorRejectedError,
+  jobOptions,
+  type SupportWorkspace,
+} from '../index.ts'
+import { listPages } from './call.ts'
+import { CommandError, usage } from './errors.ts'
+import { checkpointOf, ExportFiles, type Sink } from './export-files.ts'
+import { count, type FormatFlags, knownFields, listOf, toCsv, valueAt, withFormatOptions } from './format.ts'
+import { identityOf } from './identity.ts'
+import { type BuiltIn, findOperation } from './operations.ts'
+import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import type { Terminal } from './terminal.ts'
+
+interface Flags extends SessionFlags, FormatFlags {
+  readonly with?: readonly string[]
+  readonly out?: string
+  readonly limit: number
+  readonly progress: boolean
+}
+
+type Part = 'messages' | 'notes'
+type Row = Readonly<Record<string, unknown>>
+
+/** Adds `export`, which a kill at any moment only delays. */
+export function addExport(program: Command, terminal: Terminal): void {
+  const command = withSessionOptions(program.command('export'))
+    .description('write every item to a file; run the same command again to go on after an interruption')
+    .argument('<kind>', 'conversations, contacts, members, tasks or segments')
+    .option('--with <parts>', 'messages, notes or both of each conversation', listOf)
+    .option('--out <file>', 'the file, which must not exist (default: stdout, where nothing can go on)')
+    .option('--limit <number>', 'number of items of a page', count, 100)
+    .option('--no-progress', 'no status line')
+    .action((kind: string, flags: Flags) => {
+      const job = planExport(kind, flags)
+      const client = { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() }
+      return withSession(terminal, flags, (session) => runExport(job, session, terminal), client)
+    })
+  withFormatOptions(command, ['ndjson', 'csv'])
+}
+
+/** A checked export. */
+interface Job {
+  readonly kind: string
+  readonly operation: BuiltIn
+  readonly parts: readonly Part[]
+  /** The columns of each file; undefined for NDJSON. */
+  readonly columns: readonly (readonly string[])[] | undefined
+  readonly flags: Flags
+}
+
+function planExport(kind: string, flags: Flags): Job {
+  const operation = findOperation(`${kind}.list`)
+  const { format = flags.out?.endsWith('.csv') ? 'csv' : 'ndjson', fields, out, with: parts = [] } = flags
+  if (operation.path.includes('{'))
+    throw usage(`${kind} belong to a conversation.`, `Export conversations --with ${kind}.`)
+  const wrong = parts.find((part) => kind !== 'conversations' || (part !== 'messages' && part !== 'notes'))
+  if (wrong !== undefined) throw usage(`${kind} have no ${wrong} to export.`, 'Conversations have messages and notes.')
+  if (fields !== undefined && !fields.includes('id')) throw usage('--fields lacks id.', 'The next run needs it.')
+  if (format === 'csv' && parts.length > 0 && out === undefined)
+    throw usage('CSV has a file for each kind.', 'Pass --out.')
+  const own = fields ?? knownFields[kind]
+  if (format === 'csv' && own === undefined)
+    throw usage(`The fields of ${kind} are not known.`, 'Name them with --fields.')
+  const others = parts.map((part) => [
+    'conversation_id',
+    ...(knownFields[part] ?? []).filter((name) => name !== 'conversation_id'),
+  ])
+  const columns = format === 'csv' ? [own ?? [], ...others] : undefined
+  return { kind, operation, parts: parts as Part[], columns, flags }
+}
+
+async function runExport(job: Job, session: Session, terminal: Terminal): Promise<void> {
+  const { kind, parts, columns, flags } = job
+  const { out, fields, raw } = flags
+  const { io } = terminal
+  if (out === undefined) {
+    await copy(job, session, toStdout(terminal), [], terminal)
+    return
+  }
+  const { organization } = session.login?.connection ?? identityOf(await session.workspace.me({ signal: io.signal }))
+  const options = JSON.stringify([kind, parts, columns, fields, raw, session.baseUrl, organization.id])
+  const extension = extname(out)
+  const stem = out.slice(0, out.length - extension.length)
+  const paths = [out, ...(columns === undefined ? [] : parts.map((part) => `${stem}.${part}${extension}`))]
+  const files = await ExportFiles.open(paths, options, io.platform)
+  try {
+    if (files.start.done)
+      return terminal.note(
+        `${out} is complete. To export again, choose another file, or remove it and ${checkpointOf(paths)}.`,
+      )
+    const written = await Array.fromAsync(files.ids(columns !== undefined))
+    const total = await copy(job, session, files, written, terminal)
+    terminal.note(`${out} has ${total} ${kind}.`, { out, total })
+  } catch (thrown) {
+    if (io.signal.aborted) terminal.note(`${checkpointOf(paths)} has how far it came.`)
+    throw thrown
+  } finally {
+    await files.close()
+  }
+}
+
+function toStdout(terminal: Terminal): Sink {
+  const start = { cursor: null, done: false }
+  return { start, isEmpty: true, append: ([text = '']) => terminal.print(text), save: async () => {} }
+}
+
+/**
+ * Copies the list from where it was left. Returns the number of rows in all.
+ *
+ * @param written the ids of the rows that earlier runs have written, in their order
+ */
+async function copy(
+  job: Job,
+  { workspace }: Session,
+  sink: Sink,
+  written: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const { kind, operation, flags, columns } = job
+  const { signal } = terminal.io
+  const known = new Set(written)
+  const status = createStatus(kind, flags.progress, terminal)
+  let pages = 0
+  if (columns !== undefined && sink.isEmpty) await sink.append(columns.map((names) => toCsv([names], flags.raw)))
+  // From the start, the list must begin with what is written.
+  const copyFrom = async (resumeFrom: Checkpoint, expected: readonly string[]) => {
+    const left = [...expected].reverse()
+    const pageQuery = { query: { limit: flags.limit } }
+    for await (const { data, checkpoint } of listPages(workspace, operation, pageQuery, { resumeFrom, signal })) {
+      const items = data as Row[]
+      for (const { id } of items.splice(0, left.length)) if (left.pop() !== id) throw changed(flags.out)
+      const fresh = items.filter(({ id }) => !known.has(String(id)) && known.add(String(id)))
+      await sink.append(textsOf(await withParts(fresh, workspace, job, signal), job))
+      if (left.length === 0) await sink.save(checkpoint)
+      pages += 1
+      status.update(known.size, pages)
+    }
+    if (left.length > 0) throw changed(flags.out)
+  }
+  try {
+    try {
+      await copyFrom(sink.start, [])
+    } catch (thrown) {
+      if (!(thrown instanceof CursorRejectedError) || sink.start.cursor === null) throw thrown
+      terminal.note('The service no longer accepts the cursor. The list is read from its start again.')
+      await copyFrom({ cursor: null, done: false }, [...known])
+    }
+  } finally {
+    status.stop()
+  }
+  return known.size
+}
+
+function changed(out: string | undefined): CommandError {
+  const hint = `${out} was left as it is. Export to another file.`
+  return new CommandError(70, 'The list no longer begins with what was exported, and its cursor was refused.', hint)
+}
+
+/** Adds the messages and notes of conversations. Five conversations are read at a time. */
+function withParts(items: Row[], workspace: SupportWorkspace, { parts }: Job, signal: AbortSignal): Promise<Row[]> {
+  const add = async (item: Row): Promise<Row> => {
+    const lists = parts.map(async (part) => [
+      part,
+      await workspace[part].list(String(item.id), { limit: 100 }, { signal }).toArray(),
+    ])
+    return { ...item, ...Object.fromEntries(await Promise.all(lists)) }
+  }
+  return Readable.from(items).map(add, { concurrency: 5 }).toArray()
+}
+
+/** Returns the text of the rows for each file. */
+function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[] {
+  if (columns === undefined) {
+    const { fields } = flags
+    const kept = (row: Row) =>
+      Object.fromEntries([...(fields ?? []), ...parts].map((name) => [name, valueAt(row, name)]))
+    return [rows.map((row) => `${JSON.stringify(fields === undefined ? row : kept(row))}\n`).join('')]
+  }
+  return columns.map((names, index) => {
+    const part = parts[index - 1]
+    const items =
+      part === undefined
+        ? rows
+        : rows.flatMap((row) => (row[part] as Row[]).map((item) => ({ ...item, conversation_id: row.id })))
+    return items.length === 0
+      ? ''
+      : toCsv(
+          items.map((item) => names.map((name) => valueAt(item, name))),
+          flags.raw,
+        )
+  })
+}
+
+/** Creates the line that shows how far the export is. Lists have no total, so there is no bar. */
+function createStatus(kind: string, isWanted: boolean, { io, json }: Terminal) {
+  const { stderr, env } = io
+  const isShown = isWanted && !json && stderr.isTTY === true && env.CI === undefined && env.TERM !== 'dumb'
+  if (!isShown) return { update: () => {}, stop: () => {} }
+  const startedAt = performance.now()
+  const spinner = yoctoSpinner({ text: kind, stream: stderr as NodeJS.WriteStream, handleSignals: false }).start()
+  return {
+    update(items: number, pages: number) {
+      const rate = Math.round(items / Math.max(1, (performance.now() - startedAt) / 1_000))
+      spinner.text = `${items} ${kind}, ${pages} pages, ${rate}/s`
+    },
+    stop: () => void spinner.stop(),
+  }
+}

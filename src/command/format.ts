@@ -1,0 +1,99 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { stringify } from 'csv-stringify/sync'
+import { printable } from './terminal.ts'
+
+/** How rows are written. */
+export interface FormatFlags {
+  readonly format?: Format
+  readonly fields?: readonly string[]
+  readonly raw?: boolean
+}
+
+export type Format = 'table' | 'ndjson' | 'json' | 'csv'
+
+/** Adds the options that say how rows are written. */
+export function withFormatOptions(command: Command, formats: readonly Format[]): Command {
+  return command
+    .addOption(new Option('--format <format>', 'how to print the items').choices(formats))
+    .option('--fields <fields>', 'only these fields, such as id,status,user.email', listOf)
+    .option('--raw', 'CSV: do not put a quote before texts that a spreadsheet would take for a formula')
+}
+
+/** Reads a list of names, separated by commas. */
+export function listOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((part) => part !== '')
+}
+
+/** Reads an integer of at least 1. */
+export function count(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Pass an integer of at least 1.')
+}
+
+/** The fields of a kind in tables and CSV. The documents do not name the fields of tasks and segments. */
+export const knownFields: Readonly<Record<string, readonly string[]>> = {
+  conversations: listOf(
+    `id status user.name user.email inserted_at last_message_inserted_at conversation_assignee.user_id group.name is_spam
+     pinned unread_count initial_message last_message summary user.id`,
+  ),
+  messages: listOf('id inserted_at user.name user.email body_html conversation_id user.id source is_ai_message'),
+  notes: listOf('id inserted_at user.name user.email body_html conversation_id user.id source is_ai_message'),
+  contacts: listOf('id user.name user.email inserted_at active_at updated_at source blocked starred active user.id'),
+  members: listOf('id role user.name user.email archived user.id'),
+}
+
+/** Returns rows as CSV. NDJSON is the exact form: CSV is for spreadsheets, where a text must not act as a formula. */
+export function toCsv(rows: readonly (readonly unknown[])[], isRaw = false): string {
+  const cells = rows.map((row) => row.map((value) => (typeof value === 'number' ? value : toText(value))))
+  return stringify(cells, { escape_formulas: !isRaw, record_delimiter: '\n' })
+}
+
+/** Returns the value at a path such as `user.email`. */
+export function valueAt(item: unknown, field: string): unknown {
+  return field.split('.').reduce((value: unknown, name) => Object(value)[name], item)
+}
+
+function toText(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** Returns a function that formats one page of a list after the other, and once more with undefined at the end. */
+export function createFormatter(format: Format, kind: string, { fields, raw }: FormatFlags) {
+  let isFirst = true
+  let columns = fields ?? knownFields[kind]
+  let widths: number[] = []
+  return (items: readonly unknown[] | undefined): string => {
+    const starts = isFirst
+    if (items === undefined) return format === 'json' ? (starts ? '[]\n' : '\n]\n') : ''
+    if (items.length === 0) return ''
+    isFirst = false
+    columns ??= Object.keys(Object(items[0]))
+    if (format === 'ndjson' || format === 'json') {
+      const lines = items.map((item) => JSON.stringify(fields === undefined ? item : pick(item, fields)))
+      return format === 'ndjson' ? `${lines.join('\n')}\n` : `${starts ? '[\n' : ',\n'}${lines.join(',\n')}`
+    }
+    const shown = format === 'table' && fields === undefined ? columns.slice(0, 5) : columns
+    const rows = [...(starts ? [shown] : []), ...items.map((item) => shown.map((field) => valueAt(item, field)))]
+    if (format === 'csv') return toCsv(rows, raw)
+    const texts = rows.map((row) => row.map((value) => shorten(toText(value))))
+    if (starts) widths = shown.map((_, index) => Math.max(...texts.map((row) => widthOf(row[index] ?? ''))))
+    const pad = (text: string, index: number) => text + ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(text)))
+    return texts.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('')
+  }
+}
+
+function pick(item: unknown, fields: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(fields.map((field) => [field, valueAt(item, field)]))
+}
+
+function shorten(text: string): string {
+  const line = printable(text.replace(/\s+/g, ' '))
+  return line.length > 40 ? `${line.slice(0, 39)}…` : line
+}
+
+/** Returns how many columns a terminal needs for a text: two for a letter of East Asia or an emoji, none for an accent. */
+function widthOf(text: string): number {
+  const wide = /\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Emoji_Presentation}/u
+  return [...text].reduce((width, letter) => width + (/\p{M}/u.test(letter) ? 0 : wide.test(letter) ? 2 : 1), 0)
+}

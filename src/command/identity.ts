@@ -1,0 +1,144 @@
+import type { Command } from 'commander'
+import type { Me } from '../index.ts'
+import type { Connection } from '../oauth/index.ts'
+import { usage } from './errors.ts'
+import { findLogin, Logins } from './logins.ts'
+import { type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Where a token comes from. */
+interface Origin {
+  readonly source: Session['source']
+  readonly profile?: string | undefined
+  readonly storedIn: string
+  readonly baseUrl: string
+}
+
+/** Whose token it is, as `/me` and a stored login say it. */
+export type Identity = Pick<Connection, 'organization' | 'actor' | 'user' | 'scopes'>
+
+/** Adds `whoami`, `token`, `logins`, `use` and `logout`. */
+export function addIdentity(program: Command, terminal: Terminal): void {
+  withSessionOptions(program.command('whoami'))
+    .description('ask the service whose token it is; the health check of a job')
+    .action((flags: SessionFlags) => withSession(terminal, flags, (session) => whoami(session, terminal)))
+  withSessionOptions(program.command('token'))
+    .description('print the token to a pipe')
+    .option('--show', 'print it to a terminal too')
+    .action((flags: SessionFlags & { show?: boolean }) =>
+      withSession(terminal, flags, async ({ readToken }) => {
+        if (terminal.io.stdout.isTTY && !flags.show) throw usage('The token would be shown.', 'Pass --show.')
+        const token = await readToken()
+        await terminal.show({ token }, token)
+      }),
+    )
+  program
+    .command('logins')
+    .description('list the stored logins, without their tokens')
+    .option('--json', 'print JSON lines, and errors as JSON')
+    .action(() => listLogins(terminal))
+  program
+    .command('use')
+    .description('make a login the current one')
+    .argument('<name>', 'name of the login')
+    .option('--json', 'print errors as JSON')
+    .action((name: string) => withLogins(terminal, (logins) => logins.use(name)))
+  program
+    .command('logout')
+    .description('remove a stored login and its token')
+    .option('--profile <name>', 'name of the login (default: the current one)')
+    .option('--json', 'print errors as JSON')
+    .action((flags: SessionFlags) => withLogins(terminal, (logins) => logout(logins, flags, terminal)))
+}
+
+/** Shows whose token it is, and where it is kept. */
+export async function showIdentity(terminal: Terminal, identity: Identity, origin: Origin): Promise<void> {
+  const { organization, actor, user, scopes } = identity
+  const rows = [
+    ...(origin.profile === undefined ? [] : [['profile', origin.profile]]),
+    ['service', origin.baseUrl],
+    ['scopes', scopes?.join(' ') ?? 'unknown'],
+    ['token in', placeOf(origin, terminal.io.platform)],
+  ]
+  const text = rows.map(([name = '', value]) => `  ${name.padEnd(10)}${value}`).join('\n')
+  await terminal.show({ ...origin, organization, actor, user, scopes }, `${describeIdentity(identity)}\n${text}`)
+}
+
+/** Returns where a token is kept, and how. */
+export function placeOf({ source, storedIn }: Pick<Origin, 'source' | 'storedIn'>, platform: string): string {
+  const access = platform === 'win32' ? 'in the folder of your account' : 'readable by you only'
+  return source === 'login' ? `${storedIn} (${access}, not encrypted)` : storedIn
+}
+
+async function whoami({ workspace, source, storedIn, baseUrl, login }: Session, terminal: Terminal): Promise<void> {
+  const me = await workspace.me({ signal: terminal.io.signal })
+  await showIdentity(terminal, identityOf(me), { source, profile: login?.name, storedIn, baseUrl })
+}
+
+/** Returns the identity of a token that `/me` describes. */
+export function identityOf({ organization, actor, user, scopes }: Me): Identity {
+  const party = (given: { id: string; name?: unknown; display_name?: unknown } | null | undefined) => {
+    const name = given?.display_name ?? given?.name
+    return { id: given?.id ?? '', ...(typeof name === 'string' && { name }) }
+  }
+  return { organization: party(organization), actor, scopes, ...(user && { user: party(user) }) } as Identity
+}
+
+/** Returns organization, actor and person in words. */
+export function describeIdentity({ organization, actor, user }: Identity): string {
+  return `${nameOf(organization)}, ${actor === 'self' ? `as ${user ? nameOf(user) : 'a person'}, self` : 'as the app'}`
+}
+
+/** Returns the name of a party, and its id if it has another one. */
+export function nameOf({ name, id }: Connection['organization']): string {
+  return name === undefined ? id : `${name} (${id})`
+}
+
+async function withLogins<Result>(terminal: Terminal, use: (logins: Logins) => Promise<Result>): Promise<Result> {
+  const logins = await Logins.open(terminal.io)
+  try {
+    for (const repair of logins.repairs) terminal.note(repair)
+    return await use(logins)
+  } finally {
+    logins.close()
+  }
+}
+
+async function listLogins(terminal: Terminal): Promise<void> {
+  await withLogins(terminal, async (logins) => {
+    const { current, logins: all } = await logins.read()
+    for (const { name, baseUrl, connection } of all) {
+      const { organization, actor, user, scopes, connectedAt } = connection
+      const stored = await logins.storeOf(baseUrl).get(connection.key)
+      const isRevoked = stored?.revokedAt !== undefined || stored === undefined
+      const line = {
+        name,
+        current: name === current,
+        baseUrl,
+        organization,
+        actor,
+        user,
+        scopes,
+        connectedAt,
+        isRevoked,
+      }
+      const since = new Date(connectedAt).toISOString().slice(0, 10)
+      const who = user === undefined ? actor : `${actor} ${nameOf(user)}`
+      const mark = name === current ? '*' : ' '
+      const text = `${mark} ${name}  ${nameOf(organization)}  ${who}  ${baseUrl}  ${since}${isRevoked ? '  revoked' : ''}`
+      await terminal.show(line, text)
+    }
+    if (all.length === 0) terminal.note('There are no logins.')
+  })
+}
+
+async function logout(logins: Logins, { profile }: SessionFlags, terminal: Terminal): Promise<void> {
+  const register = await logins.read()
+  const name = profile ?? (terminal.io.env.SUPPORT_WORKSPACE_PROFILE || undefined) ?? register.current
+  if (name === undefined) return terminal.note('There is no login.')
+  const login = findLogin(register, name)
+  await logins.remove(login)
+  terminal.note(
+    `The token of ${nameOf(login.connection.organization)} was removed from this machine. It still works: an admin revokes it in the dashboard.`,
+  )
+}

@@ -1,0 +1,194 @@
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import {
+  ActorSelfRequiredError,
+  AdaptiveRateLimiter,
+  BadRequestError,
+  InvalidArgumentError,
+  jobOptions,
+  SupportWorkspace,
+  UnprocessableError,
+} from '../index.ts'
+import { UnconfirmedWriteError, WriteJournal } from '../journal/index.ts'
+import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
+import { readPairs, tellWho } from './call.ts'
+import { collect } from './commands.ts'
+import { type ContactRow, readContacts } from './contact-file.ts'
+import { CommandError, commandOf, usage } from './errors.ts'
+import { checkPrivateFile, preparePrivateFolder, requireSqlite } from './private-files.ts'
+import { readBaseUrl, type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import type { Terminal } from './terminal.ts'
+
+interface Flags extends SessionFlags {
+  readonly state: string
+  readonly map: readonly string[]
+  readonly check: boolean
+  readonly failed?: string
+  readonly dryRun?: boolean
+  readonly confirmTimeout: string
+}
+
+const stateOption = ['--state <folder>', 'the folder of the write journal'] as const
+
+/** Adds `import contacts`, and `journal` for the person who decides about unconfirmed writes. */
+export function addImport(program: Command, terminal: Terminal): void {
+  withSessionOptions(program.command('import').description('create what a file has, once').command('contacts'))
+    .description('create the contacts of a CSV file; run the same command again to go on after an interruption')
+    .argument('<file>', 'CSV with the columns email and name')
+    .requiredOption(...stateOption)
+    .option('--map <column=field>', 'what another column is; can be repeated', collect, [])
+    .option('--no-check', 'do not read the contacts that exist')
+    .option('--failed <file>', 'write the rows that failed, with why, to a file that can be imported again')
+    .option('--dry-run', 'send nothing, and tell what would be created')
+    .option('--confirm-timeout <seconds>', 'how long to look for a contact whose response was lost', '30')
+    .action((file: string, flags: Flags) => importContacts(file, flags, terminal))
+  const journal = program.command('journal').description('look at the writes of an import')
+  journal
+    .command('list')
+    .description('list the writes, each with what is known of it')
+    .requiredOption(...stateOption)
+    .option('--unconfirmed', 'only those that a person has to decide about')
+    .option('--json', 'print JSON lines, and errors as JSON')
+    .action((flags: { state: string; unconfirmed?: boolean }) =>
+      withJournal(flags.state, terminal, async (journal) => {
+        for (const entry of await journal.list(flags.unconfirmed ? { state: 'unconfirmed' } : {})) {
+          const sent = new Date(entry.sentAt).toISOString()
+          await terminal.show({ ...entry, sent }, `${entry.state}  ${entry.key}  ${entry.operation}  ${sent}`)
+        }
+      }),
+    )
+  journal
+    .command('resolve')
+    .description('decide about a write that is unconfirmed')
+    .argument('<key>', 'the key, as `journal list` prints it')
+    .argument('<outcome>', 'applied, or absent to send it again')
+    .requiredOption(...stateOption)
+    .option('--json', 'print errors as JSON')
+    .action((key: string, outcome: 'applied' | 'absent', flags: { state: string }) =>
+      withJournal(flags.state, terminal, (journal) => journal.resolve(key, outcome)),
+    )
+}
+
+type Outcome = 'created' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
+
+/** The number of writes without an answer after which the service is most likely down. */
+const mostUnconfirmed = 5
+
+async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
+  const { state, check, dryRun, failed: failedPath } = flags
+  const file = readContacts(await readFile(path), readPairs('--map', flags.map))
+  if (failedPath !== undefined && existsSync(failedPath)) throw usage(`${failedPath} exists.`, 'Choose another name.')
+  const confirmTimeout = Number(flags.confirmTimeout) * 1_000
+  const counts: Record<Outcome, number> = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
+  const failed: [ContactRow, string][] = []
+  const count = (outcome: Outcome, row: ContactRow, reason = '') => {
+    counts[outcome] += 1
+    if (outcome === 'failed') failed.push([row, reason])
+    if (reason !== '') terminal.note(`Line ${row.line}: ${reason}`, { line: row.line, outcome })
+  }
+  const storage = dryRun ? undefined : await openStorage(state, terminal)
+  const running = new Set<Promise<unknown>>()
+  const work = async (session: Session): Promise<void> => {
+    const { workspace } = session
+    const { signal } = terminal.io
+    if (!dryRun) await tellWho(session, terminal)
+    const existing = new Set<string>()
+    if (check) {
+      for await (const { user } of workspace.contacts.list({ limit: 100 }, { signal })) {
+        if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
+      }
+    }
+    const journal = storage && new WriteJournal({ workspace, storage, confirmTimeout })
+    const seen = new Set<string>()
+    let lost = 0
+    const importRow = async (row: ContactRow): Promise<void> => {
+      const { email, fields } = row
+      if (email === '') return count('failed', row, 'The row has no address.')
+      if (seen.has(email)) return count('repeated', row)
+      seen.add(email)
+      const key = `contact:${email}`
+      // The list also has the contacts that an earlier run has created.
+      if (existing.has(email) && (await journal?.get(key)) === undefined) return count('existed', row)
+      if (journal === undefined) return count('created', row)
+      const { email: address = '', name, ...extraBody } = fields
+      try {
+        const body = { email: address, ...(name !== undefined && { name }) }
+        await journal.once(key, ({ contacts }) => contacts.create(body, { extraBody, signal }))
+        count('created', row)
+      } catch (thrown) {
+        if (thrown instanceof UnconfirmedWriteError) {
+          // Without attempts, an earlier run has sent it.
+          if (thrown.attempts.length > 0) lost += 1
+          return count('unconfirmed', row, thrown.message)
+        }
+        if (!isOfRow(thrown)) throw thrown
+        count('failed', row, thrown.message)
+      }
+    }
+    const start = (row: ContactRow) => {
+      const ended = importRow(row)
+      running.add(ended)
+      return ended
+    }
+    for await (const _ of Readable.from(file.rows).map(start, { concurrency: 5 })) if (lost >= mostUnconfirmed) break
+  }
+  try {
+    await withSession(terminal, flags, work, { ...jobOptions, rateLimiter: new AdaptiveRateLimiter() })
+  } finally {
+    // Writes that have left are still answered, and the journal learns of it.
+    await Promise.allSettled(running)
+    storage?.close()
+    if (failedPath !== undefined && failed.length > 0) {
+      await writeFile(failedPath, file.withReasons(failed), { flag: 'wx', mode: 0o600 })
+    }
+    const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
+    const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
+    await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch(() => {})
+  }
+  if (counts.unconfirmed > 0) {
+    const hint = 'Look for them in the service, then decide about each.'
+    const next = commandOf('journal', 'list', '--unconfirmed', '--state', state)
+    throw new CommandError(65, `${counts.unconfirmed} contacts may have been created.`, hint, next)
+  }
+  if (counts.failed > 0) {
+    const hint =
+      failedPath === undefined ? 'Run it again with --failed to get them.' : `Correct ${failedPath}, and import it.`
+    throw new CommandError(70, `${counts.failed} rows failed.`, hint)
+  }
+}
+
+/** Whether an error is about one row, and not about all of them. */
+function isOfRow(thrown: unknown): thrown is Error {
+  if (thrown instanceof ActorSelfRequiredError) return false
+  return [UnprocessableError, BadRequestError, InvalidArgumentError].some((type) => thrown instanceof type)
+}
+
+async function openStorage(folder: string, terminal: Terminal): Promise<SqliteStorage> {
+  const { platform } = terminal.io
+  requireSqlite('Imports and journals')
+  const file = join(folder, 'journal.db')
+  const repairs = [...(await preparePrivateFolder(folder, platform)), ...(await checkPrivateFile(file, platform))]
+  for (const repair of repairs) terminal.note(repair)
+  return sqliteStorage(file)
+}
+
+async function withJournal(
+  folder: string,
+  terminal: Terminal,
+  use: (journal: WriteJournal) => Promise<void>,
+): Promise<void> {
+  if (!existsSync(join(folder, 'journal.db'))) {
+    throw new CommandError(3, `There is no journal in ${folder}.`, 'Pass the --state of the import.')
+  }
+  const storage = await openStorage(folder, terminal)
+  try {
+    // A journal sends nothing to list its records, but it wants a client.
+    const workspace = new SupportWorkspace({ baseUrl: readBaseUrl(), accessToken: 'none' })
+    await use(new WriteJournal({ workspace, storage }))
+  } finally {
+    storage.close()
+  }
+}

@@ -1,0 +1,75 @@
+// src/command is the command `support-workspace-sdk`: one file a command, and beside them what several of them use. It uses
+// the package as any program does, by the entry points. `cli.ts` is the program, and `runCommand` the same for tests.
+
+import { Command, CommanderError } from 'commander'
+import { version } from '../shared/version.ts'
+import { addCalls } from './call.ts'
+import { addCommands } from './commands.ts'
+import { addDoctor } from './doctor.ts'
+import { describeFailure, exitCodes, programName } from './errors.ts'
+import { addExport } from './export.ts'
+import { addIdentity } from './identity.ts'
+import { addImport } from './import.ts'
+import { addLogin } from './login.ts'
+import { addSandbox } from './sandbox.ts'
+import { type Io, Terminal } from './terminal.ts'
+
+/** Runs a command and returns its exit code. Nothing is thrown. */
+export async function runCommand(io: Io): Promise<number> {
+  const terminal = new Terminal(io)
+  try {
+    const program = createProgram(terminal)
+    if (io.args.length === 0) program.outputHelp()
+    else await program.parseAsync(io.args, { from: 'user' })
+    return 0
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
+    const failure = describeFailure(thrown, io.args)
+    if (terminal.json) io.stderr.write(`${JSON.stringify(failure)}\n`)
+    else {
+      const { message, hint, next } = failure
+      terminal.say([message, hint].filter((text) => text !== undefined).join(' '))
+      if (next !== null && failure.exitCode !== 75) terminal.say(`\n  ${next.map(quoted).join(' ')}`)
+    }
+    return failure.exitCode
+  }
+}
+
+const examples = `
+Examples:
+  ${programName} login --for conversations.list,messages.list
+  ${programName} export conversations --with messages --out conversations.ndjson
+  ${programName} sandbox --self-token swot_self --app-token swot_app
+
+Exit codes:
+${Object.entries(exitCodes)
+  .map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)
+  .join('\n')}
+`
+
+/** Creates the tree of all commands. */
+function createProgram(terminal: Terminal): Command {
+  const program = new Command(programName)
+    .description(
+      'Logs in to a support workspace, reads, exports and imports its data, and imitates it for development.',
+    )
+    .version(version, '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .addHelpText('after', examples)
+  for (const add of [addLogin, addIdentity, addCalls, addExport, addImport, addDoctor, addSandbox, addCommands])
+    add(program, terminal)
+  for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => void terminal.io.stdout.write(text),
+      // The error is thrown as well, and reported once.
+      writeErr: () => {},
+      outputError: () => {},
+    })
+  }
+  return program
+}
+
+/** Returns an argument as a shell takes it. */
+function quoted(argument: string): string {
+  return /^[\w./:,=@%+-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,28 @@
+import { operations } from '../client/index.ts'
+import { findSimilar } from '../shared/check-options.ts'
+import { usage } from './errors.ts'
+
+export type BuiltIn = (typeof operations)[number]
+
+/** Returns an operation by its id. The error for a wrong one lists all of them. */
+export function findOperation(id: string): BuiltIn {
+  const operation = operations.find((each) => each.id === id)
+  if (operation !== undefined) return operation
+  const similar = findSimilar(id, Object.fromEntries(operations.map((each) => [each.id, true])))
+  const hint = similar === undefined ? `Use one of these:\n${operationList()}` : `Did you mean ${similar}?`
+  throw usage(`There is no operation "${id}".`, hint)
+}
+
+/** Returns the ids of all operations, a line for each resource. */
+export function operationList(): string {
+  const groups = Map.groupBy(operations, ({ id }) => id.split('.')[0])
+  return [...groups.values()].map((group) => `  ${group.map(({ id }) => id).join(', ')}`).join('\n')
+}
+
+/** Returns the values of the path's parameters, from the ids of the command line in their order. */
+export function pathOf({ id, path }: BuiltIn, ids: readonly string[]): Record<string, string> {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  if (ids.length === names.length) return Object.fromEntries(names.map((name, index) => [name, ids[index] ?? '']))
+  const wanted = names.length === 0 ? 'no id' : names.map((name) => name.toUpperCase()).join(' and ')
+  throw usage(`${id} takes ${wanted}, and got ${ids.length} ids.`, 'Pass the ids in that order.')
+}

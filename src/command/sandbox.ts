@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import type { FaultRule, RecordedRequest, Sandbox, SandboxOptions } from '../sandbox/index.ts'
+import { collect } from './commands.ts'
+import { usage } from './errors.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The options as the parser returns them. */
+interface Flags extends Omit<SandboxOptions, 'allowedHosts' | 'tokens' | 'app' | 'cors' | 'onRequest'> {
+  readonly allowedHost: string[]
+  readonly selfToken?: string
+  readonly appToken?: string
+  readonly clientId?: string
+  readonly clientSecret?: string
+  readonly redirectUri: string[]
+  readonly fault: string[]
+  readonly cors?: boolean
+  readonly log?: boolean
+}
+
+const faultHelp = `
+A fault is a list of options, separated by commas:
+  status=503             respond with this status; add retry-after=30 or effect (the request takes effect)
+  drop=after-effect      drop the connection: before-effect, after-effect, mid-headers or mid-body
+  truncate, garbage      cut off the body; respond with a page of HTML
+  stall                  send half of the body, and then nothing
+  drip=16/500            send the body in chunks of 16 bytes, 500 ms apart
+  latency=2000           delay the response by 2000 ms
+  late-effect=5000       let a request that failed take effect 5000 ms later; with status or drop=before-effect
+  method=POST            apply only to requests with this method
+  path=/messages         apply only to paths that contain this text
+  times=2                apply to this many requests, or to all (default: 1)
+  after=3                let this many matching requests through first
+  probability=0.1        apply to one of ten, chosen by seed=1
+`
+
+/** Adds `sandbox`, which imitates the service until it is interrupted. */
+export function addSandbox(program: Command, terminal: Terminal): void {
+  program
+    .command('sandbox')
+    .description('start a local imitation of the service for development and tests, with a console at its address')
+    .option('--port <number>', 'port to listen on; 0 picks a free one', number, 4010)
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--allowed-host <host>', 'name or address that other machines use; can be repeated', collect, [])
+    .option('--self-token <token>', 'token that acts as a person, such as swot_self (default: random)')
+    .option('--app-token <token>', 'token that acts as the app, such as swot_app (default: random)')
+    .option('--client-id <id>', 'client id of the app (default: app_sandbox)')
+    .option('--client-secret <secret>', 'client secret of the app (default: secret_sandbox)')
+    .option('--redirect-uri <uri>', 'register another redirect URI; can be repeated', collect, [])
+    .option('--auto-consent <decision>', 'skip the consent page: allow or deny access')
+    .option('--organizations <number>', 'number of organizations, up to 100000 (default: 2)', number)
+    .option('--conversations <number>', 'number of conversations in each organization (default: 120)', number)
+    .option('--messages-per-conversation <number>', 'number of messages in each conversation (default: 3)', number)
+    .option('--seed <number>', 'select the sample data; the same seed produces the same data (default: 24301)', number)
+    .option('--rate-limit <limit>', 'respond with 429 above this rate: 100/min, 5/s or 1000/h (default: no limit)')
+    .option('--fault <fault>', 'inject a fault, see below; can be repeated', collect, [])
+    .option('--cors', 'let pages of every origin read responses (default: only pages on this machine)')
+    .option('--no-cors', 'send no CORS headers')
+    .option('--log', 'print a line for each request')
+    .addHelpText('after', faultHelp)
+    .action((flags: Flags) => serve(flags, terminal))
+}
+
+async function serve(flags: Flags, terminal: Terminal): Promise<void> {
+  const {
+    allowedHost,
+    selfToken: self,
+    appToken: app,
+    clientId,
+    clientSecret,
+    redirectUri,
+    fault,
+    log,
+    ...rest
+  } = flags
+  // Its web server is loaded for this command alone.
+  const { parseFault, startSandbox } = await import('../sandbox/index.ts')
+  const faults = fault.map((text) => readFault(text, parseFault))
+  const { signal } = terminal.io
+  const options = {
+    ...rest,
+    allowedHosts: allowedHost,
+    tokens: { ...(self !== undefined && { self }), ...(app !== undefined && { app }) },
+    app: { ...(clientId !== undefined && { clientId }), ...(clientSecret !== undefined && { clientSecret }) },
+    ...(log && { onRequest: (request: RecordedRequest) => void terminal.print(logLine(request)).catch(() => {}) }),
+  } as SandboxOptions
+  const sandbox = await startSandbox(options).catch((thrown: Error) => {
+    throw thrown instanceof TypeError ? asFlag(thrown) : thrown
+  })
+  try {
+    for (const uri of redirectUri) sandbox.registerRedirectUri(uri)
+    for (const rule of faults) sandbox.faults.add(rule)
+    const tokens = { self: self ?? sandbox.issueToken({ actor: 'self' }), app: app ?? sandbox.issueToken() }
+    await terminal.print(welcome(sandbox, tokens))
+    if (!signal.aborted) await once(signal, 'abort')
+  } catch (thrown) {
+    throw thrown instanceof TypeError ? asFlag(thrown) : thrown
+  } finally {
+    await sandbox.close()
+  }
+}
+
+/** Reads a number. Other text stays text, which the check of the option then quotes. */
+function number(text: string): number {
+  return (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text) as number
+}
+
+const flagNames: Readonly<Record<string, string>> = {
+  self: 'self-token',
+  app: 'app-token',
+  allowedHosts: 'allowed-host',
+}
+
+/** Names the flag in the sandbox's message about an option: "The sandbox option `rateLimit` must be …". */
+function asFlag({ message }: TypeError): Error {
+  const named = message
+    .replace(/^The (?:sandbox option|`\w+` field) `(\w+)`/, (_, name: string) => {
+      return `--${flagNames[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    })
+    .replace(/^The redirect URI/, '--redirect-uri')
+  return usage(named, 'Run it with --help to list the options.')
+}
+
+function readFault(text: string, parse: (text: string) => FaultRule): FaultRule {
+  try {
+    return parse(text)
+  } catch (thrown) {
+    const problem = thrown instanceof Error ? thrown.message : String(thrown)
+    throw usage(`--fault ${JSON.stringify(text)} is invalid. ${problem}`, 'Run it with --help to list the options.')
+  }
+}
+
+/** Returns a request as one line, without its headers, query and body, which can hold secrets. */
+function logLine({ at, method, path, status, actor, scope, fault }: RecordedRequest): string {
+  const time = new Date(at).toTimeString().slice(0, 8)
+  const columns = [time, status ?? '---', method.padEnd(6), path, actor, scope, fault && `[${fault}]`]
+  return `${columns.filter((column) => column !== undefined).join('  ')}\n`
+}
+
+function welcome({ app, url }: Sandbox, tokens: { self: string; app: string }): string {
+  return `The sandbox is listening on ${url}
+
+  console            ${url}/
+  client id          ${app.clientId}
+  client secret      ${app.clientSecret}
+  redirect URIs      ${app.redirectUris.join('\n                     ')}
+  token, actor=app   ${tokens.app}
+  token, actor=self  ${tokens.self}
+
+Open the console in a browser, or try:
+
+  curl -H 'Authorization: Bearer ${tokens.app}' '${url}/api/oauth/v1/conversations?limit=2'
+
+Press Ctrl+C to stop.
+`
+}

@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { type Readable, Writable } from 'node:stream'
+import { CommandError, usage } from './errors.ts'
+
+/** The parts of its process that a command uses. Tests pass their own. */
+export interface Io {
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly stderr: Writable & { readonly isTTY?: boolean }
+  readonly platform: string
+  /** Aborts at Ctrl-C. */
+  readonly signal: AbortSignal
+  /** Ends the command as Ctrl-C does. A prompt reads the key itself. */
+  interrupt(): void
+  /** Opens an address in the browser. Whether that has worked is not known. */
+  openBrowser(address: string): Promise<unknown>
+  /** How long a login may take, in milliseconds. */
+  readonly loginTimeout?: number
+}
+
+/**
+ * Escapes control characters and those that change the direction of text, as JSON does. Names and messages come from the
+ * service, and could otherwise change what a terminal shows.
+ */
+export function printable(text: string): string {
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    [...Array(character.length).keys()]
+      .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}
+
+/** Where a command reads and writes: data to stdout, and everything else to stderr. */
+export class Terminal {
+  readonly io: Io
+  /** Whether programs read the output: then stderr has JSON lines only. */
+  readonly json: boolean
+
+  constructor(io: Io) {
+    this.io = io
+    const end = io.args.indexOf('--')
+    this.json = io.args.slice(0, end === -1 ? undefined : end).includes('--json')
+  }
+
+  /** Whether a person can be asked something. */
+  get canAsk(): boolean {
+    const { stdin, stderr } = this.io
+    return stdin.isTTY === true && stderr.isTTY === true && !this.json
+  }
+
+  /** Writes data to stdout: exactly to a pipe, and printable to a terminal. */
+  async print(text: string): Promise<void> {
+    const { stdout, signal } = this.io
+    signal.throwIfAborted()
+    if (!stdout.write(stdout.isTTY ? printable(text) : text)) await once(stdout, 'drain', { signal })
+  }
+
+  /** Prints a value as a line of JSON, or a text for people. */
+  async show(value: unknown, text: string): Promise<void> {
+    await this.print(`${this.json ? JSON.stringify(value) : text}\n`)
+  }
+
+  /** Tells a person something on stderr. */
+  say(text: string): void {
+    if (!this.json) this.io.stderr.write(`${printable(text)}\n`)
+  }
+
+  /** Tells a person or a program something on stderr. */
+  note(text: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    if (this.json) this.io.stderr.write(`${JSON.stringify({ note: text, ...fields })}\n`)
+    else this.say(text)
+  }
+
+  /** Reads the lines of stdin, whose end means nothing. Returns a function that ends the reading. */
+  onLine(handle: (line: string) => void): () => void {
+    const reader = createInterface({ input: this.io.stdin, terminal: false })
+    reader.on('line', handle)
+    return () => reader.close()
+  }
+
+  /** Reads all of stdin. */
+  async readAll(): Promise<string> {
+    const chunks: Buffer[] = []
+    for await (const chunk of this.io.stdin) chunks.push(Buffer.from(chunk))
+    return Buffer.concat(chunks).toString('utf8')
+  }
+
+  /** Asks for a yes. Without a terminal it must have been given as an option. */
+  async confirm(question: string, isGiven: boolean | undefined): Promise<void> {
+    if (isGiven) return
+    if (!this.canAsk) throw usage(`${question} There is no terminal to answer.`, 'Pass --yes.')
+    if (/^y(es)?$/i.test(await this.#ask(`${question} [y/N] `, this.io.stderr))) return
+    throw new CommandError(2, 'The answer was no.', 'Nothing was sent.')
+  }
+
+  /** Asks for a secret, which is not shown as it is typed. */
+  async askSecret(question: string): Promise<string> {
+    this.io.stderr.write(question)
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+    try {
+      return await this.#ask('', nowhere)
+    } finally {
+      this.io.stderr.write('\n')
+    }
+  }
+
+  async #ask(question: string, output: Writable): Promise<string> {
+    const { stdin, signal } = this.io
+    const reader = createInterface({ input: stdin, output, terminal: true })
+    reader.on('SIGINT', () => this.io.interrupt())
+    try {
+      return await new Promise<string>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        reader.once('close', () => resolve(''))
+        reader.question(question, resolve)
+      })
+    } finally {
+      reader.close()
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { useSandboxes } from '../sandbox/helpers.ts'
+import { useFolder } from './folder.ts'
+import { type Given, run } from './run.ts'
+
+const startSandbox = useSandboxes()
+const folder = useFolder()
+
+let sandbox: Sandbox
+let env: NonNullable<Given['env']>
+const command = (args: string, given: Given = {}) => run(args.split(' '), { env, ...given })
+const conversationId = () => sandbox.state.conversations[0]?.id ?? ''
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ conversations: 130, contacts: 5 })
+  env = { SUPPORT_WORKSPACE_URL: sandbox.url, SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }) }
+})
+
+describe('list', () => {
+  test('prints 100 items to a pipe as JSON lines, and how to go on', async () => {
+    const first = await command('list conversations --json')
+    expect(first.code).toBe(0)
+    expect(first.lines.map(({ id }) => id)).toEqual(sandbox.state.conversations.slice(0, 100).map(({ id }) => id))
+    const { after, note } = first.failure
+    expect(note).toContain(`--after ${after}`)
+    const rest = await command(`list conversations --after ${after}`)
+    expect(rest.lines).toEqual(sandbox.state.conversations.slice(100))
+    expect(rest.stderr).toBe('')
+  })
+
+  test.each([
+    ['--all', 130, 2],
+    ['--max 7', 7, 1],
+    ['--all --limit 50', 130, 3],
+    ['--max 30 --limit 20', 30, 2],
+  ])('%s prints %i items of %i pages', async (flags, items, pages) => {
+    const { lines } = await command(`list conversations ${flags}`)
+    expect(lines).toHaveLength(items)
+    expect(sandbox.requests).toHaveLength(pages)
+  })
+
+  test('takes the ids of the path, query parameters and fields', async () => {
+    const { lines } = await command(`list messages ${conversationId()} --fields id,user.email -q source=email`)
+    const messages = sandbox.state.messages(conversationId())
+    expect(lines).toEqual(messages.map(({ id, user }) => ({ id, 'user.email': user.email })))
+    expect(sandbox.requests.at(-1)?.query).toMatchObject({ source: 'email', limit: '100' })
+  })
+
+  test('prints a table to a terminal, which no name can disturb', async () => {
+    sandbox.faults.add({
+      status: 200,
+      body: {
+        data: [
+          { id: 'a', user: { name: '名前\x1b[2J\u202e', email: 'x' } },
+          { id: 'bc', user: { name: 'Ada' } },
+        ],
+      },
+    })
+    const given = { terminals: ['stdout'] } as const
+    const { stdout } = await command('list contacts --fields id,user.name,user.email', given)
+    expect(stdout).toBe('id  user.name            user.email\n' + 'a   名前\\u001b[2J\\u202e  x\n' + 'bc  Ada\n')
+    // In a pipe it is exact.
+    sandbox.faults.add({ status: 200, body: { data: [{ id: '\u202e' }] } })
+    expect((await command('list contacts')).stdout).toBe('{"id":"\u202e"}\n')
+  })
+
+  test.each([
+    ['json', '[\n{"id":"=1","n":-5},\n{"id":"-x","n":1}\n]\n'],
+    ['csv', "id,n\n'=1,-5\n'-x,1\n"],
+    ['csv --raw', 'id,n\n=1,-5\n-x,1\n'],
+    ['csv --fields n,@id', "n,'@id\n-5,\n1,\n"],
+    ['ndjson --fields n', '{"n":-5}\n{"n":1}\n'],
+  ])('prints %s', async (format, expected) => {
+    sandbox.faults.add({
+      status: 200,
+      body: {
+        data: [
+          { id: '=1', n: -5 },
+          { id: '-x', n: 1 },
+        ],
+      },
+    })
+    expect((await command(`list tasks --format ${format}`)).stdout).toBe(expected)
+  })
+
+  test('prints an empty list as one', async () => {
+    sandbox.faults.add({ status: 200, body: { data: [] }, times: 2 })
+    expect((await command('list tasks --format json')).stdout).toBe('[]\n')
+    expect((await command('list tasks')).stdout).toBe('')
+  })
+})
+
+describe('get and call', () => {
+  test('get prints one item', async () => {
+    const id = sandbox.state.contacts[0]?.id
+    expect((await command(`get contacts ${id} --json`)).lines).toEqual([sandbox.state.contacts[0]])
+    expect(JSON.parse((await command('get organization', { terminals: ['stdout'] })).stdout)).toEqual(
+      sandbox.state.organization,
+    )
+    expect(await command('get contacts nobody --json')).toMatchObject({
+      code: 3,
+      failure: { name: 'NotFoundError', exitCode: 3, next: null },
+    })
+  })
+
+  test('call sends the body from fields, and tells on stderr whose data is written', async () => {
+    const args = [
+      'call',
+      'messages.create',
+      conversationId(),
+      '-f',
+      'body_html=<p>a=b</p>',
+      '-F',
+      'reply_to=null',
+      '--json',
+    ]
+    const { code, lines, failure } = await run(args, { env })
+    expect({ code, lines }).toMatchObject({ code: 0, lines: [{ body_html: '<p>a=b</p>' }] })
+    expect(failure).toMatchObject({ organization: { id: sandbox.state.organization.id }, actor: 'self' })
+    expect(sandbox.requests.at(-1)?.body).toEqual({ body_html: '<p>a=b</p>', reply_to: null })
+  })
+
+  test('call reads the body from a file or from stdin', async () => {
+    const file = join(folder(), 'body.json')
+    writeFileSync(file, '{"email":"one@example.com"}')
+    expect((await command(`call contacts.create --input ${file}`)).code).toBe(0)
+    expect((await command('call contacts.create --input -', { stdin: '{"email":"two@example.com"}' })).code).toBe(0)
+    const emails = sandbox.state.contacts.map(({ user }) => user.email)
+    expect(emails).toEqual(expect.arrayContaining(['one@example.com', 'two@example.com']))
+  })
+
+  test('--dry-run prints the request, and sends nothing', async () => {
+    const { lines } = await command('call messages.create a/b -f body_html=x --dry-run')
+    expect(lines).toEqual([
+      { method: 'POST', path: '/api/oauth/v1/conversations/a%2Fb/messages', query: {}, body: { body_html: 'x' } },
+    ])
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test('an app token is refused before a message is sent, with the login that mends it', async () => {
+    const stored = { XDG_DATA_HOME: folder(), SUPPORT_WORKSPACE_URL: sandbox.url }
+    await run(['login', '--with-token'], { env: stored, stdin: sandbox.issueToken({ scopes: ['messages:read'] }) })
+    sandbox.clearRequests()
+    const args = ['call', 'messages.create', conversationId(), '-f', 'body_html=x', '--json']
+    const { code, failure } = await run(args, { env: stored })
+    expect({ code, name: failure.name }).toEqual({ code: 70, name: 'ActorSelfRequiredError' })
+    expect(failure.next.slice(-4)).toEqual(['--actor', 'self', '--scope', 'messages:read,messages:write'])
+    expect(sandbox.requests).toEqual([])
+    const { failure: scope } = await run(['list', 'contacts', '--json'], { env: stored })
+    expect(scope.next.slice(-4)).toEqual(['--actor', 'app', '--scope', 'messages:read,contacts:read'])
+  })
+
+  test('a deletion asks a person, or needs --yes', async () => {
+    const sent = await run(['call', 'messages.create', conversationId(), '-f', 'body_html=x'], { env })
+    const path = `${conversationId()} ${sent.lines[0].id}`
+    expect(await command(`call messages.delete ${path}`)).toMatchObject({ code: 2 })
+    const terminals = ['stdin', 'stderr'] as const
+    expect(await command(`call messages.delete ${path}`, { terminals, stdin: 'n\n' })).toMatchObject({ code: 2 })
+    expect(sandbox.state.messages(conversationId())).toHaveLength(4)
+    expect(await command(`call messages.delete ${path}`, { terminals, stdin: 'y\n' })).toMatchObject({ code: 0 })
+    expect(sandbox.state.messages(conversationId())).toHaveLength(3)
+    expect(
+      await command(`api DELETE api/oauth/v1/conversations/${path.replace(' ', '/messages/')} --yes`),
+    ).toMatchObject({
+      code: 3,
+    })
+  })
+})
+
+describe('api', () => {
+  test.each(['/api/oauth/v1/me', 'api/oauth/v1/me'])('sends a request to %s', async (path) => {
+    expect((await command(`api get ${path}`)).lines).toMatchObject([{ actor: 'self' }])
+  })
+
+  test.each(['https://example.com/api', '//example.com/api', '/api/../secret'])('refuses %s', async (path) => {
+    expect(await command(`api GET ${path}`)).toMatchObject({ code: 2, stdout: '' })
+    expect(sandbox.requests).toEqual([])
+  })
+})
+
+test.each([
+  ['list contact', 'There is no operation "contact.list". Did you mean contacts.list?'],
+  ['list messages', 'messages.list takes CONVERSATION_ID, and got 0 ids.'],
+  ['list contacts --max 0', 'Pass an integer of at least 1.'],
+  ['list contacts --format xml', 'Allowed choices are table, ndjson, json, csv.'],
+  ['get messages x', 'There is no operation "messages.get".'],
+  ['call contact.create', 'Did you mean contacts.create?'],
+  ['call contacts.create -f email=a -f email=b', '-f has email twice.'],
+  ['call contacts.create -f email=a -F email="b"', '-f and -F both have email.'],
+  ['call contacts.create -F email=b', '-F is not JSON.'],
+  ['call contacts.create -f email', '-f takes name=value.'],
+  ['call contacts.create -f email=a --input -', '--input is the whole body.'],
+])('%s is a mistake', async (args, message) => {
+  const { code, stdout, stderr } = await command(args)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(message)
+  expect(sandbox.requests).toEqual([])
+})

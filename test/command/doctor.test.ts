@@ -1,0 +1,122 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { startTlsServer } from '../helpers/tls-server.ts'
+import { useSandboxes } from '../sandbox/helpers.ts'
+import { useFolder } from './folder.ts'
+import { run } from './run.ts'
+
+const startSandbox = useSandboxes()
+const createFolder = useFolder()
+
+let sandbox: Sandbox
+let env: Record<string, string>
+beforeEach(async () => {
+  sandbox = await startSandbox()
+  env = {
+    SUPPORT_WORKSPACE_URL: sandbox.url,
+    SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ scopes: ['contacts:read'] }),
+  }
+})
+
+/** Returns exit code and error, and the findings by the name of their check. */
+async function diagnose(changes: Record<string, string | undefined> = {}, ...args: string[]) {
+  const ran = await run(['doctor', '--json', ...args], { env: { ...env, ...changes } })
+  const findings = Object.fromEntries(ran.lines.map((finding) => [finding.check, finding]))
+  return {
+    code: ran.code,
+    findings,
+    states: Object.fromEntries(ran.lines.map(({ check, state }) => [check, state])),
+    ran,
+  }
+}
+
+const good = {
+  ...{ service: 'pass', node: 'pass', proxy: 'pass', dns: 'pass', network: 'pass', clock: 'pass', token: 'pass' },
+  ...{ identity: 'pass', scopes: 'pass' },
+}
+
+test('passes with a token that works, and shows none of it', async () => {
+  const { code, states, ran } = await diagnose({}, '--for', 'contacts.list')
+  expect({ code, states }).toEqual({ code: 0, states: good })
+  expect(ran.stdout + ran.stderr).not.toContain(env.SUPPORT_WORKSPACE_TOKEN)
+  expect((await run(['doctor'], { env })).stdout).toMatch(/^pass {9}service {2}http:/)
+})
+
+test('names the scopes that are missing', async () => {
+  const { code, states, findings } = await diagnose({}, '--for', 'contacts.create')
+  expect({ code, states }).toEqual({ code: 77, states: { ...good, scopes: 'fail' } })
+  expect(findings.scopes.hint).toContain('--scope contacts:read,contacts:write')
+})
+
+test('is the same without a token, which is no failure', async () => {
+  const { code, states, findings } = await diagnose({
+    SUPPORT_WORKSPACE_TOKEN: undefined,
+    XDG_DATA_HOME: createFolder(),
+  })
+  expect({ code, states }).toEqual({
+    code: 0,
+    states: { ...good, token: 'skipped', identity: 'skipped', scopes: 'skipped' },
+  })
+  expect(findings.token.hint).toContain('Log in')
+})
+
+test.each<[string, string, number, string]>([
+  ['swot_unknown', 'identity', 77, 'fail'],
+  ['swot_a b', 'token', 2, 'fail'],
+])('with the token %j, %s is a fail', async (token, check, exit, state) => {
+  const { code, states } = await diagnose({ SUPPORT_WORKSPACE_TOKEN: token })
+  expect({ code, state: states[check] }).toEqual({ code: exit, state })
+})
+
+test('knows proxies that Node does not use', async () => {
+  const { states, findings } = await diagnose({ HTTP_PROXY: 'http://proxy.example' })
+  expect(states.proxy).toBe('warn')
+  expect(findings.proxy.hint).toContain('from 22.21 and 24.0')
+  expect((await diagnose({ http_proxy: 'http://proxy.example', NODE_USE_ENV_PROXY: '1' })).states).toMatchObject({
+    proxy: 'pass',
+    dns: 'skipped',
+  })
+  expect((await diagnose({ HTTP_PROXY: 'http://proxy.example', NO_PROXY: '127.0.0.1' })).states.proxy).toBe('pass')
+})
+
+test('tells a name that is not found from a port that nobody listens on', async () => {
+  const closed = await diagnose({ SUPPORT_WORKSPACE_URL: 'http://127.0.0.1:9' })
+  expect(closed).toMatchObject({
+    code: 75,
+    states: { network: 'fail', clock: 'inconclusive', identity: 'inconclusive' },
+  })
+  const unknown = await diagnose({ SUPPORT_WORKSPACE_URL: 'https://nothing.invalid' })
+  expect(unknown).toMatchObject({ code: 75, states: { dns: 'fail', network: 'fail' } })
+})
+
+test('names a certificate that is not trusted', async () => {
+  const server = await startTlsServer(sandbox.url, { certificate: 'self-signed' })
+  onTestFinished(() => server.close())
+  const { code, findings } = await diagnose({ SUPPORT_WORKSPACE_URL: server.url })
+  expect(code).toBe(70)
+  expect(findings.network.hint).toContain('NODE_EXTRA_CA_CERTS')
+})
+
+test('sends no token after a redirect, and compares the clocks', async () => {
+  const requests: (string | undefined)[] = []
+  let location: string | undefined = '/elsewhere'
+  const server = createServer(({ headers }, response) => {
+    requests.push(headers.authorization)
+    response.sendDate = false
+    if (location !== undefined) response.writeHead(302, { location }).end()
+    else response.writeHead(401, { date: new Date(Date.now() - 600_000).toUTCString() }).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  expect(await diagnose({ SUPPORT_WORKSPACE_URL: url })).toMatchObject({ code: 70, states: { network: 'fail' } })
+  expect(requests).toEqual([undefined])
+  location = undefined
+  const { findings } = await diagnose({ SUPPORT_WORKSPACE_URL: url })
+  expect(findings.clock).toMatchObject({
+    state: 'warn',
+    detail: expect.stringMatching(/^60\d s apart from that of the service/),
+  })
+})

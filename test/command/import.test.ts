@@ -1,0 +1,157 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { useSandboxes } from '../sandbox/helpers.ts'
+import { useFolder } from './folder.ts'
+import { run } from './run.ts'
+
+const startSandbox = useSandboxes()
+const createFolder = useFolder()
+
+let sandbox: Sandbox
+let env: Record<string, string>
+let folder: string
+const place = (name: string) => join(folder, name)
+/** Imports a text as a file. */
+function importText(text: string | Buffer, ...args: string[]) {
+  writeFileSync(place('contacts.csv'), text)
+  return importFile('contacts.csv', ...args)
+}
+const importFile = (name: string, ...args: string[]) =>
+  run(['import', 'contacts', place(name), '--state', place('state'), '--json', ...args], { env })
+const addresses = () => sandbox.state.contacts.map(({ user }) => user.email)
+const created = () => sandbox.requests.filter(({ method }) => method === 'POST')
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ conversations: 1, contacts: 3 })
+  env = { SUPPORT_WORKSPACE_URL: sandbox.url, SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }) }
+  folder = createFolder()
+})
+
+describe('import contacts', () => {
+  test('creates each contact once, also if it runs again', async () => {
+    const [existing = ''] = addresses()
+    const text = `Email,Name\none@example.com,One\n ${existing.toUpperCase()} ,Old\ntwo@example.com,\nONE@example.com,Again\n`
+    const { code, lines } = await importText(text)
+    expect({ code, lines }).toMatchObject({ code: 0, lines: [{ created: 2, existed: 1, repeated: 1, failed: 0 }] })
+    const bodies = [{ email: 'one@example.com', name: 'One' }, { email: 'two@example.com' }]
+    expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
+    const again = await importFile('contacts.csv')
+    expect(again.lines).toMatchObject([{ created: 2, existed: 1, repeated: 1, failed: 0 }])
+    expect(created()).toHaveLength(2)
+    const modes = readdirSync(place('state')).map((name) => lstatSync(place(`state/${name}`)).mode & 0o777)
+    expect([lstatSync(place('state')).mode & 0o777, ...modes]).toEqual([0o700, 0o600])
+  })
+
+  test.each<[string, string]>([
+    ['semicolons and a byte order mark', '\uFEFFemail;name\na@example.com;"A; B"\n'],
+    ['line breaks in quotes and of Windows', 'email,name\r\n"a@example.com","A; B"\r\n\r\n'],
+    ['other columns', 'E-Mail,email,name\na@example.com,old,A; B\n'],
+  ])('reads a file with %s', async (_, text) => {
+    const map = text.startsWith('E-Mail') ? ['--map', 'E-Mail=email', '--map', 'email='] : []
+    expect((await importText(text, ...map)).code).toBe(0)
+    expect(created().map(({ body }) => body)).toEqual([{ email: 'a@example.com', name: 'A; B' }])
+  })
+
+  test('sends other columns as the fields that they are mapped to', async () => {
+    await importText('email,Phone\na@example.com,123\nb@example.com,\n', '--map', 'Phone=phone')
+    const bodies = [{ email: 'a@example.com', phone: '123' }, { email: 'b@example.com' }]
+    expect(created().map(({ body }) => body)).toEqual(expect.arrayContaining(bodies))
+  })
+
+  test('--failed has the rows as they were, with the words of the service, and imports again', async () => {
+    const text = 'email;name\n"no address";"A ""quoted"" name"\ngood@example.com;Good\n;Nobody\n'
+    const first = await importText(text, '--failed', place('failed.csv'))
+    expect(first).toMatchObject({ code: 70, lines: [{ created: 1, failed: 2 }], failure: { exitCode: 70 } })
+    const failed = readFileSync(place('failed.csv'), 'utf8').split('\n')
+    expect(failed[0]).toBe('email;name;reason')
+    expect(failed.slice(1, 3).sort()).toEqual([
+      expect.stringMatching(/^"no address";"A ""quoted"" name";".*email.*"$/),
+      ';Nobody;"The row has no address."',
+    ])
+    expect(await importFile('contacts.csv', '--failed', place('failed.csv'))).toMatchObject({ code: 2 })
+    const again = await importFile('failed.csv', '--failed', place('again.csv'))
+    expect(again).toMatchObject({ code: 70, lines: [{ created: 0, failed: 2 }] })
+    expect(readFileSync(place('again.csv'), 'utf8').split('\n').sort()).toEqual([...failed].sort())
+  })
+
+  test('a contact that the service has refused as a duplicate is `failed`, in its words', async () => {
+    const [existing = ''] = addresses()
+    const { code, lines, stderr } = await importText(`email\n${existing}\n`, '--no-check')
+    expect({ code, lines }).toMatchObject({ code: 70, lines: [{ failed: 1, existed: 0 }] })
+    expect(stderr).toContain('Line 2: ')
+    expect(sandbox.requests.some(({ method, path }) => method === 'GET' && path.endsWith('/contacts'))).toBe(false)
+  })
+
+  test('--dry-run sends nothing and leaves nothing behind', async () => {
+    const [existing = ''] = addresses()
+    const { code, lines } = await importText(`email\n${existing}\nnew@example.com\n`, '--dry-run')
+    expect({ code, lines }).toMatchObject({ code: 0, lines: [{ created: 1, existed: 1, dryRun: true }] })
+    expect(created()).toEqual([])
+    expect(existsSync(place('state'))).toBe(false)
+  })
+
+  test('what may have been created is 65, and a person decides with `journal`', async () => {
+    sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
+    const first = await importText('email\nlost@example.com\nfound@example.com\n', '--confirm-timeout', '0.01')
+    expect(first).toMatchObject({ code: 65, lines: [{ created: 1, unconfirmed: 1 }] })
+    expect(first.failure.next.slice(4)).toEqual(['journal', 'list', '--unconfirmed', '--state', place('state')])
+    const journal = (...args: string[]) => run(['journal', ...args, '--state', place('state'), '--json'], { env })
+    const [entry] = (await journal('list', '--unconfirmed')).lines
+    expect(entry).toMatchObject({ state: 'unconfirmed', operation: 'contacts.create' })
+    expect((await journal('list')).lines).toHaveLength(2)
+    expect(await journal('resolve', 'contact:nobody', 'absent')).toMatchObject({ code: 2 })
+    expect((await journal('resolve', entry.key, 'absent')).code).toBe(0)
+    expect(await importFile('contacts.csv')).toMatchObject({ code: 0, lines: [{ created: 2, unconfirmed: 0 }] })
+    expect(addresses()).toEqual(expect.arrayContaining(['lost@example.com', 'found@example.com']))
+  })
+
+  test('stops when nothing is answered any more', async () => {
+    sandbox.faults.add({ method: 'POST', drop: 'before-effect', times: Infinity })
+    const rows = Array.from({ length: 40 }, (_, index) => `c${index}@example.com`)
+    const { code, lines } = await importText(['email', ...rows].join('\n'), '--confirm-timeout', '0.01')
+    expect(code).toBe(65)
+    expect(lines[0].unconfirmed).toBeLessThan(20)
+  })
+
+  test('a revoked token ends it with 77', async () => {
+    env.SUPPORT_WORKSPACE_TOKEN = 'swot_revoked'
+    expect(await importText('email\na@example.com\n')).toMatchObject({ code: 77 })
+  })
+
+  test('a login that acts as the app is told to log in as a person, before anything is written', async () => {
+    const stored = { XDG_DATA_HOME: createFolder(), SUPPORT_WORKSPACE_URL: sandbox.url }
+    await run(['login', '--with-token'], { env: stored, stdin: sandbox.issueToken() })
+    sandbox.clearRequests()
+    env = stored
+    const { code, failure } = await importText('email\na@example.com\n')
+    expect(code).toBe(70)
+    expect(failure.next).toContain('self')
+    expect(created()).toEqual([])
+  })
+
+  test.each<[string | Buffer, number, string]>([
+    ['name\nA\n', 2, 'No column is the address.'],
+    ['email,phone,city\na,b,c\n', 2, 'It is not known what these columns are: phone, city.'],
+    ['email,Email\na,b\n', 2, 'Two columns are the field email.'],
+    ['email,name\na@example.com\n', 70, 'Line 2 is not CSV: Invalid Record Length.'],
+    ['email\n"a\n', 70, 'is not CSV: Quote Not Closed.'],
+    [Buffer.from('email\na\nM\xfcller\n', 'latin1'), 70, 'Line 3 is not UTF-8.'],
+  ])('refuses %j before anything is sent', async (text, exit, message) => {
+    const { code, failure } = await importText(text)
+    expect({ code, message: failure.message }).toEqual({ code: exit, message: expect.stringContaining(message) })
+    expect(sandbox.requests).toEqual([])
+  })
+
+  test('refuses a column that is not there', async () => {
+    expect((await importText('email\na\n', '--map', 'E-Mail=email')).failure.message).toBe(
+      'There is no column "E-Mail".',
+    )
+  })
+})
+
+test('`journal` needs the folder of an import', async () => {
+  expect((await run(['journal', 'list', '--state', place('none')])).code).toBe(3)
+  expect((await run(['journal'])).stderr).toContain('A command is missing.')
+})
