@@ -85,7 +85,9 @@ test('the licenses of all packages that the build carries are in the tarball', a
     'open',
     'wsl-utils',
   ]
-  expect(carried).toEqual(['@hono/node-server', 'hono', 'jose', 'ky', 'oauth4webapi', 'zod', ...command, ...browser].sort())
+  expect(carried).toEqual(
+    ['@hono/node-server', 'hono', 'jose', 'ky', 'oauth4webapi', 'zod', ...command, ...browser].sort(),
+  )
   for (const name of [...carried, '@standard-schema/spec'])
     expect(licenses).toMatch(new RegExp(`^${name}\n\n[^]{0,60}License`, 'm'))
 })
