@@ -111,7 +111,7 @@ function referencePage(
 
 function declarationOf(project: ProjectReflection, reflection: Reflection): string {
   const { fileName = '', qualifiedName = '' } = project.getSymbolIdFromReflection(reflection) ?? {}
-  const path = relative(join(fileURLToPath(root), 'src'), fileName).replace(/\.ts$/, '.d.ts')
+  const path = relative(join(fileURLToPath(root), 'src'), fileName).replace(/(?:\/index)?\.ts$/, '.d.ts')
   const file = join(fileURLToPath(root), declarations, path.startsWith('..') ? 'standard-schema.d.ts' : path)
   if (!existsSync(file)) throw new Error(`${reflection.getFullName()} has no declarations in ${file}.`)
   const { statements } = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true)

@@ -18,7 +18,6 @@ export type {
   Method,
   Operation,
   OperationInput,
-  OutputOf,
 } from './operation.ts'
 export type { AccessTokenSource, CallOptions, ClientOptions } from './options.ts'
 export { Paginated } from './pagination.ts'

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../shared/json.ts'
 import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { Reply } from './layers.ts'
 import type { Operation } from './operation.ts'
@@ -15,7 +14,7 @@ export interface OutgoingCall {
   /** The values of the parameters in the path, by name. */
   readonly parameters: Readonly<Record<string, string>>
   /** The query parameters. */
-  readonly query: JsonObject
+  readonly query: Readonly<Record<string, unknown>>
   /** The body, as JSON represents it. Undefined if there is none. */
   readonly body: unknown
   /** The headers of this call, with names in lower case. Those of the client and of functions are added to each attempt. */

@@ -8,7 +8,13 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import * as conventions from '@opentelemetry/semantic-conventions'
 import { ATTR_URL_TEMPLATE } from '@opentelemetry/semantic-conventions/incubating'
-import { type ClientOptions, type Hooks, InvalidArgumentError, type Page } from 'support-workspace-sdk'
+import {
+  type ClientOptions,
+  type Hooks,
+  InvalidArgumentError,
+  type Page,
+  type RateLimiter,
+} from 'support-workspace-sdk'
 import { type OtelHooksOptions, otelHooks } from 'support-workspace-sdk/otel'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -244,16 +250,16 @@ describe('retries and waits', () => {
   })
 
   test('are events of every call that waits for the rate limit', async () => {
-    const { client, sandbox } = tracedSandbox()
+    const rateLimiter: RateLimiter = { acquire: async (_key, _signal, { onWait }) => onWait(5) }
+    const { client, sandbox } = tracedSandbox({ rateLimiter, rateLimitKey: 'key' })
     sandbox.failNext({ status: 429, retryAfter: 10 })
-    const limited = client.me()
-    await vi.advanceTimersByTimeAsync(0)
-    const waiting = client.me()
-    await settledAfterTimers(Promise.all([limited, waiting]))
+    await settledAfterTimers(client.me())
+    const wait = ['wait', { 'support_workspace.wait_ms': 5, 'support_workspace.reason': 'rate_limit' }]
     const events = callSpans().flatMap((span) => span.events.map((event) => [event.name, event.attributes]))
-    expect(events.sort()).toEqual([
+    expect(events).toEqual([
+      wait,
       ['retry', { 'support_workspace.wait_ms': 10_000, 'support_workspace.reason': 429 }],
-      ['wait', { 'support_workspace.wait_ms': 10_000, 'support_workspace.reason': 'rate_limit' }],
+      wait,
     ])
   })
 })
