@@ -3,7 +3,7 @@ import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
 import type { Database, OrganizationTable } from './tables.ts'
 
-/** Where a sweep is. */
+/** Where a sync pass is. */
 export interface Position {
   /** The list that is being read, or was read last: the messages of this conversation, or '' for the conversations. */
   readonly list: string
@@ -13,25 +13,25 @@ export interface Position {
   readonly missing?: readonly string[] | undefined
   /** How often in a row this list failed. */
   readonly tries: number
-  /** What a person should know of this sweep. */
+  /** What a person should know of this sync pass. */
   readonly problem?: string | undefined
 }
 
-/** The right to write the rest of a sweep, until another process claims it. */
+/** The right to write the rest of a sync pass, until another process claims it. */
 export interface Claim {
   readonly key: string
   readonly lease: number
-  /** Number of the sweep, starting at 1. */
-  readonly sweep: number
-  /** Undefined at the start of a sweep. */
+  /** Number of the sync pass, starting at 1. */
+  readonly pass: number
+  /** Undefined at the start of a sync pass. */
   readonly position: Position | undefined
   readonly interval: number | null
 }
 
-/** Another process has taken over the sweep, or the organization has left. Nothing was written. */
+/** Another process has taken over the sync pass, or the organization has left. Nothing was written. */
 export class LostLeaseError extends Error {}
 
-/** Takes over the sweep of an organization. Returns undefined if it is unknown, paused, or must connect again. */
+/** Takes over the sync pass of an organization. Returns undefined if it is unknown, paused, or must connect again. */
 export async function claim(database: Database, key: string): Promise<Claim | undefined> {
   const row = await database
     .updateTable('organizations')
@@ -43,7 +43,7 @@ export async function claim(database: Database, key: string): Promise<Claim | un
     .executeTakeFirst()
   if (row === undefined) return undefined
   const position = row.position === null ? undefined : (JSON.parse(row.position) as Position)
-  return { key, lease: row.lease, sweep: row.sweeps + 1, position, interval: row.interval }
+  return { key, lease: row.lease, pass: row.sweeps + 1, position, interval: row.interval }
 }
 
 /**
@@ -76,7 +76,7 @@ export async function mirror(
         ended_at: ended && now,
         due_at: now,
         queued_at: null,
-        // Whoever runs a sweep with the old token stops.
+        // Whoever runs a sync pass with the old token stops.
         lease: update('lease', '+', 1),
       }))
       .where('key', '=', key)
@@ -119,7 +119,7 @@ export async function erase(database: Database, key: string): Promise<void> {
 }
 
 /**
- * Returns when the next sweep is due. Each organization has its own place in the interval, so that they do not all start
+ * Returns when the next sync pass is due. Each organization has its own place in the interval, so that they do not all start
  * at once.
  */
 export function nextDue(key: string, interval: number, now: number): number {

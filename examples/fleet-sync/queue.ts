@@ -4,7 +4,7 @@ import { log } from './log.ts'
 
 export const queueName = 'fleet-sync'
 
-/** A job runs a slice of an organization's sweep. Redis holds nothing else, and nothing that is not in the database. */
+/** A job runs a slice of an organization's sync pass. Redis holds nothing else, and nothing that is not in the database. */
 export interface SyncJob {
   /** The key of the organization's connection. */
   readonly key: string

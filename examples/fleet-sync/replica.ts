@@ -5,7 +5,7 @@ import type { ChangeTable, Database, ItemTable } from './tables.ts'
 /** What is known of the items of one list: the conversations, or the messages of a conversation. By id. */
 export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted' | 'stale'>>
 
-/** What one step of a sweep changes. */
+/** What one step of a sync pass changes. */
 export interface Step {
   /** The conversation whose messages these are; '' for conversations. */
   readonly list: string
@@ -25,7 +25,7 @@ export interface NewItem extends Pick<ItemTable, 'id' | 'hash' | 'data'> {
 
 /** What becomes of the organization's row. */
 export interface Progress {
-  /** Null at the end of a sweep. */
+  /** Null at the end of a sync pass. */
   readonly position: Position | null
   readonly problem: string | null
   /** When another job is to be added; undefined if this one goes on. */
@@ -44,7 +44,7 @@ const most = 100
  * @throws LostLeaseError if another process has taken over
  */
 export async function save(database: Database, claim: Claim, step: Step, progress: Progress): Promise<void> {
-  const { key, sweep } = claim
+  const { key, pass } = claim
   const { list, items, deleted, read, seen } = step
   const kind = list === '' ? 'conversation' : 'message'
   // The messages of a conversation that is new, different or gone are read next.
@@ -94,13 +94,13 @@ export async function save(database: Database, claim: Claim, step: Step, progres
         requests: update('requests', '+', requests),
         refused: update('refused', '+', refused),
         ...(dueAt === undefined ? { queued_at: now } : { due_at: dueAt, queued_at: null }),
-        ...(position === null && { sweeps: sweep, completed_at: now }),
+        ...(position === null && { sweeps: pass, completed_at: now }),
       }))
       .where('key', '=', key)
       .where('lease', '=', lease)
       .returning('changes')
       .executeTakeFirst()
-    if (row === undefined) throw new LostLeaseError(`Another worker has taken over the sweep of ${key}.`)
+    if (row === undefined) throw new LostLeaseError(`Another worker has taken over the sync pass of ${key}.`)
     return row.changes
   }
 }

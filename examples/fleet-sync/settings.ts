@@ -7,13 +7,13 @@ export interface Settings {
   readonly databaseUrl: string
   /** Encrypts the stored tokens. At least 32 characters. */
   readonly storeSecret: string
-  /** Time between two sweeps of an organization that has no interval of its own, in milliseconds. */
+  /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
   readonly interval: number
   /** Longest time that a job keeps its slot, in milliseconds. Then it goes to the back of the queue. */
   readonly slice: number
   /** Number of slots of a worker process: organizations that it reads at a time. */
   readonly slots: number
-  /** The messages of an unchanged conversation are read once in this many sweeps. */
+  /** The messages of an unchanged conversation are read once in this many sync passes. */
   readonly readAllEvery: number
   /** How long changes, and organizations that have left, are kept, in milliseconds. */
   readonly retention: number

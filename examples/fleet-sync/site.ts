@@ -15,7 +15,7 @@ import type { Database, OrganizationTable } from './tables.ts'
 export interface SiteParts {
   readonly database: Database
   readonly queue: SyncQueue
-  /** Time between two sweeps of an organization that has no interval of its own, in milliseconds. */
+  /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
   readonly interval: number
 }
 
@@ -59,14 +59,14 @@ const states = ['ok', 'late', 'paused', 'revoked', 'no token', 'unreadable'] as 
 
 /** What the page and the metrics say of an organization. */
 interface Status extends OrganizationTable {
-  /** Time since its last complete sweep or, if it has none, since it was added, in milliseconds. */
+  /** Time since its last complete sync pass or, if it has none, since it was added, in milliseconds. */
   readonly lag: number
   readonly state: (typeof states)[number]
   /** Number of conversations whose messages are skipped. */
   readonly skipped: number
 }
 
-/** An organization is late after two intervals without a complete sweep: also one that never had one. */
+/** An organization is late after two intervals without a complete sync pass: also one that never had one. */
 async function statusOf({ database, interval }: SiteParts, now: number): Promise<Status[]> {
   const rows = await database.selectFrom('organizations').selectAll().execute()
   const skips = await database
@@ -143,7 +143,7 @@ async function page(parts: SiteParts) {
 <h1>${all.length} organizations</h1>
 <p><strong>Needs attention: ${attention.length}</strong>. <a href="/metrics">Metrics</a>, <a href="/queues">jobs</a>.</p>
 <table>
-  <tr><th>Organization<th>State<th>Last complete sweep<th>Sweeps<th>Skipped<th>Problem</tr>
+  <tr><th>Organization<th>State<th>Last complete sync pass<th>Sync passes<th>Skipped<th>Problem</tr>
   ${shown.map(
     ({ key, name, state, lag, sweeps, skipped, completed_at, problem }) => html`<tr>
       <td title="${key}">${name}

@@ -16,11 +16,11 @@ export interface SyncOptions {
   readonly database: Database
   /** The key of the organization's connection, which `mirror` has added. */
   readonly key: string
-  /** Time between two sweeps, in milliseconds, unless the organization has an interval of its own. */
+  /** Time between two sync passes, in milliseconds, unless the organization has an interval of its own. */
   readonly interval?: number
   /** How long to go on, in milliseconds. */
   readonly slice?: number
-  /** The messages of an unchanged conversation are read once in this many sweeps. */
+  /** The messages of an unchanged conversation are read once in this many sync passes. */
   readonly readAllEvery?: number
   /** Aborted when the process is shutting down. */
   readonly signal?: AbortSignal | undefined
@@ -28,7 +28,7 @@ export interface SyncOptions {
   readonly traffic?: { requests: number; refused: number }
 }
 
-/** `done`: the sweep is complete. `more`: it goes on with the next call. `gone`: there is nothing to sync. */
+/** `done`: the sync pass is complete. `more`: it goes on with the next call. `gone`: there is nothing to sync. */
 export type SyncResult = 'done' | 'more' | 'gone'
 
 const limit = 100
@@ -36,7 +36,7 @@ const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
 /** After so many pages without a change the position is saved. Pages since then are read again after a crash. */
 const mostUnsaved = 20
-/** A conversation that fails so often in a sweep is skipped. */
+/** A conversation that fails so often in a sync pass is skipped. */
 const mostTries = 3
 /** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
 const longestWait = 3_600_000
@@ -46,7 +46,7 @@ const batch = 50
 const longestId = 200
 
 /**
- * Runs the next slice of an organization's sweep: the list of conversations, then the messages of those that changed. What a
+ * Runs the next slice of an organization's sync pass: the list of conversations, then the messages of those that changed. What a
  * response changes is stored together with the position after it, so whoever continues loses and doubles nothing.
  *
  * After an error of the SDK, the organization is due again at a suitable time. After any other error, such as a lost
@@ -55,14 +55,14 @@ const longestId = 200
 export async function syncOrganization(options: SyncOptions): Promise<SyncResult> {
   const claimed = await claim(options.database, options.key)
   if (claimed === undefined) return 'gone'
-  const sweep = new Sweep(options, claimed)
+  const pass = new SyncPass(options, claimed)
   try {
-    return await sweep.run()
+    return await pass.run()
   } catch (error) {
     // The new owner continues.
     if (error instanceof LostLeaseError) return 'gone'
-    if (options.signal?.aborted) await sweep.postpone(0)
-    else if (isSupportWorkspaceError(error)) await sweep.postponeAfter(error)
+    if (options.signal?.aborted) await pass.postpone(0)
+    else if (isSupportWorkspaceError(error)) await pass.postponeAfter(error)
     throw error
   }
 }
@@ -70,7 +70,7 @@ export async function syncOrganization(options: SyncOptions): Promise<SyncResult
 /** The time of this slice is over. */
 class SliceOver extends Error {}
 
-class Sweep {
+class SyncPass {
   readonly #options: SyncOptions
   readonly #claim: Claim
   readonly #interval: number
@@ -135,12 +135,12 @@ class Sweep {
     await this.postpone(isTemporary ? backoff : this.#interval, error.message)
   }
 
-  /** Returns the conversations whose messages this sweep still has to read, in the order in which it does. */
+  /** Returns the conversations whose messages this sync pass still has to read, in the order in which it does. */
   #unread(conversations: Known): string[] {
     const { list, checkpoint } = this.#position
     const { readAllEvery = 10 } = this.#options
     const isNext = (id: string) => id > list || (id === list && !checkpoint.done)
-    const hasTurn = (id: string) => (placeOf(id) + this.#claim.sweep) % readAllEvery === 0
+    const hasTurn = (id: string) => (placeOf(id) + this.#claim.pass) % readAllEvery === 0
     return [...conversations]
       .filter(([id, { deleted, stale }]) => isNext(id) && (stale === 1 || (deleted === 0 && hasTurn(id))))
       .map(([id]) => id)

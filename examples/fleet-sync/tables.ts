@@ -33,7 +33,7 @@ export interface OrganizationTable {
   /** Raised by each claim. Only the newest claim can write. */
   lease: number
   sweeps: number
-  /** Where the running sweep is: a `Position` as JSON. */
+  /** Where the running sync pass is: a `Position` as JSON. */
   position: string | null
   completed_at: number | null
   /** The number of the last change. */

@@ -12,7 +12,7 @@ import { mirrorOne } from './scheduler.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { syncOrganization } from './sync-organization.ts'
 
-/** After so many slices, a first sync no longer goes before the sweeps of others. */
+/** After so many slices, a first sync no longer goes before the sync passes of others. */
 const firstSlices = 6
 
 /** Runs jobs until the process is told to end. */

@@ -1,5 +1,5 @@
 /**
- * Measures what the guide says of the fleet: what a sweep costs, what the idle scheduler costs, and who starves.
+ * Measures what the guide says of the fleet: what a sync pass costs, what the idle scheduler costs, and who starves.
  *
  *   node --import ./scripts/from-source.js test/fleet/measure.ts cost --organizations 1000
  *   node --import ./scripts/from-source.js test/fleet/measure.ts idle --organizations 1000
@@ -86,8 +86,8 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
 
 type Started = Awaited<ReturnType<typeof start>>
 
-/** Runs a worker until each organization has completed so many sweeps. */
-async function sweep({ settings, database, parts }: Started, sweeps: number, more: object): Promise<number> {
+/** Runs a worker until each organization has completed so many sync passes. */
+async function runPasses({ settings, database, parts }: Started, sweeps: number, more: object): Promise<number> {
   const began = performance.now()
   const worker = runWorker({ ...settings, ...more })
   for (;;) {
@@ -123,14 +123,14 @@ async function cost(): Promise<void> {
   const { database } = started
   for (const [name, readAllEvery] of [
     ['first sync', 10],
-    ['unchanged sweep', 10],
-    ['unchanged sweep that reads everything', 1],
+    ['unchanged sync pass', 10],
+    ['unchanged sync pass that reads everything', 1],
   ] as const) {
     await database.updateTable('organizations').set({ due_at: Date.now(), queued_at: null }).execute()
     const { sweeps } = await database.selectFrom('organizations').select('sweeps').executeTakeFirstOrThrow()
     const before = { rows: await rowWrites(started), server: await serverCommands(started) }
     take()
-    const seconds = await sweep(started, sweeps + 1, { readAllEvery })
+    const seconds = await runPasses(started, sweeps + 1, { readAllEvery })
     const { statements, redis, requests } = take()
     const rows = (await rowWrites(started)) - before.rows
     const server = (await serverCommands(started)) - before.server
@@ -189,7 +189,7 @@ async function starve(): Promise<void> {
     const requests = group.reduce((sum, row) => sum + (row?.requests ?? 0), 0)
     const refused = group.reduce((sum, row) => sum + (row?.refused ?? 0), 0)
     const range = `at least ${Math.min(...sweeps)}, at most ${Math.max(...sweeps)}`
-    console.log(`${name}: ${sweeps.length} organizations, sweeps in 90 s: ${range}`)
+    console.log(`${name}: ${sweeps.length} organizations, sync passes in 90 s: ${range}`)
     console.log(`  ${requests} requests, ${((100 * refused) / requests).toFixed(1)} % got a 429`)
   }
   process.emit('SIGTERM')

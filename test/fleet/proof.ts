@@ -8,7 +8,7 @@
  * The example runs as it stands, with its own supervisor and worker processes, against a sandbox in this process. While other
  * people add, edit and delete items and some responses are errors, late or cut off, workers are killed and stopped, Redis is
  * killed with all that it has or goes silent, Postgres crashes, goes silent and ends connections, a row is locked, tokens are revoked, and
- * organizations log in again. Then all of that stops, each organization completes **one** sweep, and its replica and its
+ * organizations log in again. Then all of that stops, each organization completes **one** sync pass, and its replica and its
  * changes must be exactly what the service has.
  */
 import { randomBytes } from 'node:crypto'
@@ -99,9 +99,9 @@ async function prove(): Promise<boolean> {
   let fleet = new FleetProcess(environment, options.log)
   cleanUps.push(() => fleet.stop())
   say(`${organizations} organizations are connected.`)
-  await everySweep(() => 1)
+  await everyPass(() => 1)
   const baseline = await baselineOf(database)
-  say('Each has completed its first sweep. The chaos begins.')
+  say('Each has completed its first sync pass. The chaos begins.')
 
   const chaos = new AbortController()
   const running = [
@@ -116,18 +116,18 @@ async function prove(): Promise<boolean> {
   service.sandbox.faults.clear()
   say('The chaos is over. Waiting for every organization to be synced again.')
   const over = Date.now()
-  const before = await sweepsNow()
-  await everySweep((key) => (before.get(key)?.sweeps ?? 0) + 1)
+  const before = await rowsNow()
+  await everyPass((key) => (before.get(key)?.sweeps ?? 0) + 1)
   const back = (Date.now() - over) / 1_000
   const unexpected = fleet.unexpectedEnds
   const { takeovers, lost, events } = fleet
   await fleet.stop()
 
-  say('Then one more sweep, which reads everything.')
+  say('Then one more sync pass, which reads everything.')
   fleet = new FleetProcess({ ...environment, READ_ALL_EVERY: '1' }, options.log)
-  const last = await sweepsNow()
-  // A sweep that was interrupted ends first.
-  await everySweep((key) => (last.get(key)?.sweeps ?? 0) + (last.get(key)?.position === null ? 1 : 2))
+  const last = await rowsNow()
+  // A sync pass that was interrupted ends first.
+  await everyPass((key) => (last.get(key)?.sweeps ?? 0) + (last.get(key)?.position === null ? 1 : 2))
   await fleet.stop()
 
   const differences: Record<string, number> = {}
@@ -228,15 +228,15 @@ async function prove(): Promise<boolean> {
     await logIn(organization)
   }
 
-  async function sweepsNow() {
+  async function rowsNow() {
     const rows = await untilItWorks(() => database.selectFrom('organizations').selectAll().execute())
     return new Map(rows.map((row) => [row.key, row]))
   }
 
-  /** Waits until each organization has completed so many sweeps. */
-  async function everySweep(wanted: (key: string) => number): Promise<void> {
+  /** Waits until each organization has completed so many sync passes. */
+  async function everyPass(wanted: (key: string) => number): Promise<void> {
     for (let waited = 0; ; waited += 1) {
-      const late = [...(await sweepsNow()).values()].filter(({ key, sweeps }) => sweeps < wanted(key))
+      const late = [...(await rowsNow()).values()].filter(({ key, sweeps }) => sweeps < wanted(key))
       if (late.length === 0) return
       const [{ key, problem, ended }] = late as [(typeof late)[0]]
       if (waited === 180) throw new Error(`${late.length} organizations stand still: ${key} ${ended} ${problem}`)

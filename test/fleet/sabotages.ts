@@ -74,7 +74,7 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
     'const lag = now - (row.completed_at ?? row.added_at)',
     'const lag = now - (row.completed_at ?? now)',
   ],
-  'a job keeps its slot until the sweep is complete': [
+  'a job keeps its slot until the sync pass is complete': [
     'sync-organization.ts',
     'if (Date.now() > this.#until) throw new SliceOver()',
     'if (this.#until === 0) throw new SliceOver()',

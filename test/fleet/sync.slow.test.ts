@@ -20,8 +20,8 @@ describeOnDatabases((createDatabase) => {
     createReplica(context, await createDatabase(), options)
 
   test('copies every item, and fetches each page once', async (context) => {
-    const { sandbox, database, sweep, expectCopy } = await create(context, { conversations: 105 })
-    await sweep()
+    const { sandbox, database, pass, expectCopy } = await create(context, { conversations: 105 })
+    await pass()
     await expectCopy()
     expect(pagesRead(sandbox)).toHaveLength(2 + 105)
     expect(new Set((await changesOf(database)).map(({ change }) => change))).toEqual(new Set(['created']))
@@ -29,21 +29,21 @@ describeOnDatabases((createDatabase) => {
   })
 
   test('reports what was created, updated, deleted and restored, each exactly once', async (context) => {
-    const { sandbox, database, person, sweep, expectCopy } = await create(context)
+    const { sandbox, database, person, pass, expectCopy } = await create(context)
     const [conversation, hidden] = sandbox.state.conversations.map(({ id }) => id) as [string, string]
     const send = () => person.messages.create(conversation, { body_html: '<p>Hello</p>' })
     const edited = await send()
     const removed = await send()
-    await sweep()
+    await pass()
     const added = await send()
     await person.conversations.update(conversation, { status: 'closed', pinned: true })
     await person.messages.update(conversation, edited.id, { body_html: '<p>Hello again</p>' })
     await person.messages.delete(conversation, removed.id)
     const [vanishing] = sandbox.state.messages(hidden)
     sandbox.faults.add({ path: new RegExp(`${hidden}/messages$`), status: 200, body: pageOf([]), times: 2 })
-    await sweep()
-    await sweep()
-    await sweep()
+    await pass()
+    await pass()
+    await pass()
     const kinds = async (id: string) => (await changesOf(database, id)).map(({ change }) => change)
     expect(await kinds(conversation)).toEqual(['created', 'updated'])
     expect(await kinds(edited.id)).toEqual(['created', 'updated'])
@@ -54,47 +54,47 @@ describeOnDatabases((createDatabase) => {
   })
 
   test('does not report an item as deleted that one reading of a list missed, or two in turn', async (context) => {
-    const { sandbox, database, sweep, expectCopy } = await create(context)
-    await sweep()
+    const { sandbox, database, pass, expectCopy } = await create(context)
+    await pass()
     const [first, second, third] = sandbox.state.conversations
     sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf([second, third]) })
     sandbox.faults.add({ path: new RegExp(`${first!.id}/messages$`), status: 200, body: pageOf([]) })
-    await sweep()
+    await pass()
     for (const body of [pageOf([second, third]), pageOf([first, third])]) {
       sandbox.faults.add({ path: /\/conversations$/, status: 200, body })
     }
-    await sweep()
+    await pass()
     expect(sandbox.faults.pending).toBe(0)
     expect((await changesOf(database)).filter(({ change }) => change !== 'created')).toEqual([])
     await expectCopy()
   })
   test('reports the messages of a conversation that is gone as deleted, and restores all of it', async (context) => {
-    const { sandbox, database, sweep, expectCopy } = await create(context)
-    await sweep()
+    const { sandbox, database, pass, expectCopy } = await create(context)
+    await pass()
     const [gone, ...others] = sandbox.state.conversations
     sandbox.faults.add({ path: /\/conversations$/, status: 200, body: pageOf(others), times: 2 })
     sandbox.faults.add({ path: new RegExp(`${gone!.id}/messages$`), status: 404, times: 2 })
-    await sweep({ readAllEvery: 1_000_000 })
+    await pass({ readAllEvery: 1_000_000 })
     const deleted = (await changesOf(database)).filter(({ change }) => change === 'deleted').map(({ id }) => id)
     expect(deleted.sort()).toEqual([gone!.id, ...sandbox.state.messages(gone!.id).map(({ id }) => id)].sort())
-    await sweep({ readAllEvery: 1_000_000 })
+    await pass({ readAllEvery: 1_000_000 })
     await expectCopy()
   })
 
   test('continues after a slice, within a list and within its second reading', async (context) => {
-    const { sandbox, database, person, sweep, expectCopy } = await create(context, {
+    const { sandbox, database, person, pass, expectCopy } = await create(context, {
       conversations: 110,
       messagesPerConversation: 1,
     })
     // Each slice is over after a page.
-    expect(await sweep({ slice: -1, readAllEvery: 1_000_000 })).toBeGreaterThan(111)
+    expect(await pass({ slice: -1, readAllEvery: 1_000_000 })).toBeGreaterThan(111)
     expect(pagesRead(sandbox)).toHaveLength(2 + 110)
     await expectCopy()
     const { id } = sandbox.state.conversations[0]!
     const message = await person.messages.create(id, { body_html: '<p>Hello</p>' })
-    await sweep({ slice: -1 })
+    await pass({ slice: -1 })
     await person.messages.delete(id, message.id)
-    await sweep({ slice: -1 })
+    await pass({ slice: -1 })
     expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toMatchObject([
       { id: message!.id },
     ])
@@ -105,15 +105,15 @@ describeOnDatabases((createDatabase) => {
   const noProgress = { position: null, problem: null, requests: 0, refused: 0 }
   const item = { id: 'one', hash: '', data: '{}', change: 'created' as const }
 
-  test('only the newest of two owners of a sweep can write', async (context) => {
-    const { database, sweep, expectCopy } = await create(context)
+  test('only the newest of two owners of a sync pass can write', async (context) => {
+    const { database, pass, expectCopy } = await create(context)
     const older = (await claim(database, key))!
     await claim(database, key)
     for (const step of [nothing, { ...nothing, items: [item] }]) {
       await expect(save(database, older, step, noProgress)).rejects.toBeInstanceOf(LostLeaseError)
     }
     expect(await organizationOf(database)).toMatchObject({ sweeps: 0, changes: 0 })
-    await sweep()
+    await pass()
     await expectCopy()
   })
 
@@ -131,11 +131,11 @@ describeOnDatabases((createDatabase) => {
   test('stores a long list that the service returns without pages, and deletes it', async (context) => {
     const size = { conversations: 1, messagesPerConversation: 1_500 }
     const options = { ...size, pagination: 'conversations-only' }
-    const { sandbox, database, sweep, expectCopy } = await create(context, options)
-    await sweep()
+    const { sandbox, database, pass, expectCopy } = await create(context, options)
+    await pass()
     await expectCopy()
     sandbox.faults.add({ path: /\/messages$/, status: 404, times: 2 })
-    await sweep()
+    await pass()
     const changes = (await changesOf(database)).map(({ kind, change }) => `${change} ${kind}`)
     expect(changes.slice(1_501)).toEqual(Array(1_500).fill('deleted message'))
     expect(await liveItems(database, 'conversation')).toHaveLength(1)
@@ -144,22 +144,22 @@ describeOnDatabases((createDatabase) => {
   test.for([['conversations'], ['messages']] as const)(
     'starts a list of %s over when a saved cursor is rejected',
     async ([list], context) => {
-      const { sandbox, database, sweep, expectCopy } = await create(context)
-      await sweep()
+      const { sandbox, database, pass, expectCopy } = await create(context)
+      await pass()
       const [first] = sandbox.state.conversations.map(({ id }) => id).sort()
       const checkpoint = { cursor: 'expired', done: false }
       const position = JSON.stringify({ list: list === 'messages' ? first : '', checkpoint, tries: 0 })
       await database.updateTable('organizations').set({ position }).execute()
-      await sweep()
+      await pass()
       expect(sandbox.requests.filter(({ status }) => status === 400)).toHaveLength(1)
       expect((await changesOf(database)).filter(({ change }) => change !== 'created')).toEqual([])
       await expectCopy()
     },
   )
 
-  test('skips a conversation that always fails, names it, keeps its messages, and tries it again with the next sweep', async (context) => {
-    const { sandbox, database, slice, sweep, person, expectCopy } = await create(context)
-    await sweep()
+  test('skips a conversation that always fails, names it, keeps its messages, and tries it again with the next sync pass', async (context) => {
+    const { sandbox, database, slice, pass, person, expectCopy } = await create(context)
+    await pass()
     const [bad] = sandbox.state.conversations.map(({ id }) => id).sort()
     await person.messages.create(bad!, { body_html: '<p>New</p>' })
     const stop = sandbox.faults.add({ path: new RegExp(`${bad}/messages$`), status: 500, times: Infinity })
@@ -175,14 +175,14 @@ describeOnDatabases((createDatabase) => {
     expect(named).toEqual([{ id: bad }])
     expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toEqual([])
     stop()
-    await sweep({ readAllEvery: 1_000_000 })
+    await pass({ readAllEvery: 1_000_000 })
     expect(await organizationOf(database)).toMatchObject({ problem: null })
     await expectCopy()
   })
 
   test('adds one note to a conversation whose messages are skipped, also if its response is lost', async (context) => {
-    const { sandbox, database, workspace, sweep } = await create(context)
-    await sweep()
+    const { sandbox, database, workspace, pass } = await create(context)
+    await pass()
     const [{ id }] = sandbox.state.conversations as [{ id: string }, ...unknown[]]
     await database.updateTable('items').set({ problem: 'It fails.' }).where('id', '=', id).execute()
     const parts = { database, storage: memoryStorage() }
@@ -208,47 +208,47 @@ describeOnDatabases((createDatabase) => {
     ['an id with a NUL', { id: 'a\0b' }],
     ['an id with half of a surrogate pair', { id: '\ud800' }],
     ['null instead of an item', null],
-  ])('skips %s, and says so until the next sweep', async ([, item], context) => {
-    const { sandbox, database, sweep, expectCopy } = await create(context)
+  ])('skips %s, and says so until the next sync pass', async ([, item], context) => {
+    const { sandbox, database, pass, expectCopy } = await create(context)
     const body = pageOf([item, ...sandbox.state.conversations])
     sandbox.faults.add({ path: /\/conversations$/, status: 200, body: JSON.stringify(body) })
-    await sweep()
+    await pass()
     expect(await organizationOf(database)).toMatchObject({ problem: expect.stringContaining('Skipped an item') })
     await expectCopy()
-    await sweep()
+    await pass()
     expect(await organizationOf(database)).toMatchObject({ problem: null })
   })
 
   test('stores text with a NUL and half of a surrogate pair unchanged', async (context) => {
-    const { sandbox, database, sweep } = await create(context, { conversations: 1 })
+    const { sandbox, database, pass } = await create(context, { conversations: 1 })
     const [item] = sandbox.state.conversations
     const odd = { ...item, summary: 'a\0b\ud800c' }
     sandbox.faults.add({ path: /\/conversations$/, status: 200, body: JSON.stringify(pageOf([odd])) })
-    await sweep()
+    await pass()
     expect([...(await liveItems(database, 'conversation')).values()]).toEqual([odd])
   })
 
   test('ignores a new URL of an attachment', async (context) => {
-    const { sandbox, database, sweep } = await create(context, { conversations: 1 })
+    const { sandbox, database, pass } = await create(context, { conversations: 1 })
     const { id } = sandbox.state.conversations[0]!
     const [message] = sandbox.state.messages(id)
     const body = (url: string) => pageOf([{ ...message, attachments: [{ id: 'a', presigned_url: url }] }])
     for (const url of ['one', 'two']) {
       sandbox.faults.add({ path: /messages$/, status: 200, body: body(url) })
-      await sweep()
+      await pass()
     }
     expect((await changesOf(database, message!.id)).map(({ change }) => change)).toEqual(['created'])
   })
 
   test('reads messages only of conversations that changed, and of each other one once in so many sweeps', async (context) => {
-    const { sandbox, person, sweep, expectCopy } = await create(context, { conversations: 20 })
-    await sweep({ readAllEvery: 4 })
+    const { sandbox, person, pass, expectCopy } = await create(context, { conversations: 20 })
+    await pass({ readAllEvery: 4 })
     const [changed] = sandbox.state.conversations
     await person.messages.create(changed!.id, { body_html: '<p>New</p>' })
     const counts: string[][] = []
     for (let round = 1; round <= 4; round += 1) {
       const before = pagesRead(sandbox).length
-      await sweep({ readAllEvery: 4 })
+      await pass({ readAllEvery: 4 })
       counts.push(pagesRead(sandbox).slice(before))
     }
     expect(counts[0]!.join()).toContain(changed!.id)
@@ -278,7 +278,7 @@ describeOnDatabases((createDatabase) => {
   ])(
     'stops the sync of an organization that is %s, until there is a new login with any clock',
     async ([ended, found], context) => {
-      const { database, slice, sweep, expectCopy } = await create(context)
+      const { database, slice, pass, expectCopy } = await create(context)
       const running = (await claim(database, key))!
       expect(await mirror(database, key, found)).toBe(true)
       expect(await mirror(database, key, found)).toBe(false)
@@ -290,7 +290,7 @@ describeOnDatabases((createDatabase) => {
       // The machine of the new login has a clock that is far behind.
       expect(await mirror(database, key, connection(-600_000))).toBe(true)
       expect(await organizationOf(database)).toMatchObject({ ended: null, ended_at: null, login: -600_000 })
-      await sweep()
+      await pass()
       await expectCopy()
     },
   )

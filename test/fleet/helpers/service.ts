@@ -11,7 +11,7 @@ interface Account {
   /** How often each item was changed, at most: a change can have no effect. */
   readonly edits: Map<string, number>
   readonly deleted: Set<string>
-  /** Pages that this sweep has read. */
+  /** Pages that this sync pass has read. */
   pages: Set<string>
 }
 
@@ -51,7 +51,7 @@ export async function startService(options: { readonly organizations: number; re
     else if (fault !== undefined) counts.faults += 1
     else if (status === 200 && /(conversations|messages)$/.test(path) && query.limit !== '1') {
       const page = `${path}?${query.after ?? ''}`
-      // The first page of conversations starts a sweep, or its second reading.
+      // The first page of conversations starts a sync pass, or its second reading.
       if (page.endsWith('/conversations?')) account.pages = new Set()
       if (account.pages.has(page)) counts.pagesReadTwice += 1
       account.pages.add(page)

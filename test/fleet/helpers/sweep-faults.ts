@@ -5,8 +5,8 @@ import { syncOrganization } from '../../../examples/fleet-sync/sync-organization
 import { type SweepOptions, type SweepReport, sweepFaults } from '../../../src/sweep/index.ts'
 import { changesOf, connection, expectReplica, key } from './replica.ts'
 
-/** Sweeps the sync of an organization, and compares every item and change. */
-export function sweepOrganization(
+/** Runs the sync of an organization with every fault, and compares every item and change. */
+export function sweepFaultsOfSync(
   options: Pick<SweepOptions, 'sandbox' | 'client' | 'depth' | 'budget' | 'seed'>,
 ): Promise<SweepReport> {
   return sweepFaults(
