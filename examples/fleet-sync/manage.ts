@@ -9,7 +9,7 @@ const changes: Record<string, Partial<OrganizationTable>> = {
   pause: { paused: 1 },
   resume: { paused: 0 },
   interval: { interval: Number(seconds) * 1_000 || null },
-  sync: { due_at: Date.now() },
+  sync: { due_at: 0 },
   // Nothing is read again before it is erased.
   erase: { paused: 1 },
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
 import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
-import type { Database, OrganizationTable } from './tables.ts'
+import { clock, type Database, type OrganizationTable, timeIn } from './tables.ts'
 
 /** Where a sync pass is. */
 export interface Position {
@@ -60,12 +61,13 @@ export async function mirror(
   const connection = typeof found === 'object' ? found : undefined
   const login = connection?.connectedAt
   const name = storable(connection?.organization.name ?? connection?.organization.id ?? key)
-  const now = Date.now()
+  const now = clock.now(database)
   const ended = endOf(found)
+  const ended_at = ended === null ? null : now
   return database.transaction().execute(async (transaction) => {
     const inserted = await transaction
       .insertInto('organizations')
-      .values({ key, name, login: login ?? 0, ended, ended_at: ended && now, added_at: now, due_at: now, ...empty })
+      .values({ key, name, login: login ?? 0, ended, ended_at, added_at: now, due_at: now, ...empty })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst()
     const updated = await transaction
@@ -73,7 +75,7 @@ export async function mirror(
       .set((update) => ({
         ...(connection && { name, login }),
         ended,
-        ended_at: ended && now,
+        ended_at,
         due_at: now,
         queued_at: null,
         // Whoever runs a sync pass with the old token stops.
@@ -119,11 +121,12 @@ export async function erase(database: Database, key: string): Promise<void> {
 }
 
 /**
- * Returns when the next sync pass is due. Each organization has its own place in the interval, so that they do not all start
- * at once.
+ * The time when the next sync pass is due, as an expression of SQL. Each organization has its own place in the interval, so
+ * that they do not all start at once.
  */
-export function nextDue(key: string, interval: number, now: number): number {
-  return now + interval - ((now - placeOf(key)) % interval)
+export function nextDue(database: Database, key: string, interval: number): RawBuilder<number> {
+  const wait = sql<number>`${interval} - (${clock.now(database)} - ${placeOf(key)}) % ${interval}`
+  return timeIn(database, wait)
 }
 
 /** Returns a number that is the same for the same text, and evenly spread for different ones. */

@@ -8,12 +8,18 @@ export const queueName = 'fleet-sync'
 export interface SyncJob {
   /** The key of the organization's connection. */
   readonly key: string
+  /** Number of sync passes that the organization has completed. */
+  readonly sweeps: number
+  /** Number of slices that ran before this one. */
+  readonly slices: number
 }
 
 export type SyncQueue = Queue<SyncJob, string>
 
 /** BullMQ runs jobs with a smaller number first. */
-export const priority = { firstSync: 1, usual: 2 } as const
+const priority = { firstSync: 1, usual: 2 } as const
+/** After so many slices, a first sync no longer goes before the sync passes of others. */
+const firstSlices = 6
 
 /** Connects to Redis in the way that BullMQ needs. */
 export function connectToRedis(redisUrl: string): Redis {
@@ -30,18 +36,15 @@ export function openQueue(connection: Redis): SyncQueue {
   return queue
 }
 
-/** Adds a job for each organization. One that has a job already gets no other. */
-export async function addJobs(
-  queue: SyncQueue,
-  organizations: readonly { key: string; sweeps: number }[],
-): Promise<void> {
+/** Adds jobs to the back of the queue. An organization that has a job already gets no other. */
+export async function addJobs(queue: SyncQueue, jobs: readonly SyncJob[]): Promise<void> {
   await queue.addBulk(
-    organizations.map(({ key, sweeps }) => ({
+    jobs.map((data) => ({
       name: 'sync',
-      data: { key },
+      data,
       opts: {
-        deduplication: { id: key },
-        priority: sweeps === 0 ? priority.firstSync : priority.usual,
+        deduplication: { id: data.key },
+        priority: data.sweeps === 0 && data.slices < firstSlices ? priority.firstSync : priority.usual,
         removeOnComplete: { count: 200 },
         removeOnFail: { count: 200 },
       },

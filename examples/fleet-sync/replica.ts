@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import type { RawBuilder } from 'kysely'
 import { type Claim, LostLeaseError, type Position } from './organizations.ts'
-import type { ChangeTable, Database, ItemTable } from './tables.ts'
+import { clock, type Database, type ItemTable } from './tables.ts'
 
 /** What is known of the items of one list: the conversations, or the messages of a conversation. By id. */
 export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted' | 'stale'>>
@@ -29,7 +30,7 @@ export interface Progress {
   readonly position: Position | null
   readonly problem: string | null
   /** When another job is to be added; undefined if this one goes on. */
-  readonly dueAt?: number | undefined
+  readonly dueAt?: RawBuilder<number> | undefined
   readonly requests: number
   readonly refused: number
 }
@@ -67,9 +68,10 @@ export async function save(database: Database, claim: Claim, step: Step, progres
       await row.where('id', '=', conversation).execute()
     }
     let number = last - changes.length
-    const rows = changes.map((change): ChangeTable => {
+    const at = clock.now(database)
+    const rows = changes.map((change) => {
       number += 1
-      return { key, number, ...change, at: Date.now() }
+      return { key, number, ...change, at }
     })
     for (const part of parts(rows)) await database.insertInto('changes').values(part).execute()
     if (seen === null) await database.deleteFrom('seen').where('key', '=', key).execute()
@@ -84,7 +86,7 @@ export async function save(database: Database, claim: Claim, step: Step, progres
 
   async function saveProgress(database: Database, { lease }: Claim, progress: Progress, changes: number) {
     const { position, problem, dueAt, requests, refused } = progress
-    const now = Date.now()
+    const now = clock.now(database)
     const row = await database
       .updateTable('organizations')
       .set((update) => ({

@@ -1,15 +1,18 @@
 import { setTimeout } from 'node:timers/promises'
-import { PostgresAdapter } from 'kysely'
+import { sql } from 'kysely'
 import { type ConnectionStore, ConnectionStoreError } from 'support-workspace-sdk/oauth'
 import { log, messageOf } from './log.ts'
 import { endOf, erase, mirror } from './organizations.ts'
 import { addJobs, type SyncQueue } from './queue.ts'
-import type { Database } from './tables.ts'
+import { longestWait } from './sync-organization.ts'
+import { clock, type Database, isPostgres, timeIn } from './tables.ts'
 
 export interface SchedulerParts {
   readonly database: Database
   readonly store: ConnectionStore
   readonly queue: SyncQueue
+  /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
+  readonly interval: number
   /** How long changes, and organizations that have left, are kept, in milliseconds. */
   readonly retention: number
 }
@@ -35,27 +38,34 @@ export async function runScheduler(parts: SchedulerParts, signal: AbortSignal): 
 }
 
 /** Adds a job for each organization that is due. Returns how many, and how many had lost their job. */
-export async function schedule({ database, queue }: SchedulerParts): Promise<{ added: number; lost: number }> {
-  const now = Date.now()
+export async function schedule({
+  database,
+  queue,
+  interval,
+}: SchedulerParts): Promise<{ added: number; lost: number }> {
+  const now = clock.now(database)
+  // Nothing is due so late. The clock of the database was wrong, and somebody has set it right.
+  const never = timeIn(database, sql`coalesce(interval, ${interval}) + ${longestWait}`)
   const due = database
     .selectFrom('organizations')
     .select(['key', 'queued_at', 'sweeps'])
-    .where('due_at', '<=', now)
+    .where(({ or, eb }) => or([eb('due_at', '<=', now), eb('due_at', '>', never)]))
     .where('ended', 'is', null)
     .where('paused', '=', 0)
-    .where(({ or, eb }) => or([eb('queued_at', 'is', null), eb('queued_at', '<', now - patience)]))
+    .where(({ or, eb }) =>
+      or([eb('queued_at', 'is', null), eb('queued_at', '<', timeIn(database, -patience)), eb('queued_at', '>', now)]),
+    )
     .orderBy('due_at')
     .limit(most)
   const found = await due.execute()
   if (found.length === 0) return { added: 0, lost: 0 }
-  const isPostgres = database.getExecutor().adapter instanceof PostgresAdapter
   const keys = found.map(({ key }) => key)
   const still = due.clearSelect().select('key').where('key', 'in', keys)
   const taken = await database
     .updateTable('organizations')
     .set({ queued_at: now })
     // A row that a stopped worker has locked must not hold up the others.
-    .where('key', 'in', isPostgres ? still.forUpdate().skipLocked() : still)
+    .where('key', 'in', isPostgres(database) ? still.forUpdate().skipLocked() : still)
     .returning('key')
     .execute()
   const ours = new Set(taken.map(({ key }) => key))
@@ -64,7 +74,10 @@ export async function schedule({ database, queue }: SchedulerParts): Promise<{ a
   const jobs = await Promise.all(old.map(({ key }) => queue.getDeduplicationJobId(key)))
   const lost = old.filter((_, index) => jobs[index] === null)
   if (lost.length > 0) log('jobs lost', { count: lost.length, message: 'They were added again from the database.' })
-  await addJobs(queue, [...fresh, ...lost])
+  await addJobs(
+    queue,
+    [...fresh, ...lost].map(({ key, sweeps }) => ({ key, sweeps, slices: 0 })),
+  )
   return { added: fresh.length + lost.length, lost: lost.length }
 }
 
@@ -102,8 +115,12 @@ export async function mirrorOne(database: Database, store: ConnectionStore, key:
 }
 
 /** Erases what has been kept for long enough: changes, and organizations that have left. */
-export async function prune({ database, store, retention }: Omit<SchedulerParts, 'queue'>): Promise<void> {
-  const before = Date.now() - retention
+export async function prune({
+  database,
+  store,
+  retention,
+}: Pick<SchedulerParts, 'database' | 'store' | 'retention'>): Promise<void> {
+  const before = timeIn(database, -retention)
   const left = database.selectFrom('organizations').select('key').where('ended_at', '<', before)
   for (const { key } of await left.execute()) await leave(database, store, key)
   await database.deleteFrom('changes').where('at', '<', before).execute()

@@ -8,9 +8,10 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { secureHeaders } from 'hono/secure-headers'
+import { sql } from 'kysely'
 import { messageOf } from './log.ts'
 import type { SyncQueue } from './queue.ts'
-import type { Database, OrganizationTable } from './tables.ts'
+import { clock, type Database, type OrganizationTable } from './tables.ts'
 
 export interface SiteParts {
   readonly database: Database
@@ -66,9 +67,13 @@ interface Status extends OrganizationTable {
   readonly skipped: number
 }
 
-/** An organization is late after two intervals without a complete sync pass: also one that never had one. */
-async function statusOf({ database, interval }: SiteParts, now: number): Promise<Status[]> {
-  const rows = await database.selectFrom('organizations').selectAll().execute()
+/**
+ * An organization is late after two intervals without a complete sync pass: also one that never had one, and one whose last
+ * is in the future, because the clock of the database was wrong then or is wrong now.
+ */
+async function statusOf({ database, interval }: SiteParts): Promise<Status[]> {
+  const lag = sql<number>`${clock.now(database)} - coalesce(completed_at, added_at)`.as('lag')
+  const rows = await database.selectFrom('organizations').selectAll().select(lag).execute()
   const skips = await database
     .selectFrom('items')
     .select(({ fn }) => ['key', fn.countAll<number>().as('count')])
@@ -77,10 +82,9 @@ async function statusOf({ database, interval }: SiteParts, now: number): Promise
     .execute()
   const skipped = new Map(skips.map(({ key, count }) => [key, Number(count)]))
   return rows.map((row) => {
-    const lag = now - (row.completed_at ?? row.added_at)
-    const late = lag > 2 * (row.interval ?? interval) ? 'late' : 'ok'
+    const late = row.lag < 0 || row.lag > 2 * (row.interval ?? interval) ? 'late' : 'ok'
     const state = row.ended ?? (row.paused === 1 ? 'paused' : late)
-    return { ...row, lag, state, skipped: skipped.get(row.key) ?? 0 }
+    return { ...row, state, skipped: skipped.get(row.key) ?? 0 }
   })
 }
 
@@ -89,7 +93,7 @@ function needsAttention({ state, skipped }: Status): boolean {
 }
 
 async function metrics(parts: SiteParts): Promise<string> {
-  const all = await statusOf(parts, Date.now())
+  const all = await statusOf(parts)
   const failures = await parts.database
     .selectFrom('failures')
     .select(({ fn }) => ['remedy', fn.sum<number>('count').as('count')])
@@ -126,7 +130,7 @@ async function metrics(parts: SiteParts): Promise<string> {
 const most = 200
 
 async function page(parts: SiteParts) {
-  const all = await statusOf(parts, Date.now())
+  const all = await statusOf(parts)
   const attention = all.filter(needsAttention)
   const rank = (status: Status) => (needsAttention(status) ? Number.MAX_SAFE_INTEGER / 2 : 0) + status.lag
   const shown = all.toSorted((one, other) => rank(other) - rank(one)).slice(0, most)

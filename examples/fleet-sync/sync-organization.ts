@@ -9,7 +9,7 @@ import {
 } from 'support-workspace-sdk'
 import { type Claim, claim, LostLeaseError, nextDue, type Position, placeOf, storable } from './organizations.ts'
 import { type Known, loadKnown, loadSeen, type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
-import type { Database } from './tables.ts'
+import { type Database, timeIn } from './tables.ts'
 
 export interface SyncOptions {
   readonly workspace: SupportWorkspace
@@ -39,7 +39,7 @@ const mostUnsaved = 20
 /** A conversation that fails so often in a sync pass is skipped. */
 const mostTries = 3
 /** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
-const longestWait = 3_600_000
+export const longestWait = 3_600_000
 /** Number of conversations whose known messages are loaded together. */
 const batch = 50
 /** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
@@ -87,7 +87,7 @@ class SyncPass {
     this.#options = options
     this.#claim = claimed
     this.#interval = claimed.interval ?? options.interval ?? 60_000
-    this.#until = Date.now() + (options.slice ?? 10_000)
+    this.#until = performance.now() + (options.slice ?? 10_000)
     this.#position = claimed.position ?? { list: '', checkpoint: start, tries: 0 }
   }
 
@@ -115,13 +115,14 @@ class SyncPass {
       await this.#save({})
       return 'more'
     }
-    await this.#save({}, { position: null, dueAt: nextDue(key, this.#interval, Date.now()) })
+    await this.#save({}, { position: null, dueAt: nextDue(database, key, this.#interval) })
     return 'done'
   }
 
   /** Gives the organization back, to be continued after `wait` milliseconds. */
   async postpone(wait: number, problem?: string): Promise<void> {
-    await this.#save({}, { dueAt: Math.round(Date.now() + wait), ...(problem && { problem: storable(problem) }) })
+    const dueAt = timeIn(this.#options.database, wait)
+    await this.#save({}, { dueAt, ...(problem && { problem: storable(problem) }) })
   }
 
   async postponeAfter(error: SupportWorkspaceError): Promise<void> {
@@ -240,7 +241,7 @@ class SyncPass {
     this.#pages += 1
     const hasChanges = items.length + deleted.length > 0 || read !== undefined || (seen === null && this.#parts > 0)
     if (hasChanges || this.#pages >= mostUnsaved) await this.#save(step)
-    if (Date.now() > this.#until) throw new SliceOver()
+    if (performance.now() > this.#until) throw new SliceOver()
   }
 
   async #save(step: Partial<Step>, progress: Partial<Progress> = {}): Promise<void> {

@@ -82,8 +82,11 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
     schedule: () => schedule(parts),
     reconcile: () => reconcile(parts),
     prune: (retention: number) => prune({ ...parts, retention }),
-    startWorker: async () => {
-      const worker = fork(fileOf('worker.ts'), { env, execArgv: [], silent: true })
+    /** `ahead` is by how much its clock is wrong, in milliseconds. */
+    startWorker: async (ahead = 0) => {
+      const shift = `const { now } = Date; Date.now = () => now() + ${ahead}`
+      const execArgv = [`--import=data:text/javascript,${encodeURIComponent(shift)}`]
+      const worker = fork(fileOf('worker.ts'), { env, execArgv, silent: true })
       workers.push(worker)
       await once(worker, 'message')
       return worker
@@ -115,7 +118,7 @@ describeOnDatabases((createDatabase) => {
     const [known, paused, later, first] = await connectAll()
     await update(known, { sweeps: 3 })
     await update(paused, { paused: 1 })
-    await update(later, { due_at: Date.now() + day })
+    await update(later, { due_at: Date.now() + 3_600_000 })
     const both = await Promise.all([schedule(), schedule()])
     expect(both[0].added + both[1].added).toBe(2)
     const jobs = await queue.getPrioritized()
@@ -136,6 +139,21 @@ describeOnDatabases((createDatabase) => {
     expect(await schedule()).toEqual({ added: 2, lost: 0 })
     await stopped.query('COMMIT')
     expect(await schedule()).toEqual({ added: 1, lost: 0 })
+  })
+
+  test('does not wait for times that a clock has written which was wrong', async (context) => {
+    const { database, queue, interval, connectAll, update, schedule } = await start(context, { organizations: 4 })
+    const [due, queued, own, soon] = await connectAll()
+    const longest = 3_600_000
+    await update(due, { due_at: Date.now() + interval + longest + 60_000 })
+    await update(queued, { queued_at: Date.now() + day })
+    await update(own, { interval: 1_000, due_at: Date.now() + longest + 60_000 })
+    await update(soon, { due_at: Date.now() + longest, completed_at: Date.now() + day })
+    // The job of the second is in no Redis.
+    expect(await schedule()).toEqual({ added: 3, lost: 1 })
+    const site = createSite({ database, queue, interval })
+    const metrics = await (await site.request('http://127.0.0.1/metrics')).text()
+    expect(metrics).toContain('fleet_attention 1')
   })
 
   test('adds jobs again that a Redis has lost, and says so', async (context) => {
@@ -273,6 +291,24 @@ describe('on SQLite, with worker processes', () => {
     // About the page in flight of each job, because every page of a first sync has changes.
     expect(pagesRead(sandbox).length - new Set(pagesRead(sandbox)).size).toBeLessThan(10)
     await waitUntil(async () => expect(await queue.getJobCountByTypes('prioritized', 'active', 'delayed')).toBe(0))
+  })
+
+  test('a worker whose clock is a day ahead leaves nothing that others would wait for', async (context) => {
+    const options = { conversations: 40, rateLimit: '1200/min' } as const
+    const fleet = await start(context, options, { SLICE: '0.2', SYNC_INTERVAL: '1' })
+    const { database, queue } = fleet
+    const key = await fleet.connect()
+    const ahead = await fleet.startWorker(day)
+    const sweeps = async () => (await organizationOf(database, key)).sweeps
+    await fleet.schedule()
+    await waitUntil(async () => expect(await sweeps()).toBe(1))
+    await end(ahead, 'SIGKILL')
+    expect(await queue.getDelayedCount()).toBe(0)
+    await fleet.startWorker()
+    await waitUntil(async () => {
+      await fleet.schedule()
+      expect(await sweeps()).toBeGreaterThan(1)
+    })
   })
 
   test('a worker stops an organization whose token was revoked, and reports it once', async (context) => {

@@ -16,6 +16,7 @@ import { openConnections, openDatabase } from '../../examples/fleet-sync/open-da
 import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
 import { mirrorOne, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
+import { timeIn } from '../../examples/fleet-sync/tables.ts'
 import { runWorker } from '../../examples/fleet-sync/worker.ts'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
 import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
@@ -81,7 +82,16 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
     keys.set(id, key)
   }
   cleanUps.push(close, () => redis.disconnect())
-  return { settings, sandbox, database, redis, queue, store, keys, parts: { database, store, queue, retention: 1e12 } }
+  return {
+    settings,
+    sandbox,
+    database,
+    redis,
+    queue,
+    store,
+    keys,
+    parts: { database, store, queue, interval: settings.interval, retention: 1e12 },
+  }
 }
 
 type Started = Awaited<ReturnType<typeof start>>
@@ -126,7 +136,7 @@ async function cost(): Promise<void> {
     ['unchanged sync pass', 10],
     ['unchanged sync pass that reads everything', 1],
   ] as const) {
-    await database.updateTable('organizations').set({ due_at: Date.now(), queued_at: null }).execute()
+    await database.updateTable('organizations').set({ due_at: 0, queued_at: null }).execute()
     const { sweeps } = await database.selectFrom('organizations').select('sweeps').executeTakeFirstOrThrow()
     const before = { rows: await rowWrites(started), server: await serverCommands(started) }
     take()
@@ -146,8 +156,10 @@ async function cost(): Promise<void> {
 async function idle(): Promise<void> {
   const organizations = Number(options.organizations)
   const { database, parts } = await start({ organizations, conversations: 1, messagesPerConversation: 0 })
-  const due_at = Date.now() + 1e9
-  await database.updateTable('organizations').set({ due_at }).execute()
+  await database
+    .updateTable('organizations')
+    .set({ due_at: timeIn(database, parts.interval) })
+    .execute()
   for (const [name, run] of [
     ['schedule, each second', () => schedule(parts)],
     ['reconcile, each minute', () => reconcile(parts)],

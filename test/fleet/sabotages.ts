@@ -17,7 +17,7 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
     'else await database.transaction().execute(run)',
     'else await run(database)',
   ],
-  'jobs are not deduplicated': ['queue.ts', 'deduplication: { id: key },', ''],
+  'jobs are not deduplicated': ['queue.ts', 'deduplication: { id: data.key },', ''],
   'a changed status is not reported': [
     'replica.ts',
     "if (field === 'presigned_url') return undefined",
@@ -48,11 +48,7 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
     'const mostTries = 3',
     'const mostTries = 300',
   ],
-  'jobs that Redis has lost are not added again': [
-    'scheduler.ts',
-    'await addJobs(queue, [...fresh, ...lost])',
-    'await addJobs(queue, fresh)',
-  ],
+  'jobs that Redis has lost are not added again': ['scheduler.ts', '    [...fresh, ...lost].map(', '    fresh.map('],
   'a login is ordered by the clock': ['organizations.ts', "eb('login', '<>', login)", "eb('login', '<', login)"],
   'the messages of a conversation that changed are not read': [
     'replica.ts',
@@ -76,10 +72,20 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
   ],
   'a job keeps its slot until the sync pass is complete': [
     'sync-organization.ts',
-    'if (Date.now() > this.#until) throw new SliceOver()',
+    'if (performance.now() > this.#until) throw new SliceOver()',
     'if (this.#until === 0) throw new SliceOver()',
   ],
   'a connection to Redis that has gone silent is never replaced': ['queue.ts', ', socketTimeout: 15_000', ''],
+  'times are those of the machine': [
+    'tables.ts',
+    "`(SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER))`",
+    '`(SELECT ${Date.now()})`',
+  ],
+  'a time that a wrong clock has written is waited for': [
+    'scheduler.ts',
+    "or([eb('due_at', '<=', now), eb('due_at', '>', never)])",
+    "eb('due_at', '<=', now)",
+  ],
   'numbers of changes have gaps': [
     'replica.ts',
     'let number = last - changes.length',

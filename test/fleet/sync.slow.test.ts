@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { expect, test, vi } from 'vitest'
 import { noteSkipped } from '../../examples/fleet-sync/notes.ts'
 import { claim, LostLeaseError, mirror, nextDue } from '../../examples/fleet-sync/organizations.ts'
 import { save } from '../../examples/fleet-sync/replica.ts'
+import { clock } from '../../examples/fleet-sync/tables.ts'
 import { memoryStorage } from '../../src/storage/index.ts'
 import { describeOnDatabases } from './helpers/databases.ts'
 import {
@@ -316,20 +318,56 @@ describeOnDatabases((createDatabase) => {
       { login: 7 },
     ])
   })
-})
 
-test('gives each organization its own place in the interval', () => {
-  const keys = Array.from({ length: 600 }, (_, index) => `app.a.${index}`)
-  const interval = 60_000
-  const now = 1_700_000_000_000
-  const places = keys.map((each) => nextDue(each, interval, now) - now)
-  expect(Math.min(...places)).toBeGreaterThan(0)
-  expect(Math.max(...places)).toBeLessThanOrEqual(interval)
-  for (let part = 0; part < 6; part += 1) {
-    const inPart = places.filter((place) => Math.floor((place - 1) / 10_000) === part)
-    expect(inPart.length).toBeGreaterThan(50)
-  }
-  expect(nextDue('app.a.1', interval, nextDue('app.a.1', interval, now))).toBe(
-    nextDue('app.a.1', interval, now) + interval,
-  )
+  test('gives each organization its own place in the interval', async (context) => {
+    const { database } = await create(context)
+    const interval = 60_000
+    const now = 1_700_000_000_000
+    const dueAt = async (key: string, at: number) => {
+      context.onTestFinished(() => void vi.restoreAllMocks())
+      vi.spyOn(clock, 'now').mockReturnValue(sql`CAST(${at} AS BIGINT)`)
+      const { rows } = await sql<{ due: number }>`SELECT ${nextDue(database, key, interval)} AS due`.execute(database)
+      return rows[0]!.due
+    }
+    const places: number[] = []
+    for (let index = 0; index < 600; index += 1) places.push((await dueAt(`app.a.${index}`, now)) - now)
+    expect(Math.min(...places)).toBeGreaterThan(0)
+    expect(Math.max(...places)).toBeLessThanOrEqual(interval)
+    for (let part = 0; part < 6; part += 1) {
+      const inPart = places.filter((place) => Math.floor((place - 1) / 10_000) === part)
+      expect(inPart.length).toBeGreaterThan(50)
+    }
+    const due = await dueAt('app.a.1', now)
+    expect(await dueAt('app.a.1', due)).toBe(due + interval)
+  })
+
+  test('stores no time of the machine that runs it, whose clock may be wrong', async (context) => {
+    const { database, person, sandbox, slice, pass } = await create(context)
+    const real = Date.now()
+    context.onTestFinished(() => void vi.useRealTimers())
+    vi.useFakeTimers({ toFake: ['Date'], now: real + 86_400_000 })
+    await pass()
+    await person.messages.create(sandbox.state.conversations[0]!.id, { body_html: '<p>New</p>' })
+    await pass()
+    const complete = await organizationOf(database)
+    sandbox.faults.add({ path: /conversations$/, status: 429, retryAfter: 100 })
+    await expect(slice()).rejects.toMatchObject({ status: 429 })
+    const paced = await organizationOf(database)
+    await save(database, (await claim(database, key))!, nothing, { ...noProgress, position: null, dueAt: undefined })
+    await mirror(database, key, undefined)
+    const ended = await organizationOf(database)
+    const changes = await changesOf(database)
+    const times = {
+      added: complete.added_at,
+      due: complete.due_at,
+      completed: complete.completed_at,
+      'due after a 429': paced.due_at,
+      'due after it ended': ended.due_at,
+      ended: ended.ended_at,
+      'first change': changes[0]!.at,
+      'last change': changes.at(-1)!.at,
+    }
+    const wrong = Object.entries(times).filter(([, time]) => Math.abs((time ?? 0) - real) > 600_000)
+    expect(wrong).toEqual([])
+  })
 })
