@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
-import { clock, type Database, type OrganizationTable, timeIn } from './tables.ts'
+import { clock, type Database, deleteRows, type OrganizationTable, timeIn } from './tables.ts'
 
 /** Where a sync pass is. */
 export interface Position {
@@ -12,7 +12,7 @@ export interface Position {
   readonly checkpoint: Checkpoint
   /** Items that the list did not have when it was read a moment ago. If it is without them again, they are deleted. */
   readonly missing?: readonly string[] | undefined
-  /** How often in a row this list failed. */
+  /** How often in a row the sync pass failed here. */
   readonly tries: number
   /** What a person should know of this sync pass. */
   readonly problem?: string | undefined
@@ -113,8 +113,12 @@ export async function countFailure(database: Database, key: string, remedy: stri
 
 /** Removes everything of an organization from the replica. Its token is in the connection store. */
 export async function erase(database: Database, key: string): Promise<void> {
+  // Whoever runs a sync pass stops, and nobody starts one.
+  const stop = database.updateTable('organizations').set((update) => ({ paused: 1, lease: update('lease', '+', 1) }))
+  await stop.where('key', '=', key).execute()
+  for (const table of ['items', 'changes'] as const) await deleteRows(database, table, sql`key = ${key}`)
   await database.transaction().execute(async (transaction) => {
-    for (const table of ['organizations', 'items', 'changes', 'seen', 'notices', 'failures'] as const) {
+    for (const table of ['organizations', 'seen', 'notices', 'failures'] as const) {
       await transaction.deleteFrom(table).where('key', '=', key).execute()
     }
   })

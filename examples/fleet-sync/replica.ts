@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { RawBuilder } from 'kysely'
-import { type Claim, LostLeaseError, type Position } from './organizations.ts'
+import { type Claim, LostLeaseError, type Position, placeOf } from './organizations.ts'
 import { clock, type Database, type ItemTable } from './tables.ts'
-
-/** What is known of the items of one list: the conversations, or the messages of a conversation. By id. */
-export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted' | 'stale'>>
 
 /** What one step of a sync pass changes. */
 export interface Step {
@@ -58,14 +55,25 @@ export async function save(database: Database, claim: Claim, step: Step, progres
     const last = await saveProgress(database, claim, progress, changes.length)
     for (const part of parts(items)) await saveItems(database, { key, kind, list, stale }, part)
     for (const part of parts(deleted)) {
-      const gone = database.updateTable('items').set({ deleted: 1, stale, problem: null }).where('key', '=', key)
-      await gone.where('kind', '=', kind).where('list', '=', list).where('id', 'in', part).execute()
+      const gone = database.updateTable('items').where('key', '=', key)
+      await gone
+        .set({ deleted_at: clock.now(database), stale, failures: 0, problem: null })
+        .where('kind', '=', kind)
+        .where('list', '=', list)
+        .where('id', 'in', part)
+        .execute()
     }
     if (read !== undefined) {
       const { conversation, problem = null } = read
-      const change = problem === null ? { stale: 0 as const, problem } : { stale: 1 as const, problem }
-      const row = database.updateTable('items').set(change).where('key', '=', key).where('kind', '=', 'conversation')
-      await row.where('id', '=', conversation).execute()
+      const row = database.updateTable('items').where('key', '=', key).where('kind', '=', 'conversation')
+      await row
+        .set((update) => ({
+          stale: problem === null ? 0 : 1,
+          failures: problem === null ? 0 : update('failures', '+', 1),
+          problem,
+        }))
+        .where('id', '=', conversation)
+        .execute()
     }
     let number = last - changes.length
     const at = clock.now(database)
@@ -109,48 +117,25 @@ export async function save(database: Database, claim: Claim, step: Step, progres
 
 async function saveItems(
   database: Database,
-  place: Pick<ItemTable, 'key' | 'kind' | 'list' | 'stale'>,
+  list: Pick<ItemTable, 'key' | 'kind' | 'list' | 'stale'>,
   items: readonly NewItem[],
 ): Promise<void> {
   await database
     .insertInto('items')
-    .values(items.map(({ id, hash, data }) => ({ ...place, id, hash, data, deleted: 0 })))
+    .values(items.map(({ id, hash, data }) => ({ ...list, id, hash, data, failures: 0, place: placeOf(id) })))
     .onConflict((conflict) =>
       conflict.columns(['key', 'kind', 'id']).doUpdateSet((update) => ({
         list: update.ref('excluded.list'),
         hash: update.ref('excluded.hash'),
         data: update.ref('excluded.data'),
         stale: update.ref('excluded.stale'),
-        deleted: 0,
+        deleted_at: null,
       })),
     )
     .execute()
 }
 
-/** Returns the ids that were seen so far in the list that is being read, and in how many parts they are. */
-export async function loadSeen(database: Database, key: string): Promise<{ ids: Set<string>; parts: number }> {
-  const rows = await database.selectFrom('seen').select('ids').where('key', '=', key).execute()
-  return { ids: new Set(rows.flatMap(({ ids }) => JSON.parse(ids) as string[])), parts: rows.length }
-}
-
-/** Returns what is known of each of the lists. '' is the list of conversations. */
-export async function loadKnown(
-  database: Database,
-  key: string,
-  lists: readonly string[],
-): Promise<ReadonlyMap<string, Known>> {
-  const known = new Map(lists.map((list): [string, Known] => [list, new Map()]))
-  const rows = await database
-    .selectFrom('items')
-    .select(['id', 'list', 'hash', 'deleted', 'stale'])
-    .where('key', '=', key)
-    .where('list', 'in', lists)
-    .execute()
-  for (const { id, list, ...item } of rows) known.get(list)?.set(id, item)
-  return known
-}
-
-function* parts<Item>(items: readonly Item[]): Generator<Item[]> {
+export function* parts<Item>(items: readonly Item[]): Generator<Item[]> {
   for (let start = 0; start < items.length; start += most) yield items.slice(start, start + most)
 }
 

@@ -5,7 +5,7 @@ import { log, messageOf } from './log.ts'
 import { endOf, erase, mirror } from './organizations.ts'
 import { addJobs, type SyncQueue } from './queue.ts'
 import { longestWait } from './sync-organization.ts'
-import { clock, type Database, isPostgres, timeIn } from './tables.ts'
+import { clock, type Database, deleteRows, isPostgres, timeIn } from './tables.ts'
 
 export interface SchedulerParts {
   readonly database: Database
@@ -13,7 +13,7 @@ export interface SchedulerParts {
   readonly queue: SyncQueue
   /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
   readonly interval: number
-  /** How long changes, and organizations that have left, are kept, in milliseconds. */
+  /** How long changes, deleted items, and organizations that have left, are kept, in milliseconds. */
   readonly retention: number
 }
 
@@ -114,7 +114,7 @@ export async function mirrorOne(database: Database, store: ConnectionStore, key:
   return isChanged
 }
 
-/** Erases what has been kept for long enough: changes, and organizations that have left. */
+/** Erases what has been kept for long enough: changes, what the service has deleted, and organizations that have left. */
 export async function prune({
   database,
   store,
@@ -123,7 +123,9 @@ export async function prune({
   const before = timeIn(database, -retention)
   const left = database.selectFrom('organizations').select('key').where('ended_at', '<', before)
   for (const { key } of await left.execute()) await leave(database, store, key)
-  await database.deleteFrom('changes').where('at', '<', before).execute()
+  await deleteRows(database, 'changes', sql`at < ${before}`)
+  // The messages of a stale conversation are still to be deleted.
+  await deleteRows(database, 'items', sql`deleted_at < ${before} AND stale = 0`)
 }
 
 /** Erases an organization: its token first, so that nothing adds it again. */

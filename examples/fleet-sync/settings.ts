@@ -15,7 +15,7 @@ export interface Settings {
   readonly slots: number
   /** The messages of an unchanged conversation are read once in this many sync passes. */
   readonly readAllEvery: number
-  /** How long changes, and organizations that have left, are kept, in milliseconds. */
+  /** How long changes, deleted items, and organizations that have left, are kept, in milliseconds. */
   readonly retention: number
   /** Whether to add a note to each conversation whose messages are skipped. Needs connections with `actor=self`. */
   readonly addNotes: boolean
@@ -40,7 +40,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     interval: number('SYNC_INTERVAL', 60) * 1_000,
     slice: number('SLICE', 10) * 1_000,
     slots: number('SLOTS', 20),
-    readAllEvery: number('READ_ALL_EVERY', 10),
+    readAllEvery: Math.ceil(number('READ_ALL_EVERY', 10)),
     retention: number('RETENTION_DAYS', 30) * 86_400_000,
     addNotes: env.FLEET_NOTES === '1',
   }

@@ -76,15 +76,16 @@ async function statusOf({ database, interval }: SiteParts): Promise<Status[]> {
   const rows = await database.selectFrom('organizations').selectAll().select(lag).execute()
   const skips = await database
     .selectFrom('items')
-    .select(({ fn }) => ['key', fn.countAll<number>().as('count')])
+    .select(({ fn }) => ['key', fn.countAll<number>().as('count'), fn.max('problem').as('problem')])
     .where('problem', 'is not', null)
     .groupBy('key')
     .execute()
-  const skipped = new Map(skips.map(({ key, count }) => [key, Number(count)]))
+  const skipped = new Map(skips.map((skip) => [skip.key, skip]))
   return rows.map((row) => {
     const late = row.lag < 0 || row.lag > 2 * (row.interval ?? interval) ? 'late' : 'ok'
     const state = row.ended ?? (row.paused === 1 ? 'paused' : late)
-    return { ...row, state, skipped: skipped.get(row.key) ?? 0 }
+    const { count = 0, problem = null } = skipped.get(row.key) ?? {}
+    return { ...row, state, skipped: Number(count), problem: row.problem ?? problem }
   })
 }
 

@@ -7,8 +7,17 @@ import {
   type SupportWorkspace,
   type SupportWorkspaceError,
 } from 'support-workspace-sdk'
-import { type Claim, claim, LostLeaseError, nextDue, type Position, placeOf, storable } from './organizations.ts'
-import { type Known, loadKnown, loadSeen, type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
+import {
+  countSeen,
+  type Known,
+  loadConversations,
+  loadMessages,
+  loadSeen,
+  missingConversations,
+  nextUnread,
+} from './known.ts'
+import { type Claim, claim, countFailure, LostLeaseError, nextDue, type Position, storable } from './organizations.ts'
+import { type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
 import { type Database, timeIn } from './tables.ts'
 
 export interface SyncOptions {
@@ -36,11 +45,9 @@ const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
 /** After so many pages without a change the position is saved. Pages since then are read again after a crash. */
 const mostUnsaved = 20
-/** A conversation that fails so often in a sync pass is skipped. */
-const mostTries = 3
 /** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
 export const longestWait = 3_600_000
-/** Number of conversations whose known messages are loaded together. */
+/** Number of conversations that are loaded together, with what is known of their messages. */
 const batch = 50
 /** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
 const longestId = 200
@@ -76,9 +83,9 @@ class SyncPass {
   readonly #interval: number
   readonly #until: number
   #position: Position
-  /** The ids that were seen in the list that is being read. */
+  /** The ids that this slice has seen in the list that is being read. */
   #seen = new Set<string>()
-  /** Those of them that are not saved yet, and the number of parts in which the others are. */
+  /** Those of them that are not saved yet, and the number of parts in which the others, and those of earlier slices, are. */
   #unsaved: string[] = []
   #parts = 0
   #pages = 0
@@ -92,23 +99,19 @@ class SyncPass {
   }
 
   async run(): Promise<SyncResult> {
-    const { database, key } = this.#options
-    const conversations = (await loadKnown(database, key, [''])).get('') ?? new Map()
-    if (this.#position.checkpoint.cursor !== null) {
-      const { ids, parts } = await loadSeen(database, key)
-      this.#seen = ids
-      this.#parts = parts
-    }
+    const { database, key, readAllEvery = 10 } = this.#options
+    if (this.#position.checkpoint.cursor !== null) this.#parts = await countSeen(database, key)
     try {
-      if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('', conversations)
-      const unread = this.#unread(conversations)
-      for (let first = 0; first < unread.length; first += batch) {
-        const lists = unread.slice(first, first + batch)
-        const messages = await loadKnown(database, key, lists)
-        for (const id of lists) {
+      if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('')
+      for (let isOver = false; !isOver; ) {
+        const unread = await nextUnread(database, this.#claim, this.#position, { readAllEvery, count: batch })
+        const ids = unread.map(({ id }) => id)
+        const known = ids.length > 0 ? await loadMessages(database, key, ids) : new Map<string, Known>()
+        for (const { id, stale } of unread) {
           if (id !== this.#position.list) this.#moveTo({ list: id, checkpoint: start })
-          await this.#readOrSkip(id, messages.get(id) ?? new Map(), conversations.get(id)?.stale === 1)
+          await this.#readOrPutAside(id, known.get(id) ?? new Map(), stale === 1)
         }
+        isOver = unread.length < batch
       }
     } catch (error) {
       if (!(error instanceof SliceOver)) throw error
@@ -136,31 +139,23 @@ class SyncPass {
     await this.postpone(isTemporary ? backoff : this.#interval, error.message)
   }
 
-  /** Returns the conversations whose messages this sync pass still has to read, in the order in which it does. */
-  #unread(conversations: Known): string[] {
-    const { list, checkpoint } = this.#position
-    const { readAllEvery = 10 } = this.#options
-    const isNext = (id: string) => id > list || (id === list && !checkpoint.done)
-    const hasTurn = (id: string) => (placeOf(id) + this.#claim.pass) % readAllEvery === 0
-    return [...conversations]
-      .filter(([id, { deleted, stale }]) => isNext(id) && (stale === 1 || (deleted === 0 && hasTurn(id))))
-      .map(([id]) => id)
-      .sort()
-  }
-
-  /** Reads the messages of a conversation. If that fails a few times while the service works otherwise, it is skipped. */
-  async #readOrSkip(id: string, known: Known, isStale: boolean): Promise<void> {
+  /**
+   * Reads the messages of a conversation. If that fails while the service works otherwise, the conversation is put aside for
+   * the next sync pass, and the others go on.
+   */
+  async #readOrPutAside(id: string, known: Known, isStale: boolean): Promise<void> {
     try {
       await this.#read(id, known, isStale ? { conversation: id } : undefined)
     } catch (error) {
       const isOfItem =
         error instanceof RequestError && !(error instanceof RateLimitError) && error.remedy !== 'reconnect'
-      if (!isOfItem || this.#position.tries + 1 < mostTries) throw error
-      const { workspace, signal } = this.#options
+      if (!isOfItem) throw error
+      const { workspace, database, key, signal } = this.#options
       await workspace.conversations.list({ limit: 1 }, { signal })
       const problem = storable(`Skipped the messages of conversation ${id}: ${error.message}`)
       this.#moveTo({ list: id, checkpoint: end, problem })
-      await this.#save({ read: { conversation: id, problem }, seen: null })
+      await countFailure(database, key, error.remedy)
+      await this.#saveIfNeeded({ read: { conversation: id, problem }, seen: null })
     }
   }
 
@@ -168,24 +163,32 @@ class SyncPass {
    * Reads the rest of a list. What it does not contain is looked for in a second reading, because a list that changes while
    * it is read page by page can skip an item. What neither contains is deleted.
    */
-  async #read(list: string, known: Known, read?: Step['read']): Promise<void> {
+  async #read(list: string, messages: Known = new Map(), read?: Step['read']): Promise<void> {
+    const { database, key } = this.#options
     for (let isRead = false; !isRead; ) {
       let items: NewItem[] = []
       for await (const { data, checkpoint } of this.#pagesOf(list)) {
+        const known = list === '' ? await loadConversations(database, key, data.flatMap(usableId)) : messages
         items = this.#differences(data, known)
         this.#position = { ...this.#position, checkpoint, tries: 0 }
         if (checkpoint.done) break
         await this.#saveIfNeeded({ list, items })
       }
-      const missing = [...known].filter(([id, { deleted }]) => deleted === 0 && !this.#seen.has(id)).map(([id]) => id)
+      const missing = await this.#missing(list, messages)
       const before = this.#position.missing
       isRead = missing.length === 0 || before !== undefined
       const deleted = missing.filter((id) => before?.includes(id))
-      // The messages of a conversation that is gone are read once more: they are gone as well.
-      for (const id of deleted) known.set(id, { hash: '', deleted: 1, stale: 1 })
       this.#moveTo(isRead ? { list, checkpoint: end } : { list, checkpoint: start, missing })
       await this.#saveIfNeeded({ list, items, deleted, seen: null, ...(isRead && { read }) })
     }
+  }
+
+  /** Returns what no page of the list had. */
+  async #missing(list: string, messages: Known): Promise<string[]> {
+    const { database, key } = this.#options
+    if (this.#parts > 0) for (const id of await loadSeen(database, key)) this.#seen.add(id)
+    if (list === '') return missingConversations(database, key, this.#seen)
+    return [...messages].flatMap(([id, { deleted_at }]) => (deleted_at === null && !this.#seen.has(id) ? [id] : []))
   }
 
   async *#pagesOf(list: string) {
@@ -211,7 +214,7 @@ class SyncPass {
   #differences(data: readonly object[], known: Known): NewItem[] {
     const items = new Map<string, NewItem>()
     for (const item of data) {
-      const id = usableId(item)
+      const [id] = usableId(item)
       const stored = toStored(item)
       if (id === undefined || stored === undefined) {
         const name = id ?? `without a usable id, which has 1 to ${longestId} characters and is not "." or ".."`
@@ -221,10 +224,10 @@ class SyncPass {
       if (!this.#seen.has(id)) this.#unsaved.push(id)
       this.#seen.add(id)
       const before = known.get(id)
-      if (stored === undefined || (before?.hash === stored.hash && before.deleted === 0)) continue
-      const change = before === undefined ? 'created' : before.deleted === 1 ? 'restored' : 'updated'
+      if (stored === undefined || (before?.hash === stored.hash && before.deleted_at === null)) continue
+      const change = before === undefined ? 'created' : before.deleted_at === null ? 'updated' : 'restored'
       items.set(id, { id, ...stored, change: items.get(id)?.change ?? change })
-      known.set(id, { hash: stored.hash, deleted: 0, stale: 1 })
+      known.set(id, { hash: stored.hash, deleted_at: null })
     }
     return [...items.values()]
   }
@@ -263,9 +266,9 @@ class SyncPass {
   }
 }
 
-/** The service may send something else than its documents say. */
-function usableId(item: unknown): string | undefined {
+/** Returns the id of an item, or nothing: the service may send something else than its documents say. */
+function usableId(item: unknown): string[] {
   const id = (item as { readonly id?: unknown } | null)?.id
-  if (typeof id !== 'string' || id === '' || id.length > longestId || id === '.' || id === '..') return undefined
-  return storable(id) === id ? id : undefined
+  if (typeof id !== 'string' || id === '' || id.length > longestId || id === '.' || id === '..') return []
+  return storable(id) === id ? [id] : []
 }

@@ -77,11 +77,15 @@ export interface ItemTable {
   list: string
   hash: string
   data: string
-  deleted: 0 | 1
+  /** When two readings of its list had missed it. */
+  deleted_at: number | null
   /** Whether the messages of a conversation must be read, because it changed. */
   stale: 0 | 1
-  /** Why the messages of a conversation were skipped. */
+  /** How often in a row the messages of a conversation could not be read, and why. */
+  failures: number
   problem: string | null
+  /** Decides in which sync passes the messages of a conversation are read that did not change: see `placeOf`. */
+  place: number
 }
 
 /** A change of an item. The numbers of an organization start at 1 and have no gaps. */
@@ -114,6 +118,20 @@ export interface FailureTable {
   count: number
 }
 
+const primaryKeys = { items: ['key', 'kind', 'id'], changes: ['key', 'number'] } as const
+
+/** Deletes rows a thousand at a time, because Postgres ends a statement that takes longer than 10 seconds. */
+export async function deleteRows(
+  database: Database,
+  table: keyof typeof primaryKeys,
+  which: RawBuilder<boolean>,
+): Promise<void> {
+  const columns = sql.join(primaryKeys[table].map((column) => sql.ref(column)))
+  const rows = sql`SELECT ${columns} FROM ${sql.table(table)} WHERE ${which} LIMIT 1000`
+  const statement = sql`DELETE FROM ${sql.table(table)} WHERE (${columns}) IN (${rows})`
+  while (((await statement.execute(database)).numAffectedRows ?? 0n) > 0n);
+}
+
 export const migrations: Record<string, Migration> = {
   '001': {
     async up(database) {
@@ -132,7 +150,8 @@ const first = `
   );
   CREATE TABLE items (
     key TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, list TEXT NOT NULL, hash TEXT NOT NULL, data TEXT NOT NULL,
-    deleted INTEGER NOT NULL, stale INTEGER NOT NULL, problem TEXT, PRIMARY KEY (key, kind, id)
+    deleted_at BIGINT, stale INTEGER NOT NULL, failures INTEGER NOT NULL, problem TEXT, place BIGINT NOT NULL,
+    PRIMARY KEY (key, kind, id)
   );
   CREATE TABLE changes (
     key TEXT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, change TEXT NOT NULL,
@@ -143,5 +162,6 @@ const first = `
   CREATE TABLE failures (key TEXT NOT NULL, remedy TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (key, remedy));
   CREATE INDEX organizations_due ON organizations (due_at);
   CREATE INDEX items_list ON items (key, list);
+  CREATE INDEX items_deleted ON items (deleted_at) WHERE deleted_at IS NOT NULL;
   CREATE INDEX items_problem ON items (key) WHERE problem IS NOT NULL;
   CREATE INDEX changes_at ON changes (at)`

@@ -15,7 +15,7 @@ import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
 import { mirrorOne, prune, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { createSite } from '../../examples/fleet-sync/site.ts'
-import type { OrganizationTable } from '../../examples/fleet-sync/tables.ts'
+import type { Database, OrganizationTable } from '../../examples/fleet-sync/tables.ts'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
 import { describeOnDatabases } from './helpers/databases.ts'
 import { FleetProcess } from './helpers/fleet-process.ts'
@@ -81,7 +81,7 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
       database.updateTable('organizations').set(change).where('key', '=', key).execute(),
     schedule: () => schedule(parts),
     reconcile: () => reconcile(parts),
-    prune: (retention: number) => prune({ ...parts, retention }),
+    prune: (retention: number, on: Database = database) => prune({ ...parts, database: on, retention }),
     /** `ahead` is by how much its clock is wrong, in milliseconds. */
     startWorker: async (ahead = 0) => {
       const shift = `const { now } = Date; Date.now = () => now() + ${ahead}`
@@ -217,6 +217,45 @@ describeOnDatabases((createDatabase) => {
     expect(await reconcile()).toBe(0)
   })
 
+  test('erases in small steps what the service has deleted long ago, and so many changes', async (context) => {
+    const { database, store, connect, prune } = await start(context)
+    const key = await connect()
+    const item = { key, list: '', hash: '', data: '{}', failures: 0, place: 0 } as const
+    const conversation = { ...item, kind: 'conversation' } as const
+    const message = { ...item, kind: 'message', list: 'old' } as const
+    await database
+      .insertInto('items')
+      .values([
+        { ...conversation, id: 'kept', stale: 0 },
+        { ...conversation, id: 'old', stale: 0, deleted_at: 1 },
+        { ...conversation, id: 'new', stale: 0, deleted_at: Date.now() },
+        { ...conversation, id: 'stale', stale: 1, deleted_at: 1 },
+        { ...message, id: 'of old', stale: 0, deleted_at: 1 },
+      ])
+      .execute()
+    for (let first = 1; first <= 2_500; first += 500) {
+      const numbers = Array.from({ length: 500 }, (_, index) => first + index)
+      const rows = numbers.map(
+        (number) => ({ key, number, kind: 'message', id: 'any', change: 'created', at: 1 }) as const,
+      )
+      await database.insertInto('changes').values(rows).execute()
+    }
+    const deleted: number[] = []
+    const watched = database.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        deleted.push(Number(result.numAffectedRows ?? 0))
+        return result
+      },
+    })
+    await prune(day, watched)
+    expect(await changesOf(database, undefined, key)).toEqual([])
+    const ids = await database.selectFrom('items').select('id').orderBy('id').execute()
+    expect(ids.map(({ id }) => id)).toEqual(['kept', 'new', 'stale'])
+    expect(Math.max(...deleted)).toBe(1_000)
+    expect(await store.get(key)).toBeDefined()
+  })
+
   test('shows what is late first, names what is skipped, and counts for Prometheus', async (context) => {
     const { database, queue, interval, connectAll, update } = await start(context, { organizations: 4 })
     const [ok, never, gone, skipping] = await connectAll()
@@ -225,7 +264,7 @@ describeOnDatabases((createDatabase) => {
     await update(never, { name: 'Never', added_at: now - 3 * interval })
     await update(gone, { name: '<b>Gone</b>', completed_at: now, ended: 'no token' })
     await update(skipping, { name: 'Skipping', completed_at: now, problem: 'Skipped the messages of conversation 7' })
-    const item = { kind: 'conversation', list: '', hash: '', data: '{}', deleted: 0, stale: 1 } as const
+    const item = { kind: 'conversation', list: '', hash: '', data: '{}', stale: 1, failures: 1, place: 0 } as const
     await database
       .insertInto('items')
       .values({ key: skipping, id: '7', ...item, problem: 'It fails.' })

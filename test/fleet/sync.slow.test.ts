@@ -159,26 +159,61 @@ describeOnDatabases((createDatabase) => {
     },
   )
 
-  test('skips a conversation that always fails, names it, keeps its messages, and tries it again with the next sync pass', async (context) => {
-    const { sandbox, database, slice, pass, person, expectCopy } = await create(context)
+  test('puts conversations aside that fail, names them, and goes on with the others', async (context) => {
+    const { sandbox, database, slice, pass, person, expectCopy } = await create(context, { conversations: 8 })
     await pass()
-    const [bad] = sandbox.state.conversations.map(({ id }) => id).sort()
-    await person.messages.create(bad!, { body_html: '<p>New</p>' })
-    const stop = sandbox.faults.add({ path: new RegExp(`${bad}/messages$`), status: 500, times: Infinity })
-    for (let tries = 1; tries < 3; tries += 1) {
-      await expect(slice()).rejects.toMatchObject({ remedy: 'retry' })
-      const { due_at, queued_at } = await organizationOf(database)
-      expect(due_at).toBeGreaterThan(Date.now())
-      expect(queued_at).toBeNull()
+    const ids = sandbox.state.conversations.map(({ id }) => id).sort()
+    const bad = ids.slice(0, 6)
+    for (const id of ids) await person.messages.create(id, { body_html: '<p>New</p>' })
+    const stop = sandbox.faults.add({ path: new RegExp(`(${bad.join('|')})/messages$`), status: 500, times: Infinity })
+    const tries = async (readAllEvery: number) => {
+      const before = sandbox.requests.length
+      expect(await slice({ readAllEvery })).toBe('done')
+      return sandbox.requests.slice(before).filter(({ status }) => status === 500).length
     }
-    expect(await slice()).toBe('done')
-    expect(await organizationOf(database)).toMatchObject({ sweeps: 2, problem: expect.stringContaining(bad!) })
-    const named = await database.selectFrom('items').select('id').where('problem', 'is not', null).execute()
-    expect(named).toEqual([{ id: bad }])
+    expect(await tries(1)).toBe(6)
+    for (const id of ids.slice(6)) {
+      expect((await liveItems(database, 'message')).values()).toContainEqual(sandbox.state.messages(id).at(-1))
+    }
+    expect(await organizationOf(database)).toMatchObject({ sweeps: 2, problem: expect.stringContaining(bad[5]!) })
+    const named = database.selectFrom('items').select('id').where('problem', 'is not', null).orderBy('id')
+    expect((await named.execute()).map(({ id }) => id).sort()).toEqual(bad)
     expect((await changesOf(database)).filter(({ change }) => change === 'deleted')).toEqual([])
+    const failures = database.selectFrom('failures').select(['remedy', 'count'])
+    expect(await failures.execute()).toEqual([{ remedy: 'retry', count: 6 }])
+    expect(await tries(1_000_000)).toBe(6)
+    expect(await tries(1_000_000)).toBe(6)
+    // From the third failure on, each is tried in one of so many sync passes.
+    const later = [await tries(3), await tries(3), await tries(3)]
+    expect(later.reduce((sum, count) => sum + count)).toBe(6)
+    expect(Math.max(...later)).toBeLessThan(6)
     stop()
-    await pass({ readAllEvery: 1_000_000 })
+    await pass()
     expect(await organizationOf(database)).toMatchObject({ problem: null })
+    expect(await named.execute()).toEqual([])
+    await expectCopy()
+  })
+
+  test('does not load all conversations in each slice', async (context) => {
+    const { sandbox, database, pass, expectCopy } = await create(context, {
+      conversations: 500,
+      messagesPerConversation: 0,
+    })
+    await pass()
+    let rows = 0
+    const counting = database.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        rows += result.rows.length
+        return result
+      },
+    })
+    // Each slice is over after a page.
+    const slices = await pass({ database: counting, slice: -1, readAllEvery: 1_000_000 })
+    expect(slices).toBeGreaterThan(4)
+    // Each once for its page and once at the end of the list, and a few of each slice.
+    expect(rows).toBeLessThan(2 * 500 + 10 * slices)
+    expect(pagesRead(sandbox).filter((page) => page.startsWith('/api/oauth/v1/conversations?'))).toHaveLength(2 * 5)
     await expectCopy()
   })
 
@@ -186,7 +221,8 @@ describeOnDatabases((createDatabase) => {
     const { sandbox, database, workspace, pass } = await create(context)
     await pass()
     const [{ id }] = sandbox.state.conversations as [{ id: string }, ...unknown[]]
-    await database.updateTable('items').set({ problem: 'It fails.' }).where('id', '=', id).execute()
+    const failing = database.updateTable('items').set({ problem: 'It fails.', failures: 3 })
+    await failing.where('id', '=', id).execute()
     const parts = { database, storage: memoryStorage() }
     sandbox.faults.add({ method: 'POST', path: /notes$/, drop: 'after-effect' })
     await noteSkipped(workspace, parts, key)

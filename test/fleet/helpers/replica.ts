@@ -62,7 +62,7 @@ export async function changesOf(database: Database, id?: string, wanted = key) {
 
 export async function liveItems(database: Database, kind: 'conversation' | 'message', wanted = key) {
   const items = database.selectFrom('items').select(['id', 'data', 'list']).where('key', '=', wanted)
-  const rows = await items.where('kind', '=', kind).where('deleted', '=', 0).execute()
+  const rows = await items.where('kind', '=', kind).where('deleted_at', 'is', null).execute()
   return new Map(rows.map(({ id, data }) => [id, JSON.parse(data)]))
 }
 

@@ -153,8 +153,8 @@ export async function baselineOf(database: Database): Promise<Map<string, { item
   const organizations = await database.selectFrom('organizations').select(['key', 'changes']).execute()
   const baseline = new Map<string, { items: Map<string, string>; changes: number }>()
   for (const { key, changes } of organizations) baseline.set(key, { items: new Map(), changes })
-  for (const { key, id, hash, deleted } of await database.selectFrom('items').selectAll().execute()) {
-    if (deleted === 0) baseline.get(key)?.items.set(id, hash)
+  for (const { key, id, hash, deleted_at } of await database.selectFrom('items').selectAll().execute()) {
+    if (deleted_at === null) baseline.get(key)?.items.set(id, hash)
   }
   return baseline
 }
@@ -174,7 +174,7 @@ export async function compare(
     for (const message of service.messages(conversation.id)) real.set(message.id, canonical(message))
   }
   const rows = await database.selectFrom('items').selectAll().where('key', '=', key).execute()
-  const live = new Map(rows.filter(({ deleted }) => deleted === 0).map((row) => [row.id, row]))
+  const live = new Map(rows.filter(({ deleted_at }) => deleted_at === null).map((row) => [row.id, row]))
   const changes = await database.selectFrom('changes').selectAll().where('key', '=', key).orderBy('number').execute()
   const count = (id: string, kind: string, since = 0) =>
     changes.filter((each) => each.id === id && each.change === kind && each.number > since).length

@@ -12,7 +12,10 @@ export function sweepFaultsOfSync(
   return sweepFaults(
     async ({ workspace, context: { database } }) => {
       for (let slices = 0; slices < 50; slices += 1) {
-        if ((await syncOrganization({ workspace, database, key, readAllEvery: 1, slice: 0 })) === 'done') return
+        const result = await syncOrganization({ workspace, database, key, readAllEvery: 1, slice: 0 })
+        // The next sync pass tries again what was put aside.
+        const skipped = database.selectFrom('items').select('id').where('problem', 'is not', null)
+        if (result === 'done' && (await skipped.execute()).length === 0) return
       }
       throw new Error('The sync does not end.')
     },

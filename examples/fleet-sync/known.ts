@@ -1,0 +1,98 @@
+import { sql } from 'kysely'
+import type { Claim, Position } from './organizations.ts'
+import { parts } from './replica.ts'
+import type { Database, ItemTable } from './tables.ts'
+
+/** What is known of items, by id. */
+export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted_at'>>
+
+/** A conversation whose messages could not be read so often in a row is no longer tried in each sync pass. */
+export const mostFailures = 3
+
+/** Returns in how many parts the ids are that were seen so far in the list that is being read. */
+export async function countSeen(database: Database, key: string): Promise<number> {
+  const parts = database.selectFrom('seen').select(({ fn }) => fn.countAll<number>().as('count'))
+  return Number((await parts.where('key', '=', key).executeTakeFirstOrThrow()).count)
+}
+
+/** Returns the ids that were seen so far in the list that is being read. */
+export async function loadSeen(database: Database, key: string): Promise<string[]> {
+  const rows = await database.selectFrom('seen').select('ids').where('key', '=', key).execute()
+  return rows.flatMap(({ ids }) => JSON.parse(ids) as string[])
+}
+
+/** Returns what is known of these conversations. Those of a page are loaded, because there may be millions. */
+export async function loadConversations(database: Database, key: string, ids: readonly string[]): Promise<Known> {
+  const known: Known = new Map()
+  const items = database.selectFrom('items').select(['id', 'hash', 'deleted_at']).where('key', '=', key)
+  for (const part of parts(ids)) {
+    const rows = await items.where('kind', '=', 'conversation').where('id', 'in', part).execute()
+    for (const { id, ...item } of rows) known.set(id, item)
+  }
+  return known
+}
+
+/** Returns what is known of the messages of each of these conversations. */
+export async function loadMessages(
+  database: Database,
+  key: string,
+  lists: readonly string[],
+): Promise<ReadonlyMap<string, Known>> {
+  const known = new Map(lists.map((list): [string, Known] => [list, new Map()]))
+  const rows = await database
+    .selectFrom('items')
+    .select(['id', 'list', 'hash', 'deleted_at'])
+    .where('key', '=', key)
+    .where('list', 'in', lists)
+    .execute()
+  for (const { id, list, ...item } of rows) known.get(list)?.set(id, item)
+  return known
+}
+
+/** Number of ids that are loaded at a time. */
+const many = 10_000
+
+/** Returns the conversations that are not deleted and that `seen` lacks. */
+export async function missingConversations(
+  database: Database,
+  key: string,
+  seen: ReadonlySet<string>,
+): Promise<string[]> {
+  const missing: string[] = []
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    const live = database.selectFrom('items').select('id').where('key', '=', key).where('kind', '=', 'conversation')
+    const page = live.where('deleted_at', 'is', null).where('id', '>', last).orderBy('id').limit(many)
+    const ids: string[] = (await page.execute()).map(({ id }) => id)
+    for (const id of ids) if (!seen.has(id)) missing.push(id)
+    last = ids.length < many ? undefined : ids.at(-1)
+  }
+  return missing
+}
+
+/**
+ * Returns the next conversations whose messages this sync pass has to read, in the order in which it does: those that
+ * changed, and of the others, and of those that failed too often, the ones whose turn it is.
+ */
+export async function nextUnread(
+  database: Database,
+  { key, pass }: Claim,
+  { list, checkpoint }: Position,
+  { readAllEvery, count }: { readonly readAllEvery: number; readonly count: number },
+) {
+  const hasTurn = sql<boolean>`(place + ${pass}) % ${readAllEvery} = 0`
+  return await database
+    .selectFrom('items')
+    .select(['id', 'stale'])
+    .where('key', '=', key)
+    .where('kind', '=', 'conversation')
+    .where('id', checkpoint.done ? '>' : '>=', list)
+    .where(({ or, and, eb }) =>
+      or([
+        and([eb('stale', '=', 1), eb('failures', '<', mostFailures)]),
+        and([hasTurn, or([eb('stale', '=', 1), eb('deleted_at', 'is', null)])]),
+      ]),
+    )
+    .orderBy('id')
+    .limit(count)
+    .execute()
+}
