@@ -6,6 +6,8 @@ import type { Database, ItemTable } from './tables.ts'
 /** What is known of items, by id. */
 export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted_at'>>
 
+/** Number of ids that are loaded at a time. */
+const many = 10_000
 /** A conversation whose messages could not be read so often in a row is no longer tried in each sync pass. */
 export const mostFailures = 3
 
@@ -21,49 +23,35 @@ export async function loadSeen(database: Database, key: string): Promise<string[
   return rows.flatMap(({ ids }) => JSON.parse(ids) as string[])
 }
 
-/** Returns what is known of these conversations. Those of a page are loaded, because there may be millions. */
-export async function loadConversations(database: Database, key: string, ids: readonly string[]): Promise<Known> {
+/** Returns what is known of these items. Those of a page are loaded, because a list may have millions. */
+export async function loadKnown(
+  database: Database,
+  key: string,
+  kind: ItemTable['kind'],
+  ids: readonly string[],
+): Promise<Known> {
   const known: Known = new Map()
   const items = database.selectFrom('items').select(['id', 'hash', 'deleted_at']).where('key', '=', key)
   for (const part of parts(ids)) {
-    const rows = await items.where('kind', '=', 'conversation').where('id', 'in', part).execute()
+    const rows = await items.where('kind', '=', kind).where('id', 'in', part).execute()
     for (const { id, ...item } of rows) known.set(id, item)
   }
   return known
 }
 
-/** Returns what is known of the messages of each of these conversations. */
-export async function loadMessages(
+/** Returns the items of a list that are not deleted and that `seen` lacks. */
+export async function findMissing(
   database: Database,
   key: string,
-  lists: readonly string[],
-): Promise<ReadonlyMap<string, Known>> {
-  const known = new Map(lists.map((list): [string, Known] => [list, new Map()]))
-  const rows = await database
-    .selectFrom('items')
-    .select(['id', 'list', 'hash', 'deleted_at'])
-    .where('key', '=', key)
-    .where('list', 'in', lists)
-    .execute()
-  for (const { id, list, ...item } of rows) known.get(list)?.set(id, item)
-  return known
-}
-
-/** Number of ids that are loaded at a time. */
-const many = 10_000
-
-/** Returns the conversations that are not deleted and that `seen` lacks. */
-export async function missingConversations(
-  database: Database,
-  key: string,
+  list: string,
   seen: ReadonlySet<string>,
 ): Promise<string[]> {
   const missing: string[] = []
+  const live = database.selectFrom('items').select('id').where('key', '=', key).where('list', '=', list)
   for (let last: string | undefined = ''; last !== undefined; ) {
-    const live = database.selectFrom('items').select('id').where('key', '=', key).where('kind', '=', 'conversation')
     const page = live.where('deleted_at', 'is', null).where('id', '>', last).orderBy('id').limit(many)
     const ids: string[] = (await page.execute()).map(({ id }) => id)
-    for (const id of ids) if (!seen.has(id)) missing.push(id)
+    missing.push(...ids.filter((id) => !seen.has(id)))
     last = ids.length < many ? undefined : ids.at(-1)
   }
   return missing

@@ -20,6 +20,8 @@ export interface SchedulerParts {
 /** An organization whose job was added so long ago may have lost it, with a Redis that kept nothing. In milliseconds. */
 const patience = 20_000
 const most = 500
+/** So many organizations may lose their tokens in a minute. */
+const few = 5
 
 /** Adds jobs until `signal` aborts. Several processes can run this. Nothing that fails ends it. */
 export async function runScheduler(parts: SchedulerParts, signal: AbortSignal): Promise<void> {
@@ -29,9 +31,13 @@ export async function runScheduler(parts: SchedulerParts, signal: AbortSignal): 
       await setTimeout(milliseconds, undefined, { signal }).catch(() => {})
     }
   }
+  let doubtful: ReadonlySet<string> = new Set()
+  const reconcileAgain = async () => {
+    doubtful = (await reconcile(parts, doubtful)).doubtful
+  }
   const loops = [
     every(1_000, 'schedule', () => schedule(parts)),
-    every(60_000, 'reconcile', () => reconcile(parts)),
+    every(60_000, 'reconcile', reconcileAgain),
     every(3_600_000, 'prune', () => prune(parts)),
   ]
   await Promise.all(loops.map((loop) => loop()))
@@ -83,24 +89,34 @@ export async function schedule({
 
 /**
  * Compares all connections with the rows of the organizations, and writes only what differs: logins, revocations, tokens
- * without a row and rows without a token.
+ * without a row and rows without a token. If more than a few organizations have lost their token, the storage itself may be
+ * the wrong one: they are stopped only if they were `doubtful` the time before.
  */
-export async function reconcile({ database, store }: Pick<SchedulerParts, 'database' | 'store'>): Promise<number> {
+export async function reconcile(
+  { database, store }: Pick<SchedulerParts, 'database' | 'store'>,
+  before: ReadonlySet<string> = new Set(),
+): Promise<{ changed: number; doubtful: ReadonlySet<string> }> {
   const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
   const { connections, unreadable } = await store.list()
   const found = new Map<string, Parameters<typeof mirror>[2]>(rows.map(({ key }) => [key, undefined]))
   for (const { key } of unreadable) if (key !== undefined) found.set(key, 'unreadable')
   for (const connection of connections) found.set(connection.key, connection)
   const known = new Map(rows.map((row) => [row.key, row]))
-  let changed = 0
-  for (const [key, state] of found) {
+  const different = [...found].filter(([key, state]) => {
     const row = known.get(key)
     const isSameLogin = typeof state !== 'object' || state.connectedAt === row?.login
-    if (row !== undefined && row.ended === endOf(state) && isSameLogin) continue
+    return row === undefined || row.ended !== endOf(state) || !isSameLogin
+  })
+  const lost = different.flatMap(([key, state]) => (typeof state !== 'object' && known.has(key) ? [key] : []))
+  const doubtful = new Set(lost.length > few ? lost.filter((key) => !before.has(key)) : [])
+  if (doubtful.size > 0)
+    log('doubtful', { count: doubtful.size, message: 'Their tokens are gone. Look at the database.' })
+  let changed = 0
+  for (const [key] of different) {
     // Asks the store again, because the list is older than the rows of a login in the meantime.
-    if (await mirrorOne(database, store, key)) changed += 1
+    if (!doubtful.has(key) && (await mirrorOne(database, store, key))) changed += 1
   }
-  return changed
+  return { changed, doubtful }
 }
 
 /** Makes the row of an organization say what the store says now. Call it after each login. */

@@ -5,8 +5,8 @@ export interface Settings {
   readonly redisUrl: string
   /** A `postgres://` URL, or the path of a SQLite file. */
   readonly databaseUrl: string
-  /** Encrypts the stored tokens. At least 32 characters. */
-  readonly storeSecret: string
+  /** Encrypt the stored tokens: the first those that are written, and each of them decrypts. At least 32 characters. */
+  readonly storeSecrets: readonly [string, ...string[]]
   /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
   readonly interval: number
   /** Longest time that a job keeps its slot, in milliseconds. Then it goes to the back of the queue. */
@@ -21,22 +21,26 @@ export interface Settings {
   readonly addNotes: boolean
 }
 
+/** A setting that this process cannot work with. */
+export class SettingsError extends Error {}
+
+/** @throws SettingsError if one is missing or not a number. */
 export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   const required = (name: string) => {
     const value = env[name]
     if (value) return value
-    throw new Error(`Set ${name}.`)
+    throw new SettingsError(`Set ${name}.`)
   }
   const number = (name: string, byDefault: number) => {
     const value = Number(env[name] ?? byDefault)
     if (value > 0) return value
-    throw new Error(`${name} must be a positive number.`)
+    throw new SettingsError(`${name} must be a positive number.`)
   }
   return {
     baseUrl: required('BASE_URL'),
     redisUrl: required('REDIS_URL'),
     databaseUrl: required('DATABASE_URL'),
-    storeSecret: required('STORE_SECRET'),
+    storeSecrets: env.STORE_SECRETS ? (env.STORE_SECRETS.split(' ') as [string]) : [required('STORE_SECRET')],
     interval: number('SYNC_INTERVAL', 60) * 1_000,
     slice: number('SLICE', 10) * 1_000,
     slots: number('SLOTS', 20),

@@ -20,8 +20,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { openConnections } from './connections.ts'
 import { log, messageOf } from './log.ts'
-import { openConnections, openDatabase, untilItWorks } from './open-database.ts'
+import { openDatabase, untilItWorks } from './open-database.ts'
 import { connectToRedis, openQueue } from './queue.ts'
 import { mirrorOne, runScheduler } from './scheduler.ts'
 import { readSettings } from './settings.ts'
@@ -41,8 +42,9 @@ if (process.env.BASE_URL === undefined) await startService()
 const settings = readSettings()
 const redis = connectToRedis(settings.redisUrl)
 const queue = openQueue(redis)
-const { database, storage, close } = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
-const store = openConnections(settings, storage)
+const opened = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+const { database, close } = opened
+const store = await untilItWorks('database', () => openConnections(settings, opened), signal)
 const site = await serveSite({ ...settings, database, queue }, Number(process.env.PORT ?? 3000))
 const workers = Array.from({ length: Number(process.env.WORKERS ?? 2) }, superviseWorker)
 void runScheduler({ ...settings, database, store, queue }, signal)

@@ -7,15 +7,7 @@ import {
   type SupportWorkspace,
   type SupportWorkspaceError,
 } from 'support-workspace-sdk'
-import {
-  countSeen,
-  type Known,
-  loadConversations,
-  loadMessages,
-  loadSeen,
-  missingConversations,
-  nextUnread,
-} from './known.ts'
+import { countSeen, findMissing, type Known, loadKnown, loadSeen, nextUnread } from './known.ts'
 import { type Claim, claim, countFailure, LostLeaseError, nextDue, type Position, storable } from './organizations.ts'
 import { type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
 import { type Database, timeIn } from './tables.ts'
@@ -47,7 +39,7 @@ const end: Checkpoint = { cursor: null, done: true }
 const mostUnsaved = 20
 /** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
 export const longestWait = 3_600_000
-/** Number of conversations that are loaded together, with what is known of their messages. */
+/** Number of unread conversations that are loaded together. */
 const batch = 50
 /** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
 const longestId = 200
@@ -105,11 +97,9 @@ class SyncPass {
       if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('')
       for (let isOver = false; !isOver; ) {
         const unread = await nextUnread(database, this.#claim, this.#position, { readAllEvery, count: batch })
-        const ids = unread.map(({ id }) => id)
-        const known = ids.length > 0 ? await loadMessages(database, key, ids) : new Map<string, Known>()
         for (const { id, stale } of unread) {
           if (id !== this.#position.list) this.#moveTo({ list: id, checkpoint: start })
-          await this.#readOrPutAside(id, known.get(id) ?? new Map(), stale === 1)
+          await this.#readOrPutAside(id, stale === 1)
         }
         isOver = unread.length < batch
       }
@@ -143,9 +133,9 @@ class SyncPass {
    * Reads the messages of a conversation. If that fails while the service works otherwise, the conversation is put aside for
    * the next sync pass, and the others go on.
    */
-  async #readOrPutAside(id: string, known: Known, isStale: boolean): Promise<void> {
+  async #readOrPutAside(id: string, isStale: boolean): Promise<void> {
     try {
-      await this.#read(id, known, isStale ? { conversation: id } : undefined)
+      await this.#read(id, isStale ? { conversation: id } : undefined)
     } catch (error) {
       const isOfItem =
         error instanceof RequestError && !(error instanceof RateLimitError) && error.remedy !== 'reconnect'
@@ -163,32 +153,26 @@ class SyncPass {
    * Reads the rest of a list. What it does not contain is looked for in a second reading, because a list that changes while
    * it is read page by page can skip an item. What neither contains is deleted.
    */
-  async #read(list: string, messages: Known = new Map(), read?: Step['read']): Promise<void> {
+  async #read(list: string, read?: Step['read']): Promise<void> {
     const { database, key } = this.#options
     for (let isRead = false; !isRead; ) {
       let items: NewItem[] = []
       for await (const { data, checkpoint } of this.#pagesOf(list)) {
-        const known = list === '' ? await loadConversations(database, key, data.flatMap(usableId)) : messages
+        const kind = list === '' ? 'conversation' : 'message'
+        const known = await loadKnown(database, key, kind, data.flatMap(usableId))
         items = this.#differences(data, known)
         this.#position = { ...this.#position, checkpoint, tries: 0 }
         if (checkpoint.done) break
         await this.#saveIfNeeded({ list, items })
       }
-      const missing = await this.#missing(list, messages)
+      if (this.#parts > 0) for (const id of await loadSeen(database, key)) this.#seen.add(id)
+      const missing = await findMissing(database, key, list, this.#seen)
       const before = this.#position.missing
       isRead = missing.length === 0 || before !== undefined
       const deleted = missing.filter((id) => before?.includes(id))
       this.#moveTo(isRead ? { list, checkpoint: end } : { list, checkpoint: start, missing })
       await this.#saveIfNeeded({ list, items, deleted, seen: null, ...(isRead && { read }) })
     }
-  }
-
-  /** Returns what no page of the list had. */
-  async #missing(list: string, messages: Known): Promise<string[]> {
-    const { database, key } = this.#options
-    if (this.#parts > 0) for (const id of await loadSeen(database, key)) this.#seen.add(id)
-    if (list === '') return missingConversations(database, key, this.#seen)
-    return [...messages].flatMap(([id, { deleted_at }]) => (deleted_at === null && !this.#seen.has(id) ? [id] : []))
   }
 
   async *#pagesOf(list: string) {

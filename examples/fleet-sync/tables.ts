@@ -12,6 +12,7 @@ export interface Tables {
   seen: SeenTable
   notices: NoticeTable
   failures: FailureTable
+  settings: SettingTable
 }
 
 export type Database = Kysely<Tables>
@@ -118,6 +119,12 @@ export interface FailureTable {
   count: number
 }
 
+/** What every process must be able to read: see `openConnections`. */
+export interface SettingTable {
+  name: 'BASE_URL' | 'STORE_SECRET'
+  value: string
+}
+
 const primaryKeys = { items: ['key', 'kind', 'id'], changes: ['key', 'number'] } as const
 
 /** Deletes rows a thousand at a time, because Postgres ends a statement that takes longer than 10 seconds. */
@@ -160,8 +167,9 @@ const first = `
   CREATE TABLE seen (key TEXT NOT NULL, part INTEGER NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
   CREATE TABLE notices (key TEXT NOT NULL, login BIGINT NOT NULL, PRIMARY KEY (key, login));
   CREATE TABLE failures (key TEXT NOT NULL, remedy TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (key, remedy));
+  CREATE TABLE settings (name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, value));
   CREATE INDEX organizations_due ON organizations (due_at);
-  CREATE INDEX items_list ON items (key, list);
+  CREATE INDEX items_list ON items (key, list, id);
   CREATE INDEX items_deleted ON items (deleted_at) WHERE deleted_at IS NOT NULL;
   CREATE INDEX items_problem ON items (key) WHERE problem IS NOT NULL;
   CREATE INDEX changes_at ON changes (at)`

@@ -2,10 +2,11 @@
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type Job, Worker } from 'bullmq'
-import { AdaptiveRateLimiter, isSupportWorkspaceError, RateLimitError } from 'support-workspace-sdk'
+import { isSupportWorkspaceError, RateLimitError } from 'support-workspace-sdk'
+import { CappedRateLimiter, openConnections } from './connections.ts'
 import { log, messageOf } from './log.ts'
 import { noteSkipped } from './notes.ts'
-import { openConnections, openDatabase, untilItWorks } from './open-database.ts'
+import { openDatabase, untilItWorks } from './open-database.ts'
 import { countFailure } from './organizations.ts'
 import { addJobs, connectToRedis, openQueue, queueName, type SyncJob } from './queue.ts'
 import { mirrorOne } from './scheduler.ts'
@@ -18,16 +19,18 @@ export async function runWorker(settings: Settings): Promise<void> {
   const { signal } = shutdown
   const ended = untilToldToEnd()
   ended.then(() => shutdown.abort(new Error('The worker is shutting down.')))
-  const { database, storage, close } = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+  const opened = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+  const { database, storage, close } = opened
   const redis = connectToRedis(settings.redisUrl)
   const queue = openQueue(redis)
-  const store = openConnections(settings, storage, {
+  const client = {
     // A call that would have to wait longer rejects, and the organization is due again after that time.
     totalTimeout: settings.slice + 10_000,
     maxRetryAfter: settings.slice,
     timeout: 15_000,
-    rateLimiter: new AdaptiveRateLimiter(),
-  })
+    rateLimiter: new CappedRateLimiter(),
+  }
+  const store = await untilItWorks('database', () => openConnections(settings, opened, client), signal)
 
   async function run({ data: { key } }: Job<SyncJob, string>): Promise<string> {
     const traffic = { requests: 0, refused: 0 }
@@ -52,8 +55,9 @@ export async function runWorker(settings: Settings): Promise<void> {
       if (error instanceof RateLimitError) return 'paced'
       log('failed', { organization: key, remedy: error.remedy, message: error.message })
       await countFailure(database, key, error.remedy)
-      // There is no token, or no longer, or it cannot be read.
-      if (error.remedy === 'reconnect' || error.name === 'ConnectionStoreError') await mirrorOne(database, store, key)
+      // Its token was revoked. If the token is lost or cannot be read, `reconcile` decides, which sees the others.
+      const connection = await store.get(key).catch(() => undefined)
+      if (connection?.revokedAt !== undefined) await mirrorOne(database, store, key)
       return error.remedy
     }
   }

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { describe, expect, type TestContext, test, vi } from 'vitest'
-import { openConnections, openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { openConnections } from '../../examples/fleet-sync/connections.ts'
+import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
 import { erase } from '../../examples/fleet-sync/organizations.ts'
 import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
 import { mirrorOne, prune, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
@@ -40,11 +41,13 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
     ...more,
   }
   const settings = readSettings(environment)
-  const { database, storage, close } = await openDatabase(databaseUrl)
+  const opened = await openDatabase(databaseUrl)
+  const { database, close } = opened
   const redis = connectToRedis(settings.redisUrl)
   const queue = openQueue(redis)
-  const store = openConnections(settings, storage)
+  const store = await openConnections(settings, opened)
   const workers: ChildProcess[] = []
+  const printed: string[] = []
   context.onTestFinished(async () => {
     log.mockRestore()
     for (const worker of workers) await end(worker, 'SIGKILL')
@@ -69,6 +72,8 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
     settings,
     sandbox,
     redisServer,
+    /** What the workers have printed. */
+    printed,
     events: () => log.mock.calls.map(([line]) => JSON.parse(String(line)).event as string),
     connect,
     /** Returns the keys, as many as there are organizations. */
@@ -80,15 +85,16 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
     update: (key: string, change: Partial<OrganizationTable>) =>
       database.updateTable('organizations').set(change).where('key', '=', key).execute(),
     schedule: () => schedule(parts),
-    reconcile: () => reconcile(parts),
+    reconcile: async () => (await reconcile(parts)).changed,
     prune: (retention: number, on: Database = database) => prune({ ...parts, database: on, retention }),
     /** `ahead` is by how much its clock is wrong, in milliseconds. */
-    startWorker: async (ahead = 0) => {
+    startWorker: async (ahead = 0, more = {}) => {
       const shift = `const { now } = Date; Date.now = () => now() + ${ahead}`
       const execArgv = [`--import=data:text/javascript,${encodeURIComponent(shift)}`]
-      const worker = fork(fileOf('worker.ts'), { env, execArgv, silent: true })
+      const worker = fork(fileOf('worker.ts'), { env: { ...env, ...more }, execArgv, silent: true })
       workers.push(worker)
-      await once(worker, 'message')
+      worker.stderr?.on('data', (text) => printed.push(String(text)))
+      await Promise.race([once(worker, 'message'), once(worker, 'exit')])
       return worker
     },
     /** Runs `npm run manage`. Rejects with what it prints if it fails. */
@@ -194,6 +200,19 @@ describeOnDatabases((createDatabase) => {
     expect(await reconcile()).toBe(2)
     expect(await organizationOf(database, keys.removed)).toMatchObject({ ended: null })
     expect(await organizationOf(database, key)).toMatchObject({ ended: null })
+  })
+
+  test('stops many organizations without a token only if it misses their tokens twice', async (context) => {
+    const { database, store, connectAll } = await start(context, { organizations: 8 })
+    const keys: readonly string[] = await connectAll()
+    for (const key of keys.slice(1)) await store.remove(key)
+    const ended = database.selectFrom('organizations').select('key').where('ended', 'is not', null)
+    const first = await reconcile({ database, store })
+    expect(first).toEqual({ changed: 0, doubtful: new Set(keys.slice(1)) })
+    expect(await ended.execute()).toEqual([])
+    const second = await reconcile({ database, store }, first.doubtful)
+    expect(second).toEqual({ changed: 7, doubtful: new Set() })
+    expect(await ended.execute()).toHaveLength(7)
   })
 
   test('erases an organization that has left for long enough, with its token, and old changes', async (context) => {
@@ -365,6 +384,19 @@ describe('on SQLite, with worker processes', () => {
     await waitUntil(async () => expect(await organizationOf(database, key)).toMatchObject({ ended: null, sweeps: 1 }))
   })
 
+  test.for([
+    ['STORE_SECRET', 'another secret, which has 32 characters as well'],
+    ['BASE_URL', 'http://127.0.0.1:9'],
+  ])('a worker with another %s ends, names it, and changes no organization', async ([name, value], context) => {
+    const { database, connect, schedule, startWorker, printed } = await start(context)
+    const before = await organizationOf(database, await connect())
+    await schedule()
+    const worker = await startWorker(0, { [name!]: value })
+    await waitUntil(async () => expect(worker.exitCode).toBe(1))
+    await waitUntil(async () => expect(printed.join('')).toContain(`"message":"${name} `))
+    expect(await organizationOf(database, before.key)).toEqual({ ...before, queued_at: expect.any(Number) })
+  })
+
   test('a worker that is told to end gives its organizations back', async (context) => {
     const { sandbox, database, connect, schedule, startWorker } = await start(context, { conversations: 100 })
     const key = await connect()
@@ -411,7 +443,7 @@ describe('on SQLite, with worker processes', () => {
     const key = await connect()
     const before = await organizationOf(database, key)
     const wrong: [words: string[], message: string][] = [
-      [['stop', key], 'Use pause, resume, interval, sync or erase, and the key of a connection.'],
+      [['stop', key], 'Use pause, resume, interval, sync or erase, and the key of a connection; or reseal.'],
       [['pause', 'other'], 'There is no organization other.'],
       [['erase', 'other'], 'There is no organization other.'],
       [['interval', key, '5m'], 'Give the interval in seconds.'],

@@ -12,7 +12,8 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { openConnections, openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { openConnections } from '../../examples/fleet-sync/connections.ts'
+import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
 import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
 import { mirrorOne, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
@@ -71,10 +72,11 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
     SLOTS: options.slots,
     ...more,
   })
-  const { database, storage, close } = await openDatabase(settings.databaseUrl)
+  const opened = await openDatabase(settings.databaseUrl)
+  const { database, close } = opened
   const redis = connectToRedis(settings.redisUrl)
   const queue = openQueue(redis)
-  const store = openConnections(settings, storage)
+  const store = await openConnections(settings, opened)
   const keys = new Map<string, string>()
   for (const { id } of sandbox.state.organizations) {
     const { key } = await store.save(sandbox.issueToken({ organization: id }))

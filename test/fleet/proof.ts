@@ -18,7 +18,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
-import { openConnections, openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { openConnections } from '../../examples/fleet-sync/connections.ts'
+import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
 import { mirrorOne } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { FleetProcess } from './helpers/fleet-process.ts'
@@ -68,9 +69,10 @@ async function prove(): Promise<boolean> {
     WORKERS: String(workers),
   }
   const settings = readSettings(environment)
-  const { database, storage, close } = await openDatabase(settings.databaseUrl)
+  const opened = await openDatabase(settings.databaseUrl)
+  const { database, close } = opened
   cleanUps.push(close)
-  const store = openConnections(settings, storage)
+  const store = await openConnections(settings, opened)
   const counts = {
     kills: 0,
     stops: 0,

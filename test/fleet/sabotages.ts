@@ -41,7 +41,7 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
   'a skipped conversation loses its messages': [
     'sync-organization.ts',
     'await this.#saveIfNeeded({ read: { conversation: id, problem }, seen: null })',
-    'await this.#saveIfNeeded({ list: id, deleted: [...known.keys()], read: { conversation: id, problem }, seen: null })',
+    'await this.#saveIfNeeded({ list: id, deleted: await findMissing(database, key, id, new Set()), read: { conversation: id, problem }, seen: null })',
   ],
   'a conversation that fails holds up the others': [
     'sync-organization.ts',
@@ -91,6 +91,9 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
     "or([eb('due_at', '<=', now), eb('due_at', '>', never)])",
     "eb('due_at', '<=', now)",
   ],
+  'a lost token stops an organization at once': ['scheduler.ts', 'lost.length > few', 'lost.length > 500'],
+  'millions of rows are deleted in one statement': ['tables.ts', ' LIMIT 1000`', '`'],
+  'deleted items are kept': ['scheduler.ts', 'deleted_at < ${before} AND', 'deleted_at < 0 AND'],
   'numbers of changes have gaps': [
     'replica.ts',
     'let number = last - changes.length',

@@ -1,0 +1,85 @@
+import { createHmac } from 'node:crypto'
+import { AdaptiveRateLimiter } from 'support-workspace-sdk'
+import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
+import type { OpenDatabase } from './open-database.ts'
+import { type Settings, SettingsError } from './settings.ts'
+import { longestWait } from './sync-organization.ts'
+import type { Database } from './tables.ts'
+
+/**
+ * Opens the connections of all organizations. Give the same store to your login handlers.
+ *
+ * @throws SettingsError before anything is written, if this process could not read what others have written.
+ */
+export async function openConnections(
+  settings: Pick<Settings, 'baseUrl' | 'storeSecrets'>,
+  { database, storage }: Pick<OpenDatabase, 'database' | 'storage'>,
+  client: ConnectionStoreOptions['client'] = {},
+): Promise<ConnectionStore> {
+  await checkSettings(database, settings)
+  return new ConnectionStore({
+    baseUrl: settings.baseUrl,
+    storage,
+    secret: settings.storeSecrets,
+    // A connection whose token was revoked can then be told from one that was removed.
+    keepRevoked: true,
+    client: { ...client, appInfo: { name: 'fleet-sync' } },
+  })
+}
+
+/** A rate limiter that a mistake in a `Retry-After` does not stop for years. */
+export class CappedRateLimiter extends AdaptiveRateLimiter {
+  override penalize(key: string, duration: number, operation?: string): void {
+    super.penalize(key, Math.min(duration, longestWait), operation)
+  }
+}
+
+/** Writes down the base URL and what shows the secrets in use, or throws if those of another process differ. */
+async function checkSettings(
+  database: Database,
+  { baseUrl, storeSecrets }: Pick<Settings, 'baseUrl' | 'storeSecrets'>,
+) {
+  const url = new URL(baseUrl).href
+  const marks = storeSecrets.map(markOf)
+  const check = async () => {
+    for (const { name, value } of await database.selectFrom('settings').selectAll().execute()) {
+      if (name === 'BASE_URL' && value !== url) {
+        throw new SettingsError(
+          `BASE_URL is ${url}, and this database is of ${value}. Set that, or another DATABASE_URL.`,
+        )
+      }
+      if (name === 'STORE_SECRET' && !marks.includes(value)) {
+        throw new SettingsError(
+          'STORE_SECRET differs from that of a process that used this database. Set the same, or both in STORE_SECRETS, the new one first.',
+        )
+      }
+    }
+  }
+  await check()
+  const values = [
+    { name: 'BASE_URL' as const, value: url },
+    { name: 'STORE_SECRET' as const, value: marks[0] ?? '' },
+  ]
+  const insert = database.insertInto('settings').values(values)
+  await insert.onConflict((conflict) => conflict.doNothing()).execute()
+  // Another process may have started at the same time.
+  await check()
+}
+
+/** Encrypts all tokens with the first secret. The others are no longer needed then. */
+export async function reseal(
+  database: Database,
+  store: ConnectionStore,
+  [first = '']: readonly string[],
+): Promise<void> {
+  const { unreadable } = await store.reseal()
+  if (unreadable.length > 0)
+    throw new Error(`${unreadable.length} connections cannot be read: ${unreadable[0]?.message}`)
+  const others = database.deleteFrom('settings').where('name', '=', 'STORE_SECRET')
+  await others.where('value', '<>', markOf(first)).execute()
+}
+
+/** Returns what shows that two processes have the same secret, and does not reveal it. */
+function markOf(secret: string): string {
+  return createHmac('sha256', secret).update('fleet-sync').digest('base64url')
+}
