@@ -4,7 +4,7 @@ import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-
 import type { OpenDatabase } from './open-database.ts'
 import { type Settings, SettingsError } from './settings.ts'
 import { longestWait } from './sync-organization.ts'
-import type { Database } from './tables.ts'
+import type { Database, SettingTable } from './tables.ts'
 
 /**
  * Opens the connections of all organizations. Give the same store to your login handlers.
@@ -34,32 +34,22 @@ export class CappedRateLimiter extends AdaptiveRateLimiter {
   }
 }
 
-/** Writes down the base URL and what shows the secrets in use, or throws if those of another process differ. */
+/** Writes down the base URL and what shows the secret in use, or throws if those of another process differ. */
 async function checkSettings(
   database: Database,
   { baseUrl, storeSecrets }: Pick<Settings, 'baseUrl' | 'storeSecrets'>,
 ) {
-  const url = new URL(baseUrl).href
-  const marks = storeSecrets.map(markOf)
+  const readable = { BASE_URL: [new URL(baseUrl).href], STORE_SECRET: storeSecrets.map(markOf) }
   const check = async () => {
-    for (const { name, value } of await database.selectFrom('settings').selectAll().execute()) {
-      if (name === 'BASE_URL' && value !== url) {
-        throw new SettingsError(
-          `BASE_URL is ${url}, and this database is of ${value}. Set that, or another DATABASE_URL.`,
-        )
-      }
-      if (name === 'STORE_SECRET' && !marks.includes(value)) {
-        throw new SettingsError(
-          'STORE_SECRET differs from that of a process that used this database. Set the same, or both in STORE_SECRETS, the new one first.',
-        )
-      }
-    }
+    const rows = await database.selectFrom('settings').selectAll().execute()
+    const wrong = rows.find(({ name, value }) => !readable[name].includes(value))
+    if (wrong === undefined) return
+    const hint =
+      'Set the same. To change a secret, set both in STORE_SECRETS; for another service, use another database.'
+    throw new SettingsError(`${wrong.name} is not that of the processes that use this database. ${hint}`)
   }
   await check()
-  const values = [
-    { name: 'BASE_URL' as const, value: url },
-    { name: 'STORE_SECRET' as const, value: marks[0] ?? '' },
-  ]
+  const values = Object.entries(readable).map(([name, [value]]) => ({ name, value }) as SettingTable)
   const insert = database.insertInto('settings').values(values)
   await insert.onConflict((conflict) => conflict.doNothing()).execute()
   // Another process may have started at the same time.

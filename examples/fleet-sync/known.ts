@@ -6,16 +6,11 @@ import type { Database, ItemTable } from './tables.ts'
 /** What is known of items, by id. */
 export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted_at'>>
 
-/** Number of ids that are loaded at a time. */
+/** Number of ids, and of unread conversations, that are loaded at a time. */
 const many = 10_000
+const fewUnread = 50
 /** A conversation whose messages could not be read so often in a row is no longer tried in each sync pass. */
 export const mostFailures = 3
-
-/** Returns in how many parts the ids are that were seen so far in the list that is being read. */
-export async function countSeen(database: Database, key: string): Promise<number> {
-  const parts = database.selectFrom('seen').select(({ fn }) => fn.countAll<number>().as('count'))
-  return Number((await parts.where('key', '=', key).executeTakeFirstOrThrow()).count)
-}
 
 /** Returns the ids that were seen so far in the list that is being read. */
 export async function loadSeen(database: Database, key: string): Promise<string[]> {
@@ -24,12 +19,7 @@ export async function loadSeen(database: Database, key: string): Promise<string[
 }
 
 /** Returns what is known of these items. Those of a page are loaded, because a list may have millions. */
-export async function loadKnown(
-  database: Database,
-  key: string,
-  kind: ItemTable['kind'],
-  ids: readonly string[],
-): Promise<Known> {
+export async function loadKnown(database: Database, key: string, kind: ItemTable['kind'], ids: readonly string[]) {
   const known: Known = new Map()
   const items = database.selectFrom('items').select(['id', 'hash', 'deleted_at']).where('key', '=', key)
   for (const part of parts(ids)) {
@@ -40,12 +30,7 @@ export async function loadKnown(
 }
 
 /** Returns the items of a list that are not deleted and that `seen` lacks. */
-export async function findMissing(
-  database: Database,
-  key: string,
-  list: string,
-  seen: ReadonlySet<string>,
-): Promise<string[]> {
+export async function findMissing(database: Database, key: string, list: string, seen: ReadonlySet<string>) {
   const missing: string[] = []
   const live = database.selectFrom('items').select('id').where('key', '=', key).where('list', '=', list)
   for (let last: string | undefined = ''; last !== undefined; ) {
@@ -61,19 +46,14 @@ export async function findMissing(
  * Returns the next conversations whose messages this sync pass has to read, in the order in which it does: those that
  * changed, and of the others, and of those that failed too often, the ones whose turn it is.
  */
-export async function nextUnread(
-  database: Database,
-  { key, pass }: Claim,
-  { list, checkpoint }: Position,
-  { readAllEvery, count }: { readonly readAllEvery: number; readonly count: number },
-) {
+export async function nextUnread(database: Database, { key, pass }: Claim, at: Position, readAllEvery: number) {
   const hasTurn = sql<boolean>`(place + ${pass}) % ${readAllEvery} = 0`
   return await database
     .selectFrom('items')
     .select(['id', 'stale'])
     .where('key', '=', key)
     .where('kind', '=', 'conversation')
-    .where('id', checkpoint.done ? '>' : '>=', list)
+    .where('id', at.checkpoint.done ? '>' : '>=', at.list)
     .where(({ or, and, eb }) =>
       or([
         and([eb('stale', '=', 1), eb('failures', '<', mostFailures)]),
@@ -81,6 +61,6 @@ export async function nextUnread(
       ]),
     )
     .orderBy('id')
-    .limit(count)
+    .limit(fewUnread)
     .execute()
 }

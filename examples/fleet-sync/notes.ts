@@ -4,6 +4,7 @@ import { mostFailures } from './known.ts'
 import { log } from './log.ts'
 import type { OpenDatabase } from './open-database.ts'
 
+type Parts = Pick<OpenDatabase, 'database' | 'storage'>
 const body_html = '<p>The archive could not read the messages of this conversation.</p>'
 
 /**
@@ -11,11 +12,7 @@ const body_html = '<p>The archive could not read the messages of this conversati
  * meanwhile. A note that might have been added, and cannot be found, is left to a person: see
  * `journal.list({ state: 'unconfirmed' })`.
  */
-export async function noteSkipped(
-  workspace: SupportWorkspace<'self'>,
-  { database, storage }: Pick<OpenDatabase, 'database' | 'storage'>,
-  key: string,
-): Promise<void> {
+export async function noteSkipped(workspace: SupportWorkspace<'self'>, { database, storage }: Parts, key: string) {
   const journal = new WriteJournal({ workspace, storage })
   const failing = database.selectFrom('items').select('id').where('key', '=', key).where('problem', 'is not', null)
   for (const { id } of await failing.where('failures', '>=', mostFailures).execute()) {

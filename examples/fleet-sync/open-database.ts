@@ -108,11 +108,7 @@ function openSqlite(path: string): OpenDatabase {
 }
 
 /** Tries until it works, for what a process needs to start. Stops when `signal` aborts, and if a setting is wrong. */
-export async function untilItWorks<Value>(
-  name: string,
-  run: () => Promise<Value>,
-  signal: AbortSignal,
-): Promise<Value> {
+export async function untilItWorks<Value>(name: string, run: () => Promise<Value>, signal: AbortSignal) {
   for (;;) {
     try {
       return await run()

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
@@ -111,16 +111,21 @@ export async function countFailure(database: Database, key: string, remedy: stri
   await again.execute()
 }
 
-/** Removes everything of an organization from the replica. Its token is in the connection store. */
+/** Removes everything of an organization from the replica, except what it has counted. Its token is in the connection store. */
 export async function erase(database: Database, key: string): Promise<void> {
   // Whoever runs a sync pass stops, and nobody starts one.
   const stop = database.updateTable('organizations').set((update) => ({ paused: 1, lease: update('lease', '+', 1) }))
   await stop.where('key', '=', key).execute()
   for (const table of ['items', 'changes'] as const) await deleteRows(database, table, sql`key = ${key}`)
   await database.transaction().execute(async (transaction) => {
-    for (const table of ['organizations', 'seen', 'notices', 'failures'] as const) {
+    for (const table of ['seen', 'notices'] as const) {
       await transaction.deleteFrom(table).where('key', '=', key).execute()
     }
+    const failures = transaction.updateTable('failures').set({ key: `erased ${randomUUID()}` })
+    await failures.where('key', '=', key).execute()
+    const row = transaction.deleteFrom('organizations').where('key', '=', key)
+    const counted = await row.returning(['sweeps', 'requests', 'refused']).executeTakeFirst()
+    if (counted !== undefined) await transaction.insertInto('erased').values(counted).execute()
   })
 }
 

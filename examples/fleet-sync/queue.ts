@@ -8,18 +8,14 @@ export const queueName = 'fleet-sync'
 export interface SyncJob {
   /** The key of the organization's connection. */
   readonly key: string
-  /** Number of sync passes that the organization has completed. */
-  readonly sweeps: number
-  /** Number of slices that ran before this one. */
-  readonly slices: number
+  /** How many more of its slices go before those of other organizations. */
+  readonly first: number
 }
 
 export type SyncQueue = Queue<SyncJob, string>
 
 /** BullMQ runs jobs with a smaller number first. */
 const priority = { firstSync: 1, usual: 2 } as const
-/** After so many slices, a first sync no longer goes before the sync passes of others. */
-const firstSlices = 6
 
 /** Connects to Redis in the way that BullMQ needs. */
 export function connectToRedis(redisUrl: string): Redis {
@@ -44,7 +40,7 @@ export async function addJobs(queue: SyncQueue, jobs: readonly SyncJob[]): Promi
       data,
       opts: {
         deduplication: { id: data.key },
-        priority: data.sweeps === 0 && data.slices < firstSlices ? priority.firstSync : priority.usual,
+        priority: data.first > 0 ? priority.firstSync : priority.usual,
         removeOnComplete: { count: 200 },
         removeOnFail: { count: 200 },
       },

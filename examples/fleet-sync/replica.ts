@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { RawBuilder } from 'kysely'
 import { type Claim, LostLeaseError, type Position, placeOf } from './organizations.ts'
 import { clock, type Database, type ItemTable } from './tables.ts'
@@ -13,8 +13,8 @@ export interface Step {
   readonly deleted: readonly string[]
   /** A conversation whose messages were read; with `problem` if they could not be. */
   readonly read?: { readonly conversation: string; readonly problem?: string } | undefined
-  /** Ids that were seen in this list since the last step, as its next part. Null once it has been read to its end. */
-  readonly seen?: { readonly part: number; readonly ids: readonly string[] } | null | undefined
+  /** Ids that were seen in this list since the last step. Null once it has been read to its end. */
+  readonly seen: readonly string[] | null
 }
 
 export interface NewItem extends Pick<ItemTable, 'id' | 'hash' | 'data'> {
@@ -55,25 +55,15 @@ export async function save(database: Database, claim: Claim, step: Step, progres
     const last = await saveProgress(database, claim, progress, changes.length)
     for (const part of parts(items)) await saveItems(database, { key, kind, list, stale }, part)
     for (const part of parts(deleted)) {
-      const gone = database.updateTable('items').where('key', '=', key)
-      await gone
-        .set({ deleted_at: clock.now(database), stale, failures: 0, problem: null })
-        .where('kind', '=', kind)
-        .where('list', '=', list)
-        .where('id', 'in', part)
-        .execute()
+      const gone = database.updateTable('items').where('key', '=', key).where('list', '=', list).where('id', 'in', part)
+      await gone.set({ deleted_at: clock.now(database), stale, failures: 0, problem: null }).execute()
     }
     if (read !== undefined) {
-      const { conversation, problem = null } = read
-      const row = database.updateTable('items').where('key', '=', key).where('kind', '=', 'conversation')
-      await row
-        .set((update) => ({
-          stale: problem === null ? 0 : 1,
-          failures: problem === null ? 0 : update('failures', '+', 1),
-          problem,
-        }))
-        .where('id', '=', conversation)
-        .execute()
+      const { conversation, problem } = read
+      const items = database.updateTable('items').where('key', '=', key).where('kind', '=', 'conversation')
+      const row = items.where('id', '=', conversation)
+      if (problem === undefined) await row.set({ stale: 0, failures: 0, problem: null }).execute()
+      else await row.set((update) => ({ stale: 1, failures: update('failures', '+', 1), problem })).execute()
     }
     let number = last - changes.length
     const at = clock.now(database)
@@ -83,12 +73,12 @@ export async function save(database: Database, claim: Claim, step: Step, progres
     })
     for (const part of parts(rows)) await database.insertInto('changes').values(part).execute()
     if (seen === null) await database.deleteFrom('seen').where('key', '=', key).execute()
-    else if (seen !== undefined && seen.ids.length > 0) {
-      const part = { key, part: seen.part, ids: JSON.stringify(seen.ids) }
+    else if (seen.length > 0) {
+      const part = { key, part: randomUUID(), ids: JSON.stringify(seen) }
       await database.insertInto('seen').values(part).execute()
     }
   }
-  const isLight = changes.length === 0 && read === undefined && seen !== null && !seen?.ids.length
+  const isLight = changes.length === 0 && read === undefined && seen?.length === 0
   if (isLight) await run(database)
   else await database.transaction().execute(run)
 

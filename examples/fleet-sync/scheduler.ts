@@ -4,51 +4,49 @@ import { type ConnectionStore, ConnectionStoreError } from 'support-workspace-sd
 import { log, messageOf } from './log.ts'
 import { endOf, erase, mirror } from './organizations.ts'
 import { addJobs, type SyncQueue } from './queue.ts'
+import type { Settings } from './settings.ts'
 import { longestWait } from './sync-organization.ts'
 import { clock, type Database, deleteRows, isPostgres, timeIn } from './tables.ts'
 
-export interface SchedulerParts {
+interface StoreParts {
   readonly database: Database
   readonly store: ConnectionStore
+}
+
+export interface SchedulerParts extends StoreParts, Pick<Settings, 'interval' | 'retention'> {
   readonly queue: SyncQueue
-  /** Time between two sync passes of an organization that has no interval of its own, in milliseconds. */
-  readonly interval: number
-  /** How long changes, deleted items, and organizations that have left, are kept, in milliseconds. */
-  readonly retention: number
 }
 
 /** An organization whose job was added so long ago may have lost it, with a Redis that kept nothing. In milliseconds. */
 const patience = 20_000
 const most = 500
+/** So many slices of a first sync go before the sync passes of others. */
+const firstSlices = 6
 /** So many organizations may lose their tokens in a minute. */
 const few = 5
 
 /** Adds jobs until `signal` aborts. Several processes can run this. Nothing that fails ends it. */
-export async function runScheduler(parts: SchedulerParts, signal: AbortSignal): Promise<void> {
+export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, onFailure: () => void) {
   const every = (milliseconds: number, name: string, run: () => Promise<unknown>) => async () => {
     while (!signal.aborted) {
-      await run().catch((error) => log('scheduler', { in: name, message: messageOf(error) }))
+      await run().catch((error) => {
+        onFailure()
+        log('scheduler', { in: name, message: messageOf(error) })
+      })
       await setTimeout(milliseconds, undefined, { signal }).catch(() => {})
     }
   }
-  let doubtful: ReadonlySet<string> = new Set()
-  const reconcileAgain = async () => {
-    doubtful = (await reconcile(parts, doubtful)).doubtful
-  }
+  const doubtful = new Set<string>()
   const loops = [
     every(1_000, 'schedule', () => schedule(parts)),
-    every(60_000, 'reconcile', reconcileAgain),
+    every(60_000, 'reconcile', () => reconcile(parts, doubtful)),
     every(3_600_000, 'prune', () => prune(parts)),
   ]
   await Promise.all(loops.map((loop) => loop()))
 }
 
 /** Adds a job for each organization that is due. Returns how many, and how many had lost their job. */
-export async function schedule({
-  database,
-  queue,
-  interval,
-}: SchedulerParts): Promise<{ added: number; lost: number }> {
+export async function schedule({ database, queue, interval }: Omit<SchedulerParts, 'store' | 'retention'>) {
   const now = clock.now(database)
   // Nothing is due so late. The clock of the database was wrong, and somebody has set it right.
   const never = timeIn(database, sql`coalesce(interval, ${interval}) + ${longestWait}`)
@@ -80,22 +78,17 @@ export async function schedule({
   const jobs = await Promise.all(old.map(({ key }) => queue.getDeduplicationJobId(key)))
   const lost = old.filter((_, index) => jobs[index] === null)
   if (lost.length > 0) log('jobs lost', { count: lost.length, message: 'They were added again from the database.' })
-  await addJobs(
-    queue,
-    [...fresh, ...lost].map(({ key, sweeps }) => ({ key, sweeps, slices: 0 })),
-  )
+  const toAdd = [...fresh, ...lost].map(({ key, sweeps }) => ({ key, first: sweeps === 0 ? firstSlices : 0 }))
+  await addJobs(queue, toAdd)
   return { added: fresh.length + lost.length, lost: lost.length }
 }
 
 /**
  * Compares all connections with the rows of the organizations, and writes only what differs: logins, revocations, tokens
  * without a row and rows without a token. If more than a few organizations have lost their token, the storage itself may be
- * the wrong one: they are stopped only if they were `doubtful` the time before.
+ * the wrong one: they are `doubtful` first, and stopped the next time.
  */
-export async function reconcile(
-  { database, store }: Pick<SchedulerParts, 'database' | 'store'>,
-  before: ReadonlySet<string> = new Set(),
-): Promise<{ changed: number; doubtful: ReadonlySet<string> }> {
+export async function reconcile({ database, store }: StoreParts, doubtful = new Set<string>()): Promise<number> {
   const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
   const { connections, unreadable } = await store.list()
   const found = new Map<string, Parameters<typeof mirror>[2]>(rows.map(({ key }) => [key, undefined]))
@@ -108,15 +101,16 @@ export async function reconcile(
     return row === undefined || row.ended !== endOf(state) || !isSameLogin
   })
   const lost = different.flatMap(([key, state]) => (typeof state !== 'object' && known.has(key) ? [key] : []))
-  const doubtful = new Set(lost.length > few ? lost.filter((key) => !before.has(key)) : [])
-  if (doubtful.size > 0)
-    log('doubtful', { count: doubtful.size, message: 'Their tokens are gone. Look at the database.' })
+  const unsure = new Set(lost.length > few ? lost.filter((key) => !doubtful.has(key)) : [])
+  doubtful.clear()
+  for (const key of unsure) doubtful.add(key)
+  if (unsure.size > 0) log('doubtful', { count: unsure.size, message: 'Their tokens are gone. Look at the database.' })
   let changed = 0
   for (const [key] of different) {
     // Asks the store again, because the list is older than the rows of a login in the meantime.
-    if (!doubtful.has(key) && (await mirrorOne(database, store, key))) changed += 1
+    if (!unsure.has(key) && (await mirrorOne(database, store, key))) changed += 1
   }
-  return { changed, doubtful }
+  return changed
 }
 
 /** Makes the row of an organization say what the store says now. Call it after each login. */
@@ -131,11 +125,7 @@ export async function mirrorOne(database: Database, store: ConnectionStore, key:
 }
 
 /** Erases what has been kept for long enough: changes, what the service has deleted, and organizations that have left. */
-export async function prune({
-  database,
-  store,
-  retention,
-}: Pick<SchedulerParts, 'database' | 'store' | 'retention'>): Promise<void> {
+export async function prune({ database, store, retention }: Omit<SchedulerParts, 'queue' | 'interval'>) {
   const before = timeIn(database, -retention)
   const left = database.selectFrom('organizations').select('key').where('ended_at', '<', before)
   for (const { key } of await left.execute()) await leave(database, store, key)

@@ -19,6 +19,13 @@ export interface Settings {
   readonly retention: number
   /** Whether to add a note to each conversation whose messages are skipped. Needs connections with `actor=self`. */
   readonly addNotes: boolean
+  /** Number of worker processes that the supervisor keeps running. */
+  readonly workers: number
+  /** Address of this machine at which the page is served. It asks nobody for a password. */
+  readonly host: string
+  readonly port: number
+  /** Port at which a worker process on its own serves `/health`. */
+  readonly healthPort: number | undefined
 }
 
 /** A setting that this process cannot work with. */
@@ -31,9 +38,9 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     if (value) return value
     throw new SettingsError(`Set ${name}.`)
   }
-  const number = (name: string, byDefault: number) => {
+  const number = (name: string, byDefault: number, least = Number.MIN_VALUE) => {
     const value = Number(env[name] ?? byDefault)
-    if (value > 0) return value
+    if (value >= least) return value
     throw new SettingsError(`${name} must be a positive number.`)
   }
   return {
@@ -47,5 +54,9 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     readAllEvery: Math.ceil(number('READ_ALL_EVERY', 10)),
     retention: number('RETENTION_DAYS', 30) * 86_400_000,
     addNotes: env.FLEET_NOTES === '1',
+    workers: Math.ceil(number('WORKERS', 2)),
+    host: env.HOST ?? '127.0.0.1',
+    port: number('PORT', 3_000, 0),
+    healthPort: env.HEALTH_PORT === undefined ? undefined : number('HEALTH_PORT', 0, 0),
   }
 }

@@ -7,22 +7,17 @@ import {
   type SupportWorkspace,
   type SupportWorkspaceError,
 } from 'support-workspace-sdk'
-import { countSeen, findMissing, type Known, loadKnown, loadSeen, nextUnread } from './known.ts'
+import { findMissing, type Known, loadKnown, loadSeen, nextUnread } from './known.ts'
 import { type Claim, claim, countFailure, LostLeaseError, nextDue, type Position, storable } from './organizations.ts'
 import { type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
+import type { Settings } from './settings.ts'
 import { type Database, timeIn } from './tables.ts'
 
-export interface SyncOptions {
+export interface SyncOptions extends Partial<Pick<Settings, 'interval' | 'slice' | 'readAllEvery'>> {
   readonly workspace: SupportWorkspace
   readonly database: Database
   /** The key of the organization's connection, which `mirror` has added. */
   readonly key: string
-  /** Time between two sync passes, in milliseconds, unless the organization has an interval of its own. */
-  readonly interval?: number
-  /** How long to go on, in milliseconds. */
-  readonly slice?: number
-  /** The messages of an unchanged conversation are read once in this many sync passes. */
-  readonly readAllEvery?: number
   /** Aborted when the process is shutting down. */
   readonly signal?: AbortSignal | undefined
   /** The requests so far, which the caller counts. They are added to the organization's row. */
@@ -35,12 +30,8 @@ export type SyncResult = 'done' | 'more' | 'gone'
 const limit = 100
 const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
-/** After so many pages without a change the position is saved. Pages since then are read again after a crash. */
-const mostUnsaved = 20
 /** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
 export const longestWait = 3_600_000
-/** Number of unread conversations that are loaded together. */
-const batch = 50
 /** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
 const longestId = 200
 
@@ -77,11 +68,9 @@ class SyncPass {
   #position: Position
   /** The ids that this slice has seen in the list that is being read. */
   #seen = new Set<string>()
-  /** Those of them that are not saved yet, and the number of parts in which the others, and those of earlier slices, are. */
+  /** Those of them that are not saved yet, and whether others are: of now, or of earlier slices. */
   #unsaved: string[] = []
-  #parts = 0
-  #pages = 0
-
+  #hasSaved = false
   constructor(options: SyncOptions, claimed: Claim) {
     this.#options = options
     this.#claim = claimed
@@ -92,16 +81,16 @@ class SyncPass {
 
   async run(): Promise<SyncResult> {
     const { database, key, readAllEvery = 10 } = this.#options
-    if (this.#position.checkpoint.cursor !== null) this.#parts = await countSeen(database, key)
+    this.#hasSaved = this.#position.checkpoint.cursor !== null
     try {
       if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('')
-      for (let isOver = false; !isOver; ) {
-        const unread = await nextUnread(database, this.#claim, this.#position, { readAllEvery, count: batch })
+      for (;;) {
+        const unread = await nextUnread(database, this.#claim, this.#position, readAllEvery)
+        if (unread.length === 0) break
         for (const { id, stale } of unread) {
           if (id !== this.#position.list) this.#moveTo({ list: id, checkpoint: start })
           await this.#readOrPutAside(id, stale === 1)
         }
-        isOver = unread.length < batch
       }
     } catch (error) {
       if (!(error instanceof SliceOver)) throw error
@@ -165,7 +154,7 @@ class SyncPass {
         if (checkpoint.done) break
         await this.#saveIfNeeded({ list, items })
       }
-      if (this.#parts > 0) for (const id of await loadSeen(database, key)) this.#seen.add(id)
+      if (this.#hasSaved) for (const id of await loadSeen(database, key)) this.#seen.add(id)
       const missing = await findMissing(database, key, list, this.#seen)
       const before = this.#position.missing
       isRead = missing.length === 0 || before !== undefined
@@ -222,12 +211,11 @@ class SyncPass {
     this.#unsaved = []
   }
 
-  /** Saves a step that has changes, and once in a while one that has not. Then ends the slice if its time is over. */
+  /** Saves a step that has changes. Then ends the slice if its time is over, which saves what it has seen. */
   async #saveIfNeeded(step: Partial<Step>): Promise<void> {
     const { items = [], deleted = [], read, seen } = step
-    this.#pages += 1
-    const hasChanges = items.length + deleted.length > 0 || read !== undefined || (seen === null && this.#parts > 0)
-    if (hasChanges || this.#pages >= mostUnsaved) await this.#save(step)
+    const hasChanges = items.length + deleted.length > 0 || read !== undefined || (seen === null && this.#hasSaved)
+    if (hasChanges) await this.#save(step)
     if (performance.now() > this.#until) throw new SliceOver()
   }
 
@@ -235,7 +223,7 @@ class SyncPass {
     const { database, traffic = { requests: 0, refused: 0 } } = this.#options
     const { requests, refused } = traffic
     const isEnd = step.seen === null
-    const seen = isEnd ? (this.#parts > 0 ? null : undefined) : { part: this.#parts, ids: this.#unsaved }
+    const seen = isEnd && this.#hasSaved ? null : isEnd ? [] : this.#unsaved
     await save(
       database,
       this.#claim,
@@ -244,9 +232,8 @@ class SyncPass {
     )
     traffic.requests -= requests
     traffic.refused -= refused
-    this.#parts = isEnd ? 0 : this.#parts + (this.#unsaved.length > 0 ? 1 : 0)
+    this.#hasSaved = !isEnd && (this.#hasSaved || this.#unsaved.length > 0)
     this.#unsaved = []
-    this.#pages = 0
   }
 }
 

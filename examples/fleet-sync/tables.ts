@@ -13,6 +13,7 @@ export interface Tables {
   notices: NoticeTable
   failures: FailureTable
   settings: SettingTable
+  erased: ErasedTable
 }
 
 export type Database = Kysely<Tables>
@@ -102,7 +103,7 @@ export interface ChangeTable {
 /** Ids that were seen in the list that is being read, in parts. */
 export interface SeenTable {
   key: string
-  part: number
+  part: string
   ids: string
 }
 
@@ -112,12 +113,15 @@ export interface NoticeTable {
   login: number
 }
 
-/** How often the sync of an organization failed, by remedy. */
+/** How often the sync of an organization failed, by remedy. Erased organizations have another key. */
 export interface FailureTable {
   key: string
   remedy: string
   count: number
 }
+
+/** What each erased organization had counted, so that the counters of all do not fall. */
+export type ErasedTable = Pick<OrganizationTable, 'sweeps' | 'requests' | 'refused'>
 
 /** What every process must be able to read: see `openConnections`. */
 export interface SettingTable {
@@ -128,11 +132,7 @@ export interface SettingTable {
 const primaryKeys = { items: ['key', 'kind', 'id'], changes: ['key', 'number'] } as const
 
 /** Deletes rows a thousand at a time, because Postgres ends a statement that takes longer than 10 seconds. */
-export async function deleteRows(
-  database: Database,
-  table: keyof typeof primaryKeys,
-  which: RawBuilder<boolean>,
-): Promise<void> {
+export async function deleteRows(database: Database, table: keyof typeof primaryKeys, which: RawBuilder<boolean>) {
   const columns = sql.join(primaryKeys[table].map((column) => sql.ref(column)))
   const rows = sql`SELECT ${columns} FROM ${sql.table(table)} WHERE ${which} LIMIT 1000`
   const statement = sql`DELETE FROM ${sql.table(table)} WHERE (${columns}) IN (${rows})`
@@ -164,9 +164,10 @@ const first = `
     key TEXT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, change TEXT NOT NULL,
     at BIGINT NOT NULL, PRIMARY KEY (key, number)
   );
-  CREATE TABLE seen (key TEXT NOT NULL, part INTEGER NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
+  CREATE TABLE seen (key TEXT NOT NULL, part TEXT NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
   CREATE TABLE notices (key TEXT NOT NULL, login BIGINT NOT NULL, PRIMARY KEY (key, login));
   CREATE TABLE failures (key TEXT NOT NULL, remedy TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (key, remedy));
+  CREATE TABLE erased (sweeps BIGINT NOT NULL, requests BIGINT NOT NULL, refused BIGINT NOT NULL);
   CREATE TABLE settings (name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, value));
   CREATE INDEX organizations_due ON organizations (due_at);
   CREATE INDEX items_list ON items (key, list, id);

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { type Job, Worker } from 'bullmq'
 import { isSupportWorkspaceError, RateLimitError } from 'support-workspace-sdk'
 import { CappedRateLimiter, openConnections } from './connections.ts'
+import { createHealthSite, serveSite } from './health.ts'
 import { log, messageOf } from './log.ts'
 import { noteSkipped } from './notes.ts'
 import { openDatabase, untilItWorks } from './open-database.ts'
@@ -75,7 +76,7 @@ export async function runWorker(settings: Settings): Promise<void> {
   // A delayed job would need a time, and the clocks of workers differ. If this fails, the scheduler adds the job.
   worker.on('completed', ({ data }, result) => {
     if (result !== 'more') return
-    addJobs(queue, [{ ...data, slices: data.slices + 1 }]).catch((error) => log('redis', { message: messageOf(error) }))
+    addJobs(queue, [{ ...data, first: data.first - 1 }]).catch((error) => log('redis', { message: messageOf(error) }))
   })
   worker.on('failed', (job, error) => {
     const organization = job?.data.key
@@ -86,11 +87,15 @@ export async function runWorker(settings: Settings): Promise<void> {
     const job = await queue.getJob(id).catch(() => undefined)
     log('stalled', { organization: job?.data.key, remedy: 'none: this worker continues' })
   })
+  const { host, healthPort: port } = settings
+  const site = createHealthSite({ database, queue })
+  const server = port === undefined ? undefined : await serveSite(site, { host, port, name: 'HEALTH_PORT' })
   process.send?.('ready')
 
   await ended
   // Redis may be away. The jobs have stopped by then, and the scheduler adds again what is not complete.
   await Promise.race([worker.close().then(() => queue.close()), setTimeout(5_000)])
+  server?.close()
   redis.disconnect()
   await close()
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,9 +12,9 @@ import pg from 'pg'
 import { describe, expect, type TestContext, test, vi } from 'vitest'
 import { openConnections } from '../../examples/fleet-sync/connections.ts'
 import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
-import { erase } from '../../examples/fleet-sync/organizations.ts'
+import { countFailure, erase } from '../../examples/fleet-sync/organizations.ts'
 import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
-import { mirrorOne, prune, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
+import { mirrorOne, prune, reconcile, runScheduler, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
 import { createSite } from '../../examples/fleet-sync/site.ts'
 import type { Database, OrganizationTable } from '../../examples/fleet-sync/tables.ts'
@@ -68,6 +69,7 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
   const env = { ...process.env, ...environment, NODE_OPTIONS: `--import=${preload}` }
   return {
     ...parts,
+    parts,
     environment,
     settings,
     sandbox,
@@ -85,7 +87,7 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
     update: (key: string, change: Partial<OrganizationTable>) =>
       database.updateTable('organizations').set(change).where('key', '=', key).execute(),
     schedule: () => schedule(parts),
-    reconcile: async () => (await reconcile(parts)).changed,
+    reconcile: () => reconcile(parts),
     prune: (retention: number, on: Database = database) => prune({ ...parts, database: on, retention }),
     /** `ahead` is by how much its clock is wrong, in milliseconds. */
     startWorker: async (ahead = 0, more = {}) => {
@@ -102,6 +104,14 @@ async function startFleet(context: TestContext, databaseUrl: string, options: Sa
       await promisify(execFile)(process.execPath, [fileOf('manage.ts'), ...words], { env })
     },
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
 }
 
 async function end(worker: ChildProcess, signal: NodeJS.Signals): Promise<void> {
@@ -157,7 +167,7 @@ describeOnDatabases((createDatabase) => {
     await update(soon, { due_at: Date.now() + longest, completed_at: Date.now() + day })
     // The job of the second is in no Redis.
     expect(await schedule()).toEqual({ added: 3, lost: 1 })
-    const site = createSite({ database, queue, interval })
+    const site = createSite({ database, queue, interval, host: '127.0.0.1', failures: () => 7 })
     const metrics = await (await site.request('http://127.0.0.1/metrics')).text()
     expect(metrics).toContain('fleet_attention 1')
   })
@@ -207,11 +217,12 @@ describeOnDatabases((createDatabase) => {
     const keys: readonly string[] = await connectAll()
     for (const key of keys.slice(1)) await store.remove(key)
     const ended = database.selectFrom('organizations').select('key').where('ended', 'is not', null)
-    const first = await reconcile({ database, store })
-    expect(first).toEqual({ changed: 0, doubtful: new Set(keys.slice(1)) })
+    const doubtful = new Set<string>()
+    expect(await reconcile({ database, store }, doubtful)).toBe(0)
+    expect(doubtful).toEqual(new Set(keys.slice(1)))
     expect(await ended.execute()).toEqual([])
-    const second = await reconcile({ database, store }, first.doubtful)
-    expect(second).toEqual({ changed: 7, doubtful: new Set() })
+    expect(await reconcile({ database, store }, doubtful)).toBe(7)
+    expect(doubtful.size).toBe(0)
     expect(await ended.execute()).toHaveLength(7)
   })
 
@@ -289,7 +300,7 @@ describeOnDatabases((createDatabase) => {
       .values({ key: skipping, id: '7', ...item, problem: 'It fails.' })
       .execute()
     await database.insertInto('failures').values({ key: ok, remedy: 'retry', count: 2 }).execute()
-    const site = createSite({ database, queue, interval })
+    const site = createSite({ database, queue, interval, host: '127.0.0.1', failures: () => 7 })
     const get = async (path: string, init?: RequestInit) => site.request(`http://127.0.0.1${path}`, init)
     const page = await (await get('/')).text()
     expect(page).toContain('Needs attention: 3')
@@ -309,14 +320,77 @@ describeOnDatabases((createDatabase) => {
       'fleet_skipped_conversations 1',
       'fleet_failures_total{remedy="retry"} 2',
       'fleet_jobs{state="active"} 0',
+      'fleet_database_up 1',
+      'fleet_scheduler_failures_total 7',
     ]) {
       expect(lines).toContain(line)
     }
     const lag = lines.find((line) => line.startsWith('fleet_lag_seconds{quantile="1"}'))
     expect(Number(lag?.split(' ').at(-1))).toBeGreaterThanOrEqual((3 * interval) / 1_000)
-    expect((await get('/queues')).status).toBe(200)
-    expect((await get('/', { method: 'POST' })).status).toBe(405)
-    expect((await site.request('http://attacker.example/')).status).toBe(403)
+    // What is imported into Prometheus and Grafana names no other metric.
+    const provided = new Set(lines.map((line) => /^# TYPE (\w+)/.exec(line)?.[1]))
+    for (const file of ['alerts.yml', 'dashboard.json']) {
+      const text = readFileSync(new URL(`../../examples/fleet-sync/${file}`, import.meta.url), 'utf8')
+      const used = new Set(text.match(/\bfleet_\w+/g))
+      expect(used.size).toBeGreaterThan(4)
+      expect([...used].filter((name) => !provided.has(name))).toEqual([])
+    }
+    for (const [host, status] of [
+      ['attacker.example', 403],
+      ['10.0.0.5:3000', 200],
+      ['[::1]:3000', 200],
+      ['fleet', 403],
+    ] as const) {
+      expect((await site.request(`http://${host}/`)).status, host).toBe(status)
+      expect((await site.request(`http://${host}/health`)).status, host).toBe(200)
+    }
+    const named = createSite({ database, queue, interval, host: 'fleet', failures: () => 0 })
+    expect((await named.request('http://fleet/')).status).toBe(200)
+  })
+
+  test('counts what erased organizations had counted, without their keys', async (context) => {
+    const { database, queue, interval, connectAll, update } = await start(context, { organizations: 3 })
+    const keys: readonly string[] = await connectAll()
+    for (const [index, key] of keys.entries()) {
+      await update(key, { sweeps: 5 + index, requests: 100, refused: 3 })
+      await countFailure(database, key, 'retry')
+    }
+    const site = createSite({ database, queue, interval, host: '127.0.0.1', failures: () => 0 })
+    const counters = async () => {
+      const text = await (await site.request('http://127.0.0.1/metrics')).text()
+      return text.split('\n').filter((line) => /^fleet_\w+_total/.test(line))
+    }
+    const before = await counters()
+    expect(before).toContain('fleet_sweeps_total 18')
+    expect(before).toContain('fleet_failures_total{remedy="retry"} 3')
+    for (const key of keys.slice(1)) await erase(database, key)
+    // Twice counts once.
+    await erase(database, keys[1]!)
+    expect(await counters()).toEqual(before)
+    const failures = JSON.stringify(await database.selectFrom('failures').selectAll().execute())
+    expect(keys.filter((key) => failures.includes(key))).toEqual(keys.slice(0, 1))
+  })
+
+  test('says that the database is away, and counts it', async (context) => {
+    const { database, queue, interval, parts } = await start(context)
+    let failures = 0
+    const site = createSite({ database, queue, interval, host: '127.0.0.1', failures: () => failures })
+    const health = async () => (await site.request('http://127.0.0.1/health')).json()
+    expect(await health()).toEqual({ database: true, redis: true })
+    await database.destroy()
+    const stop = new AbortController()
+    const running = runScheduler(parts, stop.signal, () => failures++)
+    await waitUntil(async () => expect(failures).toBeGreaterThanOrEqual(3))
+    stop.abort()
+    await running
+    expect(await health()).toEqual({ database: false, redis: true })
+    expect((await site.request('http://127.0.0.1/health')).status).toBe(503)
+    const response = await site.request('http://127.0.0.1/metrics')
+    expect(response.status).toBe(200)
+    expect((await response.text()).split('\n').filter((line) => line.startsWith('fleet'))).toEqual([
+      'fleet_database_up 0',
+      `fleet_scheduler_failures_total ${failures}`,
+    ])
   })
 })
 
@@ -436,6 +510,33 @@ describe('on SQLite, with worker processes', () => {
       expect(rows).toEqual([{ key: other }])
     }
     expect(await fleet.reconcile()).toBe(0)
+  })
+
+  test('a worker on its own says at a port whether it can work', async (context) => {
+    const { redisServer, startWorker } = await start(context)
+    const port = await freePort()
+    await startWorker(0, { HEALTH_PORT: String(port) })
+    const health = async () => (await fetch(`http://127.0.0.1:${port}/health`)).json()
+    expect(await health()).toEqual({ database: true, redis: true })
+    await redisServer.crash(0)
+    await waitUntil(async () => expect(await health()).toEqual({ database: true, redis: true }))
+  })
+
+  test.for([
+    ['PORT', /^PORT \d+ is in use\. Set another, or 0 for any that is free\.$/],
+    ['WORKERS', /^WORKERS must be a positive number\.$/],
+    ['STORE_SECRET', /^Set STORE_SECRET\.$/],
+  ] as const)('ends with one line if %s is wrong', async ([name, message], context) => {
+    const { environment } = await start(context)
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    context.onTestFinished(() => void other.close())
+    const port = (other.address() as AddressInfo).port
+    const wrong = { PORT: String(port), WORKERS: 'two', STORE_SECRET: '' }[name]
+    const processes = new FleetProcess({ ...environment, PORT: '0', [name]: wrong })
+    context.onTestFinished(() => processes.killAll())
+    expect(await processes.ended).toBe(1)
+    expect(processes.lines.map((line) => JSON.parse(line).message)).toEqual([expect.stringMatching(message)])
   })
 
   test('manage changes nothing if its words are wrong', async (context) => {

@@ -103,7 +103,7 @@ describeOnDatabases((createDatabase) => {
     await expectCopy()
   })
 
-  const nothing = { list: '', items: [], deleted: [] }
+  const nothing = { list: '', items: [], deleted: [], seen: [] }
   const noProgress = { position: null, problem: null, requests: 0, refused: 0 }
   const item = { id: 'one', hash: '', data: '{}', change: 'created' as const }
 
