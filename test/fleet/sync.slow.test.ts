@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { expect, test, vi } from 'vitest'
 import { noteSkipped } from '../../examples/fleet-sync/notes.ts'
 import { claim, LostLeaseError, mirror, nextDue } from '../../examples/fleet-sync/organizations.ts'
@@ -361,9 +360,10 @@ describeOnDatabases((createDatabase) => {
     const now = 1_700_000_000_000
     const dueAt = async (key: string, at: number) => {
       context.onTestFinished(() => void vi.restoreAllMocks())
-      vi.spyOn(clock, 'now').mockReturnValue(sql`CAST(${at} AS BIGINT)`)
-      const { rows } = await sql<{ due: number }>`SELECT ${nextDue(database, key, interval)} AS due`.execute(database)
-      return rows[0]!.due
+      const fixed = database.selectNoFrom(({ cast, val }) => cast<number>(val(at), 'bigint').as('now'))
+      vi.spyOn(clock, 'now').mockReturnValue(fixed as never)
+      const asked = database.selectNoFrom(() => nextDue(database, key, interval).as('due'))
+      return (await asked.executeTakeFirstOrThrow()).due
     }
     const places: number[] = []
     for (let index = 0; index < 600; index += 1) places.push((await dueAt(`app.a.${index}`, now)) - now)

@@ -20,7 +20,7 @@ export async function startService(options: { readonly organizations: number; re
   const accounts = new Map<string, Account>()
   /** The organization of each token of the fleet. */
   const tokens = new Map<string, string>()
-  const counts = { requests: 0, refused: 0, faults: 0, pagesReadTwice: 0, edits: 0 }
+  const counts = { requests: 0, refused: 0, faults: 0, secondPages: 0, pagesReadTwice: 0, edits: 0 }
   let planned = 0
   const sandbox = await startSandbox({
     ...options,
@@ -50,6 +50,7 @@ export async function startService(options: { readonly organizations: number; re
     if (status === 429) counts.refused += 1
     else if (fault !== undefined) counts.faults += 1
     else if (status === 200 && /(conversations|messages)$/.test(path) && query.limit !== '1') {
+      if (query.after !== undefined) counts.secondPages += 1
       const page = `${path}?${query.after ?? ''}`
       // The first page of conversations starts a sync pass, or its second reading.
       if (page.endsWith('/conversations?')) account.pages = new Set()
@@ -68,6 +69,15 @@ export async function startService(options: { readonly organizations: number; re
     counts.edits += 1
     const text = await response.text()
     return text === '' ? { id: '' } : (JSON.parse(text) as { data: { id: string } }).data
+  }
+
+  // Lists of more than one page, of organizations without a rate limit.
+  const [, many, long] = [...accounts.values()]
+  for (let count = 0; count < 110 && many !== undefined && long !== undefined; count += 1) {
+    const body = { customer_email: `${count}@customer.example`, initial_message: '<p>Hello</p>' }
+    const added = await send(many, 'POST', '', body)
+    if (added !== undefined) many.conversations.push(added.id)
+    await send(long, 'POST', `/${long.conversations[0]}/messages`, { body_html: `<p>${count}</p>` })
   }
 
   /** Adds, edits or deletes something, as other people do. */
