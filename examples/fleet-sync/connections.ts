@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { AdaptiveRateLimiter } from 'support-workspace-sdk'
+import { AdaptiveRateLimiter, type RateLimiter } from 'support-workspace-sdk'
 import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
 import type { OpenDatabase } from './open-database.ts'
 import { type Settings, SettingsError } from './settings.ts'
@@ -27,10 +27,15 @@ export async function openConnections(
   })
 }
 
-/** A rate limiter that a mistake in a `Retry-After` does not stop for years. */
-export class CappedRateLimiter extends AdaptiveRateLimiter {
-  override penalize(key: string, duration: number, operation?: string): void {
-    super.penalize(key, Math.min(duration, longestWait), operation)
+/** Returns a rate limiter that a mistake in a `Retry-After` does not stop for years. */
+export function createRateLimiter(): RateLimiter {
+  const limiter = new AdaptiveRateLimiter()
+  return {
+    async acquire(...call) {
+      const end = await limiter.acquire(...call)
+      return (refused) =>
+        end?.(refused && { retryAfter: refused.retryAfter && Math.min(refused.retryAfter, longestWait) })
+    },
   }
 }
 

@@ -73,8 +73,8 @@ async function familiesOf(parts: SiteParts): Promise<Family[]> {
     .groupBy('remedy')
     .execute()
   const failed = Object.fromEntries(failures.map(({ remedy, count }) => [remedy, Number(count)]))
-  const lags = all.filter(({ state }) => state === 'ok' || state === 'late').map(({ lag }) => lag / 1_000)
-  lags.sort((one, other) => one - other)
+  const synced = all.filter(({ state }) => state === 'ok' || state === 'late')
+  const lags = synced.map(({ lag }) => lag / 1_000).sort((one, other) => one - other)
   const quantile = (share: number) => lags[Math.ceil(lags.length * share) - 1] ?? 0
   const count = (state: Status['state']) => all.filter((each) => each.state === state).length
   const sum = (column: keyof ErasedTable) => counted.reduce((total, row) => total + row[column], 0)

@@ -14,9 +14,6 @@ export interface SyncJob {
 
 export type SyncQueue = Queue<SyncJob, string>
 
-/** BullMQ runs jobs with a smaller number first. */
-const priority = { firstSync: 1, usual: 2 } as const
-
 /** Connects to Redis in the way that BullMQ needs. */
 export function connectToRedis(redisUrl: string): Redis {
   // BullMQ waits for jobs without a limit, and repeats a command until Redis is back. A connection that has gone silent is
@@ -40,7 +37,8 @@ export async function addJobs(queue: SyncQueue, jobs: readonly SyncJob[]): Promi
       data,
       opts: {
         deduplication: { id: data.key },
-        priority: data.first > 0 ? priority.firstSync : priority.usual,
+        // The smaller number goes first.
+        priority: data.first > 0 ? 1 : 2,
         removeOnComplete: { count: 200 },
         removeOnFail: { count: 200 },
       },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { CappedRateLimiter, openConnections, reseal } from '../../examples/fleet-sync/connections.ts'
+import { createRateLimiter, openConnections, reseal } from '../../examples/fleet-sync/connections.ts'
 import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
 import { readSettings, SettingsError } from '../../examples/fleet-sync/settings.ts'
 import { RateLimitError, SupportWorkspace } from '../../src/index.ts'
@@ -17,7 +17,7 @@ test('a Retry-After of years holds an organization back for an hour', async (con
   const sandbox = createSandbox()
   const { url: baseUrl, fetch } = sandbox
   const accessToken = sandbox.issueToken()
-  const rateLimiter = new CappedRateLimiter()
+  const rateLimiter = createRateLimiter()
   const workspace = new SupportWorkspace({ baseUrl, fetch, accessToken, maxRetries: 0, rateLimiter })
   sandbox.faults.add({ status: 429, retryAfter: 1e9 })
   const list = async () => (await workspace.conversations.list()).data.length
