@@ -11,7 +11,6 @@ const changes: Record<string, Partial<OrganizationTable>> = {
   resume: { paused: 0 },
   interval: { interval: Number(seconds) * 1_000 || null },
   sync: { due_at: 0 },
-  // Nothing is read again before it is erased.
   erase: { paused: 1 },
 }
 const change = changes[command]

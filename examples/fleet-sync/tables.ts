@@ -1,10 +1,7 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/**
- * The replica of every organization, and the state of its sync. All times are milliseconds since the Unix epoch, by the clock
- * of the database.
- */
+/** The replica of every organization and its sync. Times are milliseconds since the Unix epoch, on the database's clock. */
 export interface Tables {
   organizations: OrganizationTable
   items: ItemTable

@@ -71,9 +71,9 @@ const sabotages: Readonly<Record<string, readonly [file: string, from: string, t
     '.values({ key, login: login + Math.round(Math.random() * 1e9) })',
   ],
   'a first sync that never ends is not late': [
-    'site.ts',
-    'const lag = now - (row.completed_at ?? row.added_at)',
-    'const lag = now - (row.completed_at ?? now)',
+    'metrics.ts',
+    'coalesce(completed_at, added_at)',
+    'coalesce(completed_at, unixepoch() * 1000)',
   ],
   'a job keeps its slot until the sync pass is complete': [
     'sync-organization.ts',
