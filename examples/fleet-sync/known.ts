@@ -8,7 +8,7 @@ export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted_at'>>
 
 /** Number of ids, and of unread conversations, that are loaded at a time. */
 const many = 10_000
-const fewUnread = 50
+export const fewUnread = 50
 /** A conversation whose messages could not be read so often in a row is no longer tried in each sync pass. */
 export const mostFailures = 3
 

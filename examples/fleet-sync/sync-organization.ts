@@ -7,7 +7,7 @@ import {
   type SupportWorkspace,
   type SupportWorkspaceError,
 } from 'support-workspace-sdk'
-import { findMissing, type Known, loadKnown, loadSeen, nextUnread } from './known.ts'
+import { fewUnread, findMissing, type Known, loadKnown, loadSeen, nextUnread } from './known.ts'
 import { type Claim, claim, countFailure, LostLeaseError, nextDue, type Position, storable } from './organizations.ts'
 import { type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
 import type { Settings } from './settings.ts'
@@ -86,11 +86,11 @@ class SyncPass {
       if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('')
       for (;;) {
         const unread = await nextUnread(database, this.#claim, this.#position, readAllEvery)
-        if (unread.length === 0) break
         for (const { id, stale } of unread) {
           if (id !== this.#position.list) this.#moveTo({ list: id, checkpoint: start })
           await this.#readOrPutAside(id, stale === 1)
         }
+        if (unread.length < fewUnread) break
       }
     } catch (error) {
       if (!(error instanceof SliceOver)) throw error
