@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { AdaptiveRateLimiter, type RateLimiter } from 'support-workspace-sdk'
 import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
 import type { OpenDatabase } from './open-database.ts'
 import { type Settings, SettingsError } from './settings.ts'
-import { longestWait } from './sync-organization.ts'
 import type { Database, SettingTable } from './tables.ts'
 
 /**
@@ -25,18 +23,6 @@ export async function openConnections(
     keepRevoked: true,
     client: { ...client, appInfo: { name: 'fleet-sync' } },
   })
-}
-
-/** Returns a rate limiter that a mistake in a `Retry-After` does not stop for years. */
-export function createRateLimiter(): RateLimiter {
-  const limiter = new AdaptiveRateLimiter()
-  return {
-    async acquire(...call) {
-      const end = await limiter.acquire(...call)
-      return (refused) =>
-        end?.(refused && { retryAfter: refused.retryAfter && Math.min(refused.retryAfter, longestWait) })
-    },
-  }
 }
 
 /** Writes down the base URL and what shows the secret in use, or throws if those of another process differ. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type Job, Worker } from 'bullmq'
 import { isSupportWorkspaceError, RateLimitError } from 'support-workspace-sdk'
-import { createRateLimiter, openConnections } from './connections.ts'
+import { openConnections } from './connections.ts'
 import { createHealthSite, serveSite } from './health.ts'
 import { log, messageOf } from './log.ts'
 import { noteSkipped } from './notes.ts'
@@ -29,7 +29,6 @@ export async function runWorker(settings: Settings): Promise<void> {
     totalTimeout: settings.slice + 10_000,
     maxRetryAfter: settings.slice,
     timeout: 15_000,
-    rateLimiter: createRateLimiter(),
   }
   const store = await untilItWorks('database', () => openConnections(settings, opened, client), signal)
 

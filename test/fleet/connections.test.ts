@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { expect, test, vi } from 'vitest'
-import { createRateLimiter, openConnections, reseal } from '../../examples/fleet-sync/connections.ts'
+import { expect, test } from 'vitest'
+import { openConnections, reseal } from '../../examples/fleet-sync/connections.ts'
 import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { mirrorOne } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings, SettingsError } from '../../examples/fleet-sync/settings.ts'
-import { RateLimitError, SupportWorkspace } from '../../src/index.ts'
+import { syncOrganization } from '../../examples/fleet-sync/sync-organization.ts'
+import { RateLimitError } from '../../src/index.ts'
 import { createSandbox } from '../../src/sandbox/index.ts'
 
 const [first, second] = ['first', 'second'].map((name) => `${name} ${randomBytes(24).toString('base64')}`) as [
@@ -11,22 +13,24 @@ const [first, second] = ['first', 'second'].map((name) => `${name} ${randomBytes
   string,
 ]
 
-test('a Retry-After of years holds an organization back for an hour', async (context) => {
-  context.onTestFinished(() => void vi.useRealTimers())
-  vi.useFakeTimers({ toFake: ['performance'] })
-  const sandbox = createSandbox()
-  const { url: baseUrl, fetch } = sandbox
-  const accessToken = sandbox.issueToken()
-  const rateLimiter = createRateLimiter()
-  const workspace = new SupportWorkspace({ baseUrl, fetch, accessToken, maxRetries: 0, rateLimiter })
-  sandbox.faults.add({ status: 429, retryAfter: 1e9 })
-  const list = async () => (await workspace.conversations.list()).data.length
-  await expect(list()).rejects.toBeInstanceOf(RateLimitError)
-  vi.advanceTimersByTime(3_500_000)
-  await expect(list()).rejects.toBeInstanceOf(RateLimitError)
-  vi.advanceTimersByTime(100_001)
-  expect(await list()).toBeGreaterThan(0)
-  expect(sandbox.requests).toHaveLength(2)
+test('a Retry-After of years holds an organization back for an hour, and no later login', async (context) => {
+  const sandbox = createSandbox({ conversations: 1 })
+  const opened = await openDatabase(':memory:')
+  const { database } = opened
+  context.onTestFinished(opened.close)
+  const settings = { baseUrl: sandbox.url, storeSecrets: [first] } as const
+  const store = await openConnections(settings, opened, { fetch: sandbox.fetch, maxRetries: 1, maxRetryAfter: 1_000 })
+  const { key } = await store.save(sandbox.issueToken())
+  await mirrorOne(database, store, key)
+  const sync = async () => syncOrganization({ workspace: await store.workspace(key), database, key })
+  sandbox.faults.add({ path: /conversations$/, status: 429, retryAfter: 1e9 })
+  await expect(sync()).rejects.toBeInstanceOf(RateLimitError)
+  const { due_at } = await database.selectFrom('organizations').select('due_at').executeTakeFirstOrThrow()
+  expect(Math.abs(due_at - Date.now() - 3_600_000)).toBeLessThan(60_000)
+  await store.save(sandbox.issueToken())
+  await mirrorOne(database, store, key)
+  // In the same process, whose rate limiter has heard of it.
+  expect(await sync()).toBe('done')
 })
 
 test('a process that cannot read what others have written does not start, and writes nothing', async (context) => {

@@ -595,7 +595,8 @@ describe('on SQLite, with worker processes', () => {
       await disturb({ processes, proxy, path: environment.DATABASE_URL })
       const before = await database.selectFrom('organizations').select(['key', 'sweeps']).execute()
       for (const { key, sweeps } of before) {
-        await waitUntil(async () => expect((await organizationOf(database, key)).sweeps).toBeGreaterThan(sweeps))
+        // A sync pass that runs when Redis goes silent ends without it, and so does not count.
+        await waitUntil(async () => expect((await organizationOf(database, key)).sweeps).toBeGreaterThan(sweeps + 1))
       }
       expect(processes.unexpectedEnds).toBe(0)
       void proxy.silence(10_000)

@@ -20,6 +20,9 @@ const words = new Set(
     .flatMap((path) => read(path).match(/[\w$]+/g) ?? []),
 )
 
+/** The configuration and the scripts of the builds, which name the files that they make. */
+const builds = ['package.json', 'tsup.config.ts', '.gitignore'].map(read).join()
+
 const scripts = new Set(Object.keys(manifest.scripts))
 const packages = new Set([manifest.name, ...Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })])
 
@@ -39,9 +42,9 @@ function missingOf(span: string): string[] {
   if (script !== undefined) return scripts.has(script) ? [] : [span]
   if (span.startsWith('npx vitest run ')) return span.split(' ').slice(3).flatMap(missingOf)
   if (/^[\w.*-]*(\/[\w.*-]+)*\/?$/.test(span) && /[\w-]\/|^[\w.-]+\.(ts|js|md|json|yml|html)$/.test(span)) {
-    // What the build makes, packages, and a media type.
+    // What the build makes in its folder, packages, and a media type.
     if (/^(dist|application)\//.test(span) || packages.has(span.split('/')[0] ?? '')) return []
-    return paths.some((path) => asPattern(span).test(path)) ? [] : [span]
+    return builds.includes(span) || paths.some((path) => asPattern(span).test(path)) ? [] : [span]
   }
   if (!/^#?[\w$]+([.#]+[\w$]+)*(\(.*\)|: .*)?$/.test(span)) return []
   const names = span.replace(/(\(|: ).*$/, '').match(/[\w$]+/g) ?? []
