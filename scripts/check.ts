@@ -25,6 +25,7 @@ const checks: readonly Step[] = [
   { title: 'types', command: 'npm run typecheck' },
   { title: 'size', command: 'npm run size', usesBuild: true },
   { title: 'package', command: 'npm run check:package', usesBuild: true },
+  { title: 'release, without the upload', command: 'npm run release:dry', usesBuild: true },
   { title: 'unused code and dependencies', command: 'npm run knip' },
   { title: 'lint', command: 'npm run lint' },
   { title: 'tour', command: 'npm start' },

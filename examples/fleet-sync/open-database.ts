@@ -3,10 +3,9 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { ConnectionStore, type ConnectionStoreOptions } from 'support-workspace-sdk/oauth'
 import { type KeyValueStorage, postgresStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import { log, messageOf } from './log.ts'
-import type { Settings } from './settings.ts'
+import { SettingsError } from './settings.ts'
 import { type Database, migrations, type Tables } from './tables.ts'
 
 export interface OpenDatabase {
@@ -108,33 +107,14 @@ function openSqlite(path: string): OpenDatabase {
   }
 }
 
-/** Opens the connections of all organizations. Give the same store to your login handlers. */
-export function openConnections(
-  { baseUrl, storeSecret }: Settings,
-  storage: KeyValueStorage,
-  client: ConnectionStoreOptions['client'] = {},
-): ConnectionStore {
-  return new ConnectionStore({
-    baseUrl,
-    storage,
-    secret: storeSecret,
-    // A connection whose token was revoked can then be told from one that was removed.
-    keepRevoked: true,
-    client: { ...client, appInfo: { name: 'fleet-sync' } },
-  })
-}
-
-/** Tries until it works, for what a process needs to start. Stops when `signal` aborts. */
-export async function untilItWorks<Value>(
-  name: string,
-  run: () => Promise<Value>,
-  signal: AbortSignal,
-): Promise<Value> {
+/** Tries until it works, for what a process needs to start. Stops when `signal` aborts, and if a setting is wrong. */
+export async function untilItWorks<Value>(name: string, run: () => Promise<Value>, signal: AbortSignal) {
   for (;;) {
     try {
       return await run()
     } catch (error) {
       signal.throwIfAborted()
+      if (error instanceof SettingsError) throw error
       log('waiting', { for: name, message: messageOf(error) })
       await new Promise((resolve) => setTimeout(resolve, 2_000))
     }

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
 import type { Checkpoint } from 'support-workspace-sdk'
 import type { Connection } from 'support-workspace-sdk/oauth'
-import type { Database, OrganizationTable } from './tables.ts'
+import { clock, type Database, deleteRows, type OrganizationTable, timeIn } from './tables.ts'
 
-/** Where a sweep is. */
+/** Where a sync pass is. */
 export interface Position {
   /** The list that is being read, or was read last: the messages of this conversation, or '' for the conversations. */
   readonly list: string
@@ -11,27 +12,27 @@ export interface Position {
   readonly checkpoint: Checkpoint
   /** Items that the list did not have when it was read a moment ago. If it is without them again, they are deleted. */
   readonly missing?: readonly string[] | undefined
-  /** How often in a row this list failed. */
+  /** How often in a row the sync pass failed here. */
   readonly tries: number
-  /** What a person should know of this sweep. */
+  /** What a person should know of this sync pass. */
   readonly problem?: string | undefined
 }
 
-/** The right to write the rest of a sweep, until another process claims it. */
+/** The right to write the rest of a sync pass, until another process claims it. */
 export interface Claim {
   readonly key: string
   readonly lease: number
-  /** Number of the sweep, starting at 1. */
-  readonly sweep: number
-  /** Undefined at the start of a sweep. */
+  /** Number of the sync pass, starting at 1. */
+  readonly pass: number
+  /** Undefined at the start of a sync pass. */
   readonly position: Position | undefined
   readonly interval: number | null
 }
 
-/** Another process has taken over the sweep, or the organization has left. Nothing was written. */
+/** Another process has taken over the sync pass, or the organization has left. Nothing was written. */
 export class LostLeaseError extends Error {}
 
-/** Takes over the sweep of an organization. Returns undefined if it is unknown, paused, or must connect again. */
+/** Takes over the sync pass of an organization. Returns undefined if it is unknown, paused, or must connect again. */
 export async function claim(database: Database, key: string): Promise<Claim | undefined> {
   const row = await database
     .updateTable('organizations')
@@ -43,7 +44,7 @@ export async function claim(database: Database, key: string): Promise<Claim | un
     .executeTakeFirst()
   if (row === undefined) return undefined
   const position = row.position === null ? undefined : (JSON.parse(row.position) as Position)
-  return { key, lease: row.lease, sweep: row.sweeps + 1, position, interval: row.interval }
+  return { key, lease: row.lease, pass: row.sweeps + 1, position, interval: row.interval }
 }
 
 /**
@@ -60,12 +61,13 @@ export async function mirror(
   const connection = typeof found === 'object' ? found : undefined
   const login = connection?.connectedAt
   const name = storable(connection?.organization.name ?? connection?.organization.id ?? key)
-  const now = Date.now()
+  const now = clock.now(database)
   const ended = endOf(found)
+  const ended_at = ended === null ? null : now
   return database.transaction().execute(async (transaction) => {
     const inserted = await transaction
       .insertInto('organizations')
-      .values({ key, name, login: login ?? 0, ended, ended_at: ended && now, added_at: now, due_at: now, ...empty })
+      .values({ key, name, login: login ?? 0, ended, ended_at, added_at: now, due_at: now, ...empty })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst()
     const updated = await transaction
@@ -73,10 +75,10 @@ export async function mirror(
       .set((update) => ({
         ...(connection && { name, login }),
         ended,
-        ended_at: ended && now,
+        ended_at,
         due_at: now,
         queued_at: null,
-        // Whoever runs a sweep with the old token stops.
+        // Whoever runs a sync pass with the old token stops.
         lease: update('lease', '+', 1),
       }))
       .where('key', '=', key)
@@ -109,21 +111,31 @@ export async function countFailure(database: Database, key: string, remedy: stri
   await again.execute()
 }
 
-/** Removes everything of an organization from the replica. Its token is in the connection store. */
+/** Removes everything of an organization from the replica, except what it has counted. Its token is in the connection store. */
 export async function erase(database: Database, key: string): Promise<void> {
+  // Whoever runs a sync pass stops, and nobody starts one.
+  const stop = database.updateTable('organizations').set((update) => ({ paused: 1, lease: update('lease', '+', 1) }))
+  await stop.where('key', '=', key).execute()
+  for (const table of ['items', 'changes'] as const) await deleteRows(database, table, sql`key = ${key}`)
   await database.transaction().execute(async (transaction) => {
-    for (const table of ['organizations', 'items', 'changes', 'seen', 'notices', 'failures'] as const) {
+    for (const table of ['seen', 'notices'] as const) {
       await transaction.deleteFrom(table).where('key', '=', key).execute()
     }
+    const failures = transaction.updateTable('failures').set({ key: `erased ${randomUUID()}` })
+    await failures.where('key', '=', key).execute()
+    const row = transaction.deleteFrom('organizations').where('key', '=', key)
+    const counted = await row.returning(['sweeps', 'requests', 'refused']).executeTakeFirst()
+    if (counted !== undefined) await transaction.insertInto('erased').values(counted).execute()
   })
 }
 
 /**
- * Returns when the next sweep is due. Each organization has its own place in the interval, so that they do not all start
- * at once.
+ * The time when the next sync pass is due, as an expression of SQL. Each organization has its own place in the interval, so
+ * that they do not all start at once.
  */
-export function nextDue(key: string, interval: number, now: number): number {
-  return now + interval - ((now - placeOf(key)) % interval)
+export function nextDue(database: Database, key: string, interval: number): RawBuilder<number> {
+  const wait = sql<number>`${interval} - (${clock.now(database)} - ${placeOf(key)}) % ${interval}`
+  return timeIn(database, wait)
 }
 
 /** Returns a number that is the same for the same text, and evenly spread for different ones. */

@@ -4,16 +4,15 @@ import { log } from './log.ts'
 
 export const queueName = 'fleet-sync'
 
-/** A job runs a slice of an organization's sweep. Redis holds nothing else, and nothing that is not in the database. */
+/** A job runs a slice of an organization's sync pass. Redis holds nothing else, and nothing that is not in the database. */
 export interface SyncJob {
   /** The key of the organization's connection. */
   readonly key: string
+  /** How many more of its slices go before those of other organizations. */
+  readonly first: number
 }
 
 export type SyncQueue = Queue<SyncJob, string>
-
-/** BullMQ runs jobs with a smaller number first. */
-export const priority = { firstSync: 1, usual: 2 } as const
 
 /** Connects to Redis in the way that BullMQ needs. */
 export function connectToRedis(redisUrl: string): Redis {
@@ -30,18 +29,16 @@ export function openQueue(connection: Redis): SyncQueue {
   return queue
 }
 
-/** Adds a job for each organization. One that has a job already gets no other. */
-export async function addJobs(
-  queue: SyncQueue,
-  organizations: readonly { key: string; sweeps: number }[],
-): Promise<void> {
+/** Adds jobs to the back of the queue. An organization that has a job already gets no other. */
+export async function addJobs(queue: SyncQueue, jobs: readonly SyncJob[]): Promise<void> {
   await queue.addBulk(
-    organizations.map(({ key, sweeps }) => ({
+    jobs.map((data) => ({
       name: 'sync',
-      data: { key },
+      data,
       opts: {
-        deduplication: { id: key },
-        priority: sweeps === 0 ? priority.firstSync : priority.usual,
+        deduplication: { id: data.key },
+        // The smaller number goes first.
+        priority: data.first > 0 ? 1 : 2,
         removeOnComplete: { count: 200 },
         removeOnFail: { count: 200 },
       },

@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto'
-import { type Claim, LostLeaseError, type Position } from './organizations.ts'
-import type { ChangeTable, Database, ItemTable } from './tables.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import type { RawBuilder } from 'kysely'
+import { type Claim, LostLeaseError, type Position, placeOf } from './organizations.ts'
+import { clock, type Database, type ItemTable } from './tables.ts'
 
-/** What is known of the items of one list: the conversations, or the messages of a conversation. By id. */
-export type Known = Map<string, Pick<ItemTable, 'hash' | 'deleted' | 'stale'>>
-
-/** What one step of a sweep changes. */
+/** What one step of a sync pass changes. */
 export interface Step {
   /** The conversation whose messages these are; '' for conversations. */
   readonly list: string
@@ -15,8 +13,8 @@ export interface Step {
   readonly deleted: readonly string[]
   /** A conversation whose messages were read; with `problem` if they could not be. */
   readonly read?: { readonly conversation: string; readonly problem?: string } | undefined
-  /** Ids that were seen in this list since the last step, as its next part. Null once it has been read to its end. */
-  readonly seen?: { readonly part: number; readonly ids: readonly string[] } | null | undefined
+  /** Ids that were seen in this list since the last step. Null once it has been read to its end. */
+  readonly seen: readonly string[] | null
 }
 
 export interface NewItem extends Pick<ItemTable, 'id' | 'hash' | 'data'> {
@@ -25,11 +23,11 @@ export interface NewItem extends Pick<ItemTable, 'id' | 'hash' | 'data'> {
 
 /** What becomes of the organization's row. */
 export interface Progress {
-  /** Null at the end of a sweep. */
+  /** Null at the end of a sync pass. */
   readonly position: Position | null
   readonly problem: string | null
   /** When another job is to be added; undefined if this one goes on. */
-  readonly dueAt?: number | undefined
+  readonly dueAt?: RawBuilder<number> | undefined
   readonly requests: number
   readonly refused: number
 }
@@ -44,7 +42,7 @@ const most = 100
  * @throws LostLeaseError if another process has taken over
  */
 export async function save(database: Database, claim: Claim, step: Step, progress: Progress): Promise<void> {
-  const { key, sweep } = claim
+  const { key, pass } = claim
   const { list, items, deleted, read, seen } = step
   const kind = list === '' ? 'conversation' : 'message'
   // The messages of a conversation that is new, different or gone are read next.
@@ -57,34 +55,36 @@ export async function save(database: Database, claim: Claim, step: Step, progres
     const last = await saveProgress(database, claim, progress, changes.length)
     for (const part of parts(items)) await saveItems(database, { key, kind, list, stale }, part)
     for (const part of parts(deleted)) {
-      const gone = database.updateTable('items').set({ deleted: 1, stale, problem: null }).where('key', '=', key)
-      await gone.where('kind', '=', kind).where('list', '=', list).where('id', 'in', part).execute()
+      const gone = database.updateTable('items').where('key', '=', key).where('list', '=', list).where('id', 'in', part)
+      await gone.set({ deleted_at: clock.now(database), stale, failures: 0, problem: null }).execute()
     }
     if (read !== undefined) {
-      const { conversation, problem = null } = read
-      const change = problem === null ? { stale: 0 as const, problem } : { stale: 1 as const, problem }
-      const row = database.updateTable('items').set(change).where('key', '=', key).where('kind', '=', 'conversation')
-      await row.where('id', '=', conversation).execute()
+      const { conversation, problem } = read
+      const items = database.updateTable('items').where('key', '=', key).where('kind', '=', 'conversation')
+      const row = items.where('id', '=', conversation)
+      if (problem === undefined) await row.set({ stale: 0, failures: 0, problem: null }).execute()
+      else await row.set((update) => ({ stale: 1, failures: update('failures', '+', 1), problem })).execute()
     }
     let number = last - changes.length
-    const rows = changes.map((change): ChangeTable => {
+    const at = clock.now(database)
+    const rows = changes.map((change) => {
       number += 1
-      return { key, number, ...change, at: Date.now() }
+      return { key, number, ...change, at }
     })
     for (const part of parts(rows)) await database.insertInto('changes').values(part).execute()
     if (seen === null) await database.deleteFrom('seen').where('key', '=', key).execute()
-    else if (seen !== undefined && seen.ids.length > 0) {
-      const part = { key, part: seen.part, ids: JSON.stringify(seen.ids) }
+    else if (seen.length > 0) {
+      const part = { key, part: randomUUID(), ids: JSON.stringify(seen) }
       await database.insertInto('seen').values(part).execute()
     }
   }
-  const isLight = changes.length === 0 && read === undefined && seen !== null && !seen?.ids.length
+  const isLight = changes.length === 0 && read === undefined && seen?.length === 0
   if (isLight) await run(database)
   else await database.transaction().execute(run)
 
   async function saveProgress(database: Database, { lease }: Claim, progress: Progress, changes: number) {
     const { position, problem, dueAt, requests, refused } = progress
-    const now = Date.now()
+    const now = clock.now(database)
     const row = await database
       .updateTable('organizations')
       .set((update) => ({
@@ -94,61 +94,38 @@ export async function save(database: Database, claim: Claim, step: Step, progres
         requests: update('requests', '+', requests),
         refused: update('refused', '+', refused),
         ...(dueAt === undefined ? { queued_at: now } : { due_at: dueAt, queued_at: null }),
-        ...(position === null && { sweeps: sweep, completed_at: now }),
+        ...(position === null && { sweeps: pass, completed_at: now }),
       }))
       .where('key', '=', key)
       .where('lease', '=', lease)
       .returning('changes')
       .executeTakeFirst()
-    if (row === undefined) throw new LostLeaseError(`Another worker has taken over the sweep of ${key}.`)
+    if (row === undefined) throw new LostLeaseError(`Another worker has taken over the sync pass of ${key}.`)
     return row.changes
   }
 }
 
 async function saveItems(
   database: Database,
-  place: Pick<ItemTable, 'key' | 'kind' | 'list' | 'stale'>,
+  list: Pick<ItemTable, 'key' | 'kind' | 'list' | 'stale'>,
   items: readonly NewItem[],
 ): Promise<void> {
   await database
     .insertInto('items')
-    .values(items.map(({ id, hash, data }) => ({ ...place, id, hash, data, deleted: 0 })))
+    .values(items.map(({ id, hash, data }) => ({ ...list, id, hash, data, failures: 0, place: placeOf(id) })))
     .onConflict((conflict) =>
       conflict.columns(['key', 'kind', 'id']).doUpdateSet((update) => ({
         list: update.ref('excluded.list'),
         hash: update.ref('excluded.hash'),
         data: update.ref('excluded.data'),
         stale: update.ref('excluded.stale'),
-        deleted: 0,
+        deleted_at: null,
       })),
     )
     .execute()
 }
 
-/** Returns the ids that were seen so far in the list that is being read, and in how many parts they are. */
-export async function loadSeen(database: Database, key: string): Promise<{ ids: Set<string>; parts: number }> {
-  const rows = await database.selectFrom('seen').select('ids').where('key', '=', key).execute()
-  return { ids: new Set(rows.flatMap(({ ids }) => JSON.parse(ids) as string[])), parts: rows.length }
-}
-
-/** Returns what is known of each of the lists. '' is the list of conversations. */
-export async function loadKnown(
-  database: Database,
-  key: string,
-  lists: readonly string[],
-): Promise<ReadonlyMap<string, Known>> {
-  const known = new Map(lists.map((list): [string, Known] => [list, new Map()]))
-  const rows = await database
-    .selectFrom('items')
-    .select(['id', 'list', 'hash', 'deleted', 'stale'])
-    .where('key', '=', key)
-    .where('list', 'in', lists)
-    .execute()
-  for (const { id, list, ...item } of rows) known.get(list)?.set(id, item)
-  return known
-}
-
-function* parts<Item>(items: readonly Item[]): Generator<Item[]> {
+export function* parts<Item>(items: readonly Item[]): Generator<Item[]> {
   for (let start = 0; start < items.length; start += most) yield items.slice(start, start + most)
 }
 

@@ -1,61 +1,75 @@
 import { setTimeout } from 'node:timers/promises'
-import { PostgresAdapter } from 'kysely'
+import { sql } from 'kysely'
 import { type ConnectionStore, ConnectionStoreError } from 'support-workspace-sdk/oauth'
 import { log, messageOf } from './log.ts'
 import { endOf, erase, mirror } from './organizations.ts'
 import { addJobs, type SyncQueue } from './queue.ts'
-import type { Database } from './tables.ts'
+import type { Settings } from './settings.ts'
+import { longestWait } from './sync-organization.ts'
+import { clock, type Database, deleteRows, isPostgres, timeIn } from './tables.ts'
 
-export interface SchedulerParts {
+interface StoreParts {
   readonly database: Database
   readonly store: ConnectionStore
+}
+
+export interface SchedulerParts extends StoreParts, Pick<Settings, 'interval' | 'retention'> {
   readonly queue: SyncQueue
-  /** How long changes, and organizations that have left, are kept, in milliseconds. */
-  readonly retention: number
 }
 
 /** An organization whose job was added so long ago may have lost it, with a Redis that kept nothing. In milliseconds. */
 const patience = 20_000
 const most = 500
+/** So many slices of a first sync go before the sync passes of others. */
+const firstSlices = 6
+/** So many organizations may lose their tokens in a minute. */
+const few = 5
 
 /** Adds jobs until `signal` aborts. Several processes can run this. Nothing that fails ends it. */
-export async function runScheduler(parts: SchedulerParts, signal: AbortSignal): Promise<void> {
+export async function runScheduler(parts: SchedulerParts, signal: AbortSignal, onFailure: () => void) {
   const every = (milliseconds: number, name: string, run: () => Promise<unknown>) => async () => {
     while (!signal.aborted) {
-      await run().catch((error) => log('scheduler', { in: name, message: messageOf(error) }))
+      await run().catch((error) => {
+        onFailure()
+        log('scheduler', { in: name, message: messageOf(error) })
+      })
       await setTimeout(milliseconds, undefined, { signal }).catch(() => {})
     }
   }
+  const doubtful = new Set<string>()
   const loops = [
     every(1_000, 'schedule', () => schedule(parts)),
-    every(60_000, 'reconcile', () => reconcile(parts)),
+    every(60_000, 'reconcile', () => reconcile(parts, doubtful)),
     every(3_600_000, 'prune', () => prune(parts)),
   ]
   await Promise.all(loops.map((loop) => loop()))
 }
 
 /** Adds a job for each organization that is due. Returns how many, and how many had lost their job. */
-export async function schedule({ database, queue }: SchedulerParts): Promise<{ added: number; lost: number }> {
-  const now = Date.now()
+export async function schedule({ database, queue, interval }: Omit<SchedulerParts, 'store' | 'retention'>) {
+  const now = clock.now(database)
+  // Nothing is due so late. The clock of the database was wrong, and somebody has set it right.
+  const never = timeIn(database, sql`coalesce(interval, ${interval}) + ${longestWait}`)
   const due = database
     .selectFrom('organizations')
     .select(['key', 'queued_at', 'sweeps'])
-    .where('due_at', '<=', now)
+    .where(({ or, eb }) => or([eb('due_at', '<=', now), eb('due_at', '>', never)]))
     .where('ended', 'is', null)
     .where('paused', '=', 0)
-    .where(({ or, eb }) => or([eb('queued_at', 'is', null), eb('queued_at', '<', now - patience)]))
+    .where(({ or, eb }) =>
+      or([eb('queued_at', 'is', null), eb('queued_at', '<', timeIn(database, -patience)), eb('queued_at', '>', now)]),
+    )
     .orderBy('due_at')
     .limit(most)
   const found = await due.execute()
   if (found.length === 0) return { added: 0, lost: 0 }
-  const isPostgres = database.getExecutor().adapter instanceof PostgresAdapter
   const keys = found.map(({ key }) => key)
   const still = due.clearSelect().select('key').where('key', 'in', keys)
   const taken = await database
     .updateTable('organizations')
     .set({ queued_at: now })
     // A row that a stopped worker has locked must not hold up the others.
-    .where('key', 'in', isPostgres ? still.forUpdate().skipLocked() : still)
+    .where('key', 'in', isPostgres(database) ? still.forUpdate().skipLocked() : still)
     .returning('key')
     .execute()
   const ours = new Set(taken.map(({ key }) => key))
@@ -64,28 +78,37 @@ export async function schedule({ database, queue }: SchedulerParts): Promise<{ a
   const jobs = await Promise.all(old.map(({ key }) => queue.getDeduplicationJobId(key)))
   const lost = old.filter((_, index) => jobs[index] === null)
   if (lost.length > 0) log('jobs lost', { count: lost.length, message: 'They were added again from the database.' })
-  await addJobs(queue, [...fresh, ...lost])
+  const toAdd = [...fresh, ...lost].map(({ key, sweeps }) => ({ key, first: sweeps === 0 ? firstSlices : 0 }))
+  await addJobs(queue, toAdd)
   return { added: fresh.length + lost.length, lost: lost.length }
 }
 
 /**
  * Compares all connections with the rows of the organizations, and writes only what differs: logins, revocations, tokens
- * without a row and rows without a token.
+ * without a row and rows without a token. If more than a few organizations have lost their token, the storage itself may be
+ * the wrong one: they are `doubtful` first, and stopped the next time.
  */
-export async function reconcile({ database, store }: Pick<SchedulerParts, 'database' | 'store'>): Promise<number> {
+export async function reconcile({ database, store }: StoreParts, doubtful = new Set<string>()): Promise<number> {
   const rows = await database.selectFrom('organizations').select(['key', 'login', 'ended']).execute()
   const { connections, unreadable } = await store.list()
   const found = new Map<string, Parameters<typeof mirror>[2]>(rows.map(({ key }) => [key, undefined]))
   for (const { key } of unreadable) if (key !== undefined) found.set(key, 'unreadable')
   for (const connection of connections) found.set(connection.key, connection)
   const known = new Map(rows.map((row) => [row.key, row]))
-  let changed = 0
-  for (const [key, state] of found) {
+  const different = [...found].filter(([key, state]) => {
     const row = known.get(key)
     const isSameLogin = typeof state !== 'object' || state.connectedAt === row?.login
-    if (row !== undefined && row.ended === endOf(state) && isSameLogin) continue
+    return row === undefined || row.ended !== endOf(state) || !isSameLogin
+  })
+  const lost = different.flatMap(([key, state]) => (typeof state !== 'object' && known.has(key) ? [key] : []))
+  const unsure = new Set(lost.length > few ? lost.filter((key) => !doubtful.has(key)) : [])
+  doubtful.clear()
+  for (const key of unsure) doubtful.add(key)
+  if (unsure.size > 0) log('doubtful', { count: unsure.size, message: 'Their tokens are gone. Look at the database.' })
+  let changed = 0
+  for (const [key] of different) {
     // Asks the store again, because the list is older than the rows of a login in the meantime.
-    if (await mirrorOne(database, store, key)) changed += 1
+    if (!unsure.has(key) && (await mirrorOne(database, store, key))) changed += 1
   }
   return changed
 }
@@ -101,12 +124,14 @@ export async function mirrorOne(database: Database, store: ConnectionStore, key:
   return isChanged
 }
 
-/** Erases what has been kept for long enough: changes, and organizations that have left. */
-export async function prune({ database, store, retention }: Omit<SchedulerParts, 'queue'>): Promise<void> {
-  const before = Date.now() - retention
+/** Erases what has been kept for long enough: changes, what the service has deleted, and organizations that have left. */
+export async function prune({ database, store, retention }: Omit<SchedulerParts, 'queue' | 'interval'>) {
+  const before = timeIn(database, -retention)
   const left = database.selectFrom('organizations').select('key').where('ended_at', '<', before)
   for (const { key } of await left.execute()) await leave(database, store, key)
-  await database.deleteFrom('changes').where('at', '<', before).execute()
+  await deleteRows(database, 'changes', sql`at < ${before}`)
+  // The messages of a stale conversation are still to be deleted.
+  await deleteRows(database, 'items', sql`deleted_at < ${before} AND stale = 0`)
 }
 
 /** Erases an organization: its token first, so that nothing adds it again. */

@@ -10,7 +10,7 @@
  *   DATABASE_URL    a postgres:// URL, or the path of a SQLite file
  *   ACCESS_TOKENS   tokens to connect, separated by spaces. In your app, the login saves them: see README.md.
  *
- * Optional: WORKERS (2 processes), PORT (3000), and those of settings.ts.
+ * Optional: WORKERS (2 processes), HOST (127.0.0.1), PORT (3000), and those of settings.ts.
  */
 import { fork, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -20,44 +20,58 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { openConnections } from './connections.ts'
+import { serveSite } from './health.ts'
 import { log, messageOf } from './log.ts'
-import { openConnections, openDatabase, untilItWorks } from './open-database.ts'
+import { openDatabase, untilItWorks } from './open-database.ts'
 import { connectToRedis, openQueue } from './queue.ts'
 import { mirrorOne, runScheduler } from './scheduler.ts'
 import { readSettings } from './settings.ts'
-import { serveSite } from './site.ts'
+import { createSite } from './site.ts'
 
 const accessTokens = (process.env.ACCESS_TOKENS ?? '').split(' ').filter((token) => token !== '')
-// Workers read the tokens from the store.
+// Workers read the tokens from the store, and share no port.
 delete process.env.ACCESS_TOKENS
+delete process.env.HEALTH_PORT
 const folder = mkdtempSync(join(tmpdir(), 'fleet-sync-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const shutdown = new AbortController()
 const { signal } = shutdown
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => shutdown.abort(new Error(name)))
 
-process.env.REDIS_URL ??= startRedis(folder)
-if (process.env.BASE_URL === undefined) await startService()
-const settings = readSettings()
-const redis = connectToRedis(settings.redisUrl)
-const queue = openQueue(redis)
-const { database, storage, close } = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
-const store = openConnections(settings, storage)
-const site = await serveSite({ ...settings, database, queue }, Number(process.env.PORT ?? 3000))
-const workers = Array.from({ length: Number(process.env.WORKERS ?? 2) }, superviseWorker)
-void runScheduler({ ...settings, database, store, queue }, signal)
-for (const token of accessTokens) {
-  const connect = async () => mirrorOne(database, store, (await store.save(token)).key)
-  await untilItWorks('connection', connect, signal)
-}
-console.log(`Open ${site.url}. Ctrl-C ends all processes.`)
-
-await Promise.all(workers)
-site.close()
-// The scheduler may be waiting for a Redis that is away. What it did not add, it adds next time.
-redis.disconnect()
-await close()
+await run().catch((error) => {
+  // Ctrl-C while it waits for what it needs is no mistake.
+  if (signal.aborted) return
+  log('ended', { message: messageOf(error) })
+  process.exitCode = 1
+})
 process.exit()
+
+async function run(): Promise<void> {
+  process.env.REDIS_URL ??= startRedis(folder)
+  if (process.env.BASE_URL === undefined) await startService()
+  const settings = readSettings()
+  const redis = connectToRedis(settings.redisUrl)
+  const queue = openQueue(redis)
+  const opened = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+  const { database, close } = opened
+  const store = await untilItWorks('database', () => openConnections(settings, opened), signal)
+  let failures = 0
+  const site = await serveSite(createSite({ ...settings, database, queue, failures: () => failures }), settings)
+  const workers = Array.from({ length: settings.workers }, superviseWorker)
+  void runScheduler({ ...settings, database, store, queue }, signal, () => failures++)
+  for (const token of accessTokens) {
+    const connect = async () => mirrorOne(database, store, (await store.save(token)).key)
+    await untilItWorks('connection', connect, signal)
+  }
+  console.log(`Open ${site.url}. Ctrl-C ends all processes.`)
+
+  await Promise.all(workers)
+  site.close()
+  // The scheduler may be waiting for a Redis that is away. What it did not add, it adds next time.
+  redis.disconnect()
+  await close()
+}
 
 /** Keeps a worker process running until the shutdown. */
 async function superviseWorker(): Promise<void> {

@@ -7,46 +7,36 @@ import {
   type SupportWorkspace,
   type SupportWorkspaceError,
 } from 'support-workspace-sdk'
-import { type Claim, claim, LostLeaseError, nextDue, type Position, placeOf, storable } from './organizations.ts'
-import { type Known, loadKnown, loadSeen, type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
-import type { Database } from './tables.ts'
+import { fewUnread, findMissing, type Known, loadKnown, loadSeen, nextUnread } from './known.ts'
+import { type Claim, claim, countFailure, LostLeaseError, nextDue, type Position, storable } from './organizations.ts'
+import { type NewItem, type Progress, type Step, save, toStored } from './replica.ts'
+import type { Settings } from './settings.ts'
+import { type Database, timeIn } from './tables.ts'
 
-export interface SyncOptions {
+export interface SyncOptions extends Partial<Pick<Settings, 'interval' | 'slice' | 'readAllEvery'>> {
   readonly workspace: SupportWorkspace
   readonly database: Database
   /** The key of the organization's connection, which `mirror` has added. */
   readonly key: string
-  /** Time between two sweeps, in milliseconds, unless the organization has an interval of its own. */
-  readonly interval?: number
-  /** How long to go on, in milliseconds. */
-  readonly slice?: number
-  /** The messages of an unchanged conversation are read once in this many sweeps. */
-  readonly readAllEvery?: number
   /** Aborted when the process is shutting down. */
   readonly signal?: AbortSignal | undefined
   /** The requests so far, which the caller counts. They are added to the organization's row. */
   readonly traffic?: { requests: number; refused: number }
 }
 
-/** `done`: the sweep is complete. `more`: it goes on with the next call. `gone`: there is nothing to sync. */
+/** `done`: the sync pass is complete. `more`: it goes on with the next call. `gone`: there is nothing to sync. */
 export type SyncResult = 'done' | 'more' | 'gone'
 
 const limit = 100
 const start: Checkpoint = { cursor: null, done: false }
 const end: Checkpoint = { cursor: null, done: true }
-/** After so many pages without a change the position is saved. Pages since then are read again after a crash. */
-const mostUnsaved = 20
-/** A conversation that fails so often in a sweep is skipped. */
-const mostTries = 3
 /** The longest wait, in milliseconds: a mistake in a `Retry-After` could stop an organization for years. */
-const longestWait = 3_600_000
-/** Number of conversations whose known messages are loaded together. */
-const batch = 50
+export const longestWait = 3_600_000
 /** The longest id, in UTF-16 code units. A longer one might fit neither a URL nor an index of Postgres. */
 const longestId = 200
 
 /**
- * Runs the next slice of an organization's sweep: the list of conversations, then the messages of those that changed. What a
+ * Runs the next slice of an organization's sync pass: the list of conversations, then the messages of those that changed. What a
  * response changes is stored together with the position after it, so whoever continues loses and doubles nothing.
  *
  * After an error of the SDK, the organization is due again at a suitable time. After any other error, such as a lost
@@ -55,14 +45,14 @@ const longestId = 200
 export async function syncOrganization(options: SyncOptions): Promise<SyncResult> {
   const claimed = await claim(options.database, options.key)
   if (claimed === undefined) return 'gone'
-  const sweep = new Sweep(options, claimed)
+  const pass = new SyncPass(options, claimed)
   try {
-    return await sweep.run()
+    return await pass.run()
   } catch (error) {
     // The new owner continues.
     if (error instanceof LostLeaseError) return 'gone'
-    if (options.signal?.aborted) await sweep.postpone(0)
-    else if (isSupportWorkspaceError(error)) await sweep.postponeAfter(error)
+    if (options.signal?.aborted) await pass.postpone(0)
+    else if (isSupportWorkspaceError(error)) await pass.postponeAfter(error)
     throw error
   }
 }
@@ -70,58 +60,51 @@ export async function syncOrganization(options: SyncOptions): Promise<SyncResult
 /** The time of this slice is over. */
 class SliceOver extends Error {}
 
-class Sweep {
+class SyncPass {
   readonly #options: SyncOptions
   readonly #claim: Claim
   readonly #interval: number
   readonly #until: number
   #position: Position
-  /** The ids that were seen in the list that is being read. */
+  /** The ids that this slice has seen in the list that is being read. */
   #seen = new Set<string>()
-  /** Those of them that are not saved yet, and the number of parts in which the others are. */
+  /** Those of them that are not saved yet, and whether others are: of now, or of earlier slices. */
   #unsaved: string[] = []
-  #parts = 0
-  #pages = 0
-
+  #hasSaved = false
   constructor(options: SyncOptions, claimed: Claim) {
     this.#options = options
     this.#claim = claimed
     this.#interval = claimed.interval ?? options.interval ?? 60_000
-    this.#until = Date.now() + (options.slice ?? 10_000)
+    this.#until = performance.now() + (options.slice ?? 10_000)
     this.#position = claimed.position ?? { list: '', checkpoint: start, tries: 0 }
   }
 
   async run(): Promise<SyncResult> {
-    const { database, key } = this.#options
-    const conversations = (await loadKnown(database, key, [''])).get('') ?? new Map()
-    if (this.#position.checkpoint.cursor !== null) {
-      const { ids, parts } = await loadSeen(database, key)
-      this.#seen = ids
-      this.#parts = parts
-    }
+    const { database, key, readAllEvery = 10 } = this.#options
+    this.#hasSaved = this.#position.checkpoint.cursor !== null
     try {
-      if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('', conversations)
-      const unread = this.#unread(conversations)
-      for (let first = 0; first < unread.length; first += batch) {
-        const lists = unread.slice(first, first + batch)
-        const messages = await loadKnown(database, key, lists)
-        for (const id of lists) {
+      if (this.#position.list === '' && !this.#position.checkpoint.done) await this.#read('')
+      for (;;) {
+        const unread = await nextUnread(database, this.#claim, this.#position, readAllEvery)
+        for (const { id, stale } of unread) {
           if (id !== this.#position.list) this.#moveTo({ list: id, checkpoint: start })
-          await this.#readOrSkip(id, messages.get(id) ?? new Map(), conversations.get(id)?.stale === 1)
+          await this.#readOrPutAside(id, stale === 1)
         }
+        if (unread.length < fewUnread) break
       }
     } catch (error) {
       if (!(error instanceof SliceOver)) throw error
       await this.#save({})
       return 'more'
     }
-    await this.#save({}, { position: null, dueAt: nextDue(key, this.#interval, Date.now()) })
+    await this.#save({}, { position: null, dueAt: nextDue(database, key, this.#interval) })
     return 'done'
   }
 
   /** Gives the organization back, to be continued after `wait` milliseconds. */
   async postpone(wait: number, problem?: string): Promise<void> {
-    await this.#save({}, { dueAt: Math.round(Date.now() + wait), ...(problem && { problem: storable(problem) }) })
+    const dueAt = timeIn(this.#options.database, wait)
+    await this.#save({}, { dueAt, ...(problem && { problem: storable(problem) }) })
   }
 
   async postponeAfter(error: SupportWorkspaceError): Promise<void> {
@@ -135,31 +118,23 @@ class Sweep {
     await this.postpone(isTemporary ? backoff : this.#interval, error.message)
   }
 
-  /** Returns the conversations whose messages this sweep still has to read, in the order in which it does. */
-  #unread(conversations: Known): string[] {
-    const { list, checkpoint } = this.#position
-    const { readAllEvery = 10 } = this.#options
-    const isNext = (id: string) => id > list || (id === list && !checkpoint.done)
-    const hasTurn = (id: string) => (placeOf(id) + this.#claim.sweep) % readAllEvery === 0
-    return [...conversations]
-      .filter(([id, { deleted, stale }]) => isNext(id) && (stale === 1 || (deleted === 0 && hasTurn(id))))
-      .map(([id]) => id)
-      .sort()
-  }
-
-  /** Reads the messages of a conversation. If that fails a few times while the service works otherwise, it is skipped. */
-  async #readOrSkip(id: string, known: Known, isStale: boolean): Promise<void> {
+  /**
+   * Reads the messages of a conversation. If that fails while the service works otherwise, the conversation is put aside for
+   * the next sync pass, and the others go on.
+   */
+  async #readOrPutAside(id: string, isStale: boolean): Promise<void> {
     try {
-      await this.#read(id, known, isStale ? { conversation: id } : undefined)
+      await this.#read(id, isStale ? { conversation: id } : undefined)
     } catch (error) {
       const isOfItem =
         error instanceof RequestError && !(error instanceof RateLimitError) && error.remedy !== 'reconnect'
-      if (!isOfItem || this.#position.tries + 1 < mostTries) throw error
-      const { workspace, signal } = this.#options
+      if (!isOfItem) throw error
+      const { workspace, database, key, signal } = this.#options
       await workspace.conversations.list({ limit: 1 }, { signal })
       const problem = storable(`Skipped the messages of conversation ${id}: ${error.message}`)
       this.#moveTo({ list: id, checkpoint: end, problem })
-      await this.#save({ read: { conversation: id, problem }, seen: null })
+      await countFailure(database, key, error.remedy)
+      await this.#saveIfNeeded({ read: { conversation: id, problem }, seen: null })
     }
   }
 
@@ -167,21 +142,23 @@ class Sweep {
    * Reads the rest of a list. What it does not contain is looked for in a second reading, because a list that changes while
    * it is read page by page can skip an item. What neither contains is deleted.
    */
-  async #read(list: string, known: Known, read?: Step['read']): Promise<void> {
+  async #read(list: string, read?: Step['read']): Promise<void> {
+    const { database, key } = this.#options
     for (let isRead = false; !isRead; ) {
       let items: NewItem[] = []
       for await (const { data, checkpoint } of this.#pagesOf(list)) {
+        const kind = list === '' ? 'conversation' : 'message'
+        const known = await loadKnown(database, key, kind, data.flatMap(usableId))
         items = this.#differences(data, known)
         this.#position = { ...this.#position, checkpoint, tries: 0 }
         if (checkpoint.done) break
         await this.#saveIfNeeded({ list, items })
       }
-      const missing = [...known].filter(([id, { deleted }]) => deleted === 0 && !this.#seen.has(id)).map(([id]) => id)
+      if (this.#hasSaved) for (const id of await loadSeen(database, key)) this.#seen.add(id)
+      const missing = await findMissing(database, key, list, this.#seen)
       const before = this.#position.missing
       isRead = missing.length === 0 || before !== undefined
       const deleted = missing.filter((id) => before?.includes(id))
-      // The messages of a conversation that is gone are read once more: they are gone as well.
-      for (const id of deleted) known.set(id, { hash: '', deleted: 1, stale: 1 })
       this.#moveTo(isRead ? { list, checkpoint: end } : { list, checkpoint: start, missing })
       await this.#saveIfNeeded({ list, items, deleted, seen: null, ...(isRead && { read }) })
     }
@@ -210,7 +187,7 @@ class Sweep {
   #differences(data: readonly object[], known: Known): NewItem[] {
     const items = new Map<string, NewItem>()
     for (const item of data) {
-      const id = usableId(item)
+      const [id] = usableId(item)
       const stored = toStored(item)
       if (id === undefined || stored === undefined) {
         const name = id ?? `without a usable id, which has 1 to ${longestId} characters and is not "." or ".."`
@@ -220,10 +197,10 @@ class Sweep {
       if (!this.#seen.has(id)) this.#unsaved.push(id)
       this.#seen.add(id)
       const before = known.get(id)
-      if (stored === undefined || (before?.hash === stored.hash && before.deleted === 0)) continue
-      const change = before === undefined ? 'created' : before.deleted === 1 ? 'restored' : 'updated'
+      if (stored === undefined || (before?.hash === stored.hash && before.deleted_at === null)) continue
+      const change = before === undefined ? 'created' : before.deleted_at === null ? 'updated' : 'restored'
       items.set(id, { id, ...stored, change: items.get(id)?.change ?? change })
-      known.set(id, { hash: stored.hash, deleted: 0, stale: 1 })
+      known.set(id, { hash: stored.hash, deleted_at: null })
     }
     return [...items.values()]
   }
@@ -234,20 +211,19 @@ class Sweep {
     this.#unsaved = []
   }
 
-  /** Saves a step that has changes, and once in a while one that has not. Then ends the slice if its time is over. */
+  /** Saves a step that has changes. Then ends the slice if its time is over, which saves what it has seen. */
   async #saveIfNeeded(step: Partial<Step>): Promise<void> {
     const { items = [], deleted = [], read, seen } = step
-    this.#pages += 1
-    const hasChanges = items.length + deleted.length > 0 || read !== undefined || (seen === null && this.#parts > 0)
-    if (hasChanges || this.#pages >= mostUnsaved) await this.#save(step)
-    if (Date.now() > this.#until) throw new SliceOver()
+    const hasChanges = items.length + deleted.length > 0 || read !== undefined || (seen === null && this.#hasSaved)
+    if (hasChanges) await this.#save(step)
+    if (performance.now() > this.#until) throw new SliceOver()
   }
 
   async #save(step: Partial<Step>, progress: Partial<Progress> = {}): Promise<void> {
     const { database, traffic = { requests: 0, refused: 0 } } = this.#options
     const { requests, refused } = traffic
     const isEnd = step.seen === null
-    const seen = isEnd ? (this.#parts > 0 ? null : undefined) : { part: this.#parts, ids: this.#unsaved }
+    const seen = isEnd && this.#hasSaved ? null : isEnd ? [] : this.#unsaved
     await save(
       database,
       this.#claim,
@@ -256,15 +232,14 @@ class Sweep {
     )
     traffic.requests -= requests
     traffic.refused -= refused
-    this.#parts = isEnd ? 0 : this.#parts + (this.#unsaved.length > 0 ? 1 : 0)
+    this.#hasSaved = !isEnd && (this.#hasSaved || this.#unsaved.length > 0)
     this.#unsaved = []
-    this.#pages = 0
   }
 }
 
-/** The service may send something else than its documents say. */
-function usableId(item: unknown): string | undefined {
+/** Returns the id of an item, or nothing: the service may send something else than its documents say. */
+function usableId(item: unknown): string[] {
   const id = (item as { readonly id?: unknown } | null)?.id
-  if (typeof id !== 'string' || id === '' || id.length > longestId || id === '.' || id === '..') return undefined
-  return storable(id) === id ? id : undefined
+  if (typeof id !== 'string' || id === '' || id.length > longestId || id === '.' || id === '..') return []
+  return storable(id) === id ? [id] : []
 }

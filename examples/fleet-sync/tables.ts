@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** The replica of every organization, and the state of its sync. All times are milliseconds since the Unix epoch. */
+/** The replica of every organization and its sync. Times are milliseconds since the Unix epoch, on the database's clock. */
 export interface Tables {
   organizations: OrganizationTable
   items: ItemTable
@@ -9,15 +9,38 @@ export interface Tables {
   seen: SeenTable
   notices: NoticeTable
   failures: FailureTable
+  settings: SettingTable
+  erased: ErasedTable
 }
 
 export type Database = Kysely<Tables>
+
+/**
+ * The time as an expression of SQL. Times are written and compared only in the database, because the clocks of machines
+ * differ: between processes travel durations. `now()` of Postgres would stand still in a transaction. The SELECT lets each
+ * statement ask once, and so use an index. Tests replace `now`.
+ */
+export const clock = {
+  now: (database: Database): RawBuilder<number> =>
+    isPostgres(database)
+      ? sql`(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`
+      : sql`(SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER))`,
+}
+
+/** The time in so many milliseconds, or so many milliseconds ago, as an expression of SQL. */
+export function timeIn(database: Database, milliseconds: number | RawBuilder<number>): RawBuilder<number> {
+  return sql`(${clock.now(database)} + ${typeof milliseconds === 'number' ? Math.round(milliseconds) : milliseconds})`
+}
+
+export function isPostgres(database: Database): boolean {
+  return database.getExecutor().adapter instanceof PostgresAdapter
+}
 
 export interface OrganizationTable {
   /** The key of its connection. */
   key: string
   name: string
-  /** The login whose token is stored. Two logins are only compared for equality: the clocks of machines differ. */
+  /** The login whose token is stored, by the clock of its machine. Two logins are only compared for equality. */
   login: number
   /** Why it cannot be synced until there is a new login. */
   ended: 'revoked' | 'no token' | 'unreadable' | null
@@ -33,7 +56,7 @@ export interface OrganizationTable {
   /** Raised by each claim. Only the newest claim can write. */
   lease: number
   sweeps: number
-  /** Where the running sweep is: a `Position` as JSON. */
+  /** Where the running sync pass is: a `Position` as JSON. */
   position: string | null
   completed_at: number | null
   /** The number of the last change. */
@@ -53,11 +76,15 @@ export interface ItemTable {
   list: string
   hash: string
   data: string
-  deleted: 0 | 1
+  /** When two readings of its list had missed it. */
+  deleted_at: number | null
   /** Whether the messages of a conversation must be read, because it changed. */
   stale: 0 | 1
-  /** Why the messages of a conversation were skipped. */
+  /** How often in a row the messages of a conversation could not be read, and why. */
+  failures: number
   problem: string | null
+  /** Decides in which sync passes the messages of a conversation are read that did not change: see `placeOf`. */
+  place: number
 }
 
 /** A change of an item. The numbers of an organization start at 1 and have no gaps. */
@@ -73,7 +100,7 @@ export interface ChangeTable {
 /** Ids that were seen in the list that is being read, in parts. */
 export interface SeenTable {
   key: string
-  part: number
+  part: string
   ids: string
 }
 
@@ -83,11 +110,30 @@ export interface NoticeTable {
   login: number
 }
 
-/** How often the sync of an organization failed, by remedy. */
+/** How often the sync of an organization failed, by remedy. Erased organizations have another key. */
 export interface FailureTable {
   key: string
   remedy: string
   count: number
+}
+
+/** What each erased organization had counted, so that the counters of all do not fall. */
+export type ErasedTable = Pick<OrganizationTable, 'sweeps' | 'requests' | 'refused'>
+
+/** What every process must be able to read: see `openConnections`. */
+export interface SettingTable {
+  name: 'BASE_URL' | 'STORE_SECRET'
+  value: string
+}
+
+const primaryKeys = { items: ['key', 'kind', 'id'], changes: ['key', 'number'] } as const
+
+/** Deletes rows a thousand at a time, because Postgres ends a statement that takes longer than 10 seconds. */
+export async function deleteRows(database: Database, table: keyof typeof primaryKeys, which: RawBuilder<boolean>) {
+  const columns = sql.join(primaryKeys[table].map((column) => sql.ref(column)))
+  const rows = sql`SELECT ${columns} FROM ${sql.table(table)} WHERE ${which} LIMIT 1000`
+  const statement = sql`DELETE FROM ${sql.table(table)} WHERE (${columns}) IN (${rows})`
+  while (((await statement.execute(database)).numAffectedRows ?? 0n) > 0n);
 }
 
 export const migrations: Record<string, Migration> = {
@@ -108,16 +154,20 @@ const first = `
   );
   CREATE TABLE items (
     key TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, list TEXT NOT NULL, hash TEXT NOT NULL, data TEXT NOT NULL,
-    deleted INTEGER NOT NULL, stale INTEGER NOT NULL, problem TEXT, PRIMARY KEY (key, kind, id)
+    deleted_at BIGINT, stale INTEGER NOT NULL, failures INTEGER NOT NULL, problem TEXT, place BIGINT NOT NULL,
+    PRIMARY KEY (key, kind, id)
   );
   CREATE TABLE changes (
     key TEXT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, change TEXT NOT NULL,
     at BIGINT NOT NULL, PRIMARY KEY (key, number)
   );
-  CREATE TABLE seen (key TEXT NOT NULL, part INTEGER NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
+  CREATE TABLE seen (key TEXT NOT NULL, part TEXT NOT NULL, ids TEXT NOT NULL, PRIMARY KEY (key, part));
   CREATE TABLE notices (key TEXT NOT NULL, login BIGINT NOT NULL, PRIMARY KEY (key, login));
   CREATE TABLE failures (key TEXT NOT NULL, remedy TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (key, remedy));
+  CREATE TABLE erased (sweeps BIGINT NOT NULL, requests BIGINT NOT NULL, refused BIGINT NOT NULL);
+  CREATE TABLE settings (name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, value));
   CREATE INDEX organizations_due ON organizations (due_at);
-  CREATE INDEX items_list ON items (key, list);
+  CREATE INDEX items_list ON items (key, list, id);
+  CREATE INDEX items_deleted ON items (deleted_at) WHERE deleted_at IS NOT NULL;
   CREATE INDEX items_problem ON items (key) WHERE problem IS NOT NULL;
   CREATE INDEX changes_at ON changes (at)`

@@ -1,19 +1,18 @@
 // A worker process. Start as many as you like, on as many machines as can reach Redis and the database.
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { DelayedError, type Job, Worker } from 'bullmq'
-import { AdaptiveRateLimiter, isSupportWorkspaceError, RateLimitError } from 'support-workspace-sdk'
+import { type Job, Worker } from 'bullmq'
+import { isSupportWorkspaceError, RateLimitError } from 'support-workspace-sdk'
+import { openConnections } from './connections.ts'
+import { createHealthSite, serveSite } from './health.ts'
 import { log, messageOf } from './log.ts'
 import { noteSkipped } from './notes.ts'
-import { openConnections, openDatabase, untilItWorks } from './open-database.ts'
+import { openDatabase, untilItWorks } from './open-database.ts'
 import { countFailure } from './organizations.ts'
-import { connectToRedis, openQueue, priority, queueName, type SyncJob } from './queue.ts'
+import { addJobs, connectToRedis, openQueue, queueName, type SyncJob } from './queue.ts'
 import { mirrorOne } from './scheduler.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { syncOrganization } from './sync-organization.ts'
-
-/** After so many slices, a first sync no longer goes before the sweeps of others. */
-const firstSlices = 6
 
 /** Runs jobs until the process is told to end. */
 export async function runWorker(settings: Settings): Promise<void> {
@@ -21,19 +20,19 @@ export async function runWorker(settings: Settings): Promise<void> {
   const { signal } = shutdown
   const ended = untilToldToEnd()
   ended.then(() => shutdown.abort(new Error('The worker is shutting down.')))
-  const { database, storage, close } = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+  const opened = await untilItWorks('database', () => openDatabase(settings.databaseUrl), signal)
+  const { database, storage, close } = opened
   const redis = connectToRedis(settings.redisUrl)
   const queue = openQueue(redis)
-  const store = openConnections(settings, storage, {
+  const client = {
     // A call that would have to wait longer rejects, and the organization is due again after that time.
     totalTimeout: settings.slice + 10_000,
     maxRetryAfter: settings.slice,
     timeout: 15_000,
-    rateLimiter: new AdaptiveRateLimiter(),
-  })
+  }
+  const store = await untilItWorks('database', () => openConnections(settings, opened, client), signal)
 
-  async function run(job: Job<SyncJob, string>, token?: string): Promise<string> {
-    const { key } = job.data
+  async function run({ data: { key } }: Job<SyncJob, string>): Promise<string> {
     const traffic = { requests: 0, refused: 0 }
     const hooks = {
       onAttemptEnd({ status }: { status: number | undefined }) {
@@ -47,7 +46,7 @@ export async function runWorker(settings: Settings): Promise<void> {
       if (settings.addNotes && result === 'done' && workspace.actor === 'self') {
         await noteSkipped(workspace, { database, storage }, key)
       }
-      if (result !== 'more') return result
+      return result
     } catch (error) {
       if (signal.aborted) return 'interrupted'
       // A lost database, for example. The job fails, and the scheduler adds another.
@@ -56,14 +55,11 @@ export async function runWorker(settings: Settings): Promise<void> {
       if (error instanceof RateLimitError) return 'paced'
       log('failed', { organization: key, remedy: error.remedy, message: error.message })
       await countFailure(database, key, error.remedy)
-      // There is no token, or no longer, or it cannot be read.
-      if (error.remedy === 'reconnect' || error.name === 'ConnectionStoreError') await mirrorOne(database, store, key)
+      // Its token was revoked. If the token is lost or cannot be read, `reconcile` decides, which sees the others.
+      const connection = await store.get(key).catch(() => undefined)
+      if (connection?.revokedAt !== undefined) await mirrorOne(database, store, key)
       return error.remedy
     }
-    // To the back of the queue.
-    if (job.attemptsStarted >= firstSlices) await job.changePriority({ priority: priority.usual })
-    await job.moveToDelayed(Date.now() + 1, token)
-    throw new DelayedError()
   }
 
   const worker = new Worker<SyncJob, string>(queueName, run, {
@@ -72,10 +68,15 @@ export async function runWorker(settings: Settings): Promise<void> {
     // Another worker takes over the jobs of one that was killed, once their locks have expired.
     lockDuration: 15_000,
     stalledInterval: 5_000,
-    // Many workers may be killed while a job goes from slice to slice.
-    maxStalledCount: 1_000,
+    // The scheduler adds a job again that many workers in turn were killed with.
+    maxStalledCount: 100,
   })
   worker.on('error', (error) => log('worker', { message: error.message }))
+  // A delayed job would need a time, and the clocks of workers differ. If this fails, the scheduler adds the job.
+  worker.on('completed', ({ data }, result) => {
+    if (result !== 'more') return
+    addJobs(queue, [{ ...data, first: data.first - 1 }]).catch((error) => log('redis', { message: messageOf(error) }))
+  })
   worker.on('failed', (job, error) => {
     const organization = job?.data.key
     log('failed', { organization, remedy: 'unexpected', message: error.message })
@@ -85,11 +86,15 @@ export async function runWorker(settings: Settings): Promise<void> {
     const job = await queue.getJob(id).catch(() => undefined)
     log('stalled', { organization: job?.data.key, remedy: 'none: this worker continues' })
   })
+  const { host, healthPort: port } = settings
+  const site = createHealthSite({ database, queue })
+  const server = port === undefined ? undefined : await serveSite(site, { host, port, name: 'HEALTH_PORT' })
   process.send?.('ready')
 
   await ended
   // Redis may be away. The jobs have stopped by then, and the scheduler adds again what is not complete.
   await Promise.race([worker.close().then(() => queue.close()), setTimeout(5_000)])
+  server?.close()
   redis.disconnect()
   await close()
 }

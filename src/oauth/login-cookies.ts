@@ -68,18 +68,24 @@ export function loginCookies(redirectUri: string, cookieName: string): LoginCook
       const isLogin = ([name]: Cookie) => name.startsWith(prefix) && /^[0-9a-f]{16}$/.test(name.slice(prefix.length))
       // Browsers send the older of two cookies first (RFC 6265, section 5.4).
       const logins: Cookie[] = [...parse(header).filter(isLogin), [name, value]]
-      let dropped = 0
-      while (!fitTogether(logins.slice(dropped))) dropped += 1
+      const dropped = logins.slice(0, logins.length - fittingOf(logins))
       // The next login removes the rest, so that no request costs many headers.
-      return [...new Set(logins.slice(0, dropped).map(([name]) => clear(name)))].slice(0, maxLogins - 1)
+      return [...new Set(dropped.map(([name]) => clear(name)))].slice(0, maxLogins - 1)
     },
   }
 }
 
 type Cookie = readonly [name: string, value: string]
 
-function fitTogether(logins: readonly Cookie[]): boolean {
-  return logins.length <= maxLogins && logins.reduce((sum, cookie) => sum + sizeOf(cookie), 0) <= maxTotalSize
+/** Returns how many of the newest logins fit together. Anyone can send thousands, so each is looked at once at most. */
+function fittingOf(logins: readonly Cookie[]): number {
+  let size = 0
+  const newest = logins.slice(-maxLogins).reverse()
+  const firstTooMany = newest.findIndex((cookie) => {
+    size += sizeOf(cookie)
+    return size > maxTotalSize
+  })
+  return firstTooMany === -1 ? newest.length : firstTooMany
 }
 
 /** The size in bytes. Names and values of login cookies are ASCII. */

@@ -82,6 +82,8 @@ export function createLoginHandlers<Data = unknown>(
   const { defaults, secret, onConnected, onError, defaultReturnTo, cookieName } = readHandlersOptions(options)
   const sealer = createSealer(secret, 'login cookie')
   const cookies = loginCookies(app.redirectUri, cookieName)
+  /** The path of the last start, for visitors whose login is unknown. Without its query, which is of one visitor. */
+  let lastStartPath: string | undefined
 
   async function start(request: Request, given?: LoginStartOptions<Data>): Promise<Response> {
     checkRequest(request)
@@ -94,6 +96,7 @@ export function createLoginHandlers<Data = unknown>(
     const data = copyAppData(givenData)
     const returnTo = givenReturnTo === undefined ? requestedReturnTo(request.url) : checkReturnTo(givenReturnTo)
     const startPath = startPathOf(request.url)
+    lastStartPath = startPath?.replace(/\?.*/, '')
     const header = request.headers.get('cookie')
     const { url, transaction } = await app.startLogin({ scope, actor, parameters })
     const record = toTransactionRecord(transaction)
@@ -148,6 +151,8 @@ export function createLoginHandlers<Data = unknown>(
       token = await app.finishLogin(request, fromTransactionRecord(login.transaction))
     } catch (error) {
       if (!isLoginFailure(error)) throw error
+      // A reloaded page, for example. Nothing has failed.
+      if (isComplete(state)) return withSecurityHeaders(alreadyConnectedPage(200, context().returnTo), cleared)
       // biome-ignore lint/suspicious/noConsole: somebody must hear that the app is not set up correctly
       if (onError === undefined && error.remedy === 'fix') console.error(error)
       const response = (await report(error, statusOf(error))) ?? failurePage(error)
@@ -174,9 +179,8 @@ export function createLoginHandlers<Data = unknown>(
     }
 
     function failurePage(failure: LoginFailure): Response {
+      const startPath = login?.startPath ?? lastStartPath
       const { returnTo } = context()
-      if (isComplete(state)) return alreadyConnectedPage(statusOf(failure), returnTo)
-      const startPath = login?.startPath
       return loginErrorPage(failure, startPath === undefined ? defaultReturnTo : withReturnTo(startPath, returnTo))
     }
   }

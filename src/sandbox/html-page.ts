@@ -122,18 +122,29 @@ footer { padding: 16px; color: var(--soft); font-size: 12px; text-align: center;
 .wide { grid-column: 1 / -1; }
 .checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(160px, 1fr)); gap: 2px 8px; padding: 4px 0; }
 .checks.one { grid-template-columns: 1fr; }
-.checks label { display: flex; gap: 8px; align-items: center; cursor: pointer; }
+.checks label { display: flex; gap: 8px; align-items: center; min-height: 24px; cursor: pointer; }
 .console form .primary { margin: 6px 0; }
 .console h3 { margin-top: 8px; }
-.fault-form:not(:has([value="status"]:checked)) .for-status, .fault-form:not(:has([value="drop"]:checked)) .for-drop { display: none; }
+.fault-form:not(:has([value="status"]:checked)) .for-status, .fault-form:not(:has([value="drop"]:checked)) .for-drop,
+.fault-form:not(:has([value="drip"]:checked)) .for-drip { display: none; }
+.filter label { display: flex; gap: 6px; align-items: center; color: var(--soft); font-size: 13px; }
+.filter input:not([type]) { width: 130px; min-height: 26px; padding: 1px 7px; color: var(--text); }
+.grow { flex: 1; }
 table { width: 100%; border-collapse: collapse; font-size: 13px; }
 th { padding: 4px 12px 4px 0; color: var(--soft); font-weight: 400; text-align: left; white-space: nowrap; }
 td { padding: 5px 12px 5px 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
 :is(td, th):last-child { padding-right: 0; }
+/* One long word takes no room from the other columns. */
+.data { table-layout: fixed; }
+.data th:nth-child(2) { width: 22%; }
+.data :is(th, td):first-child { width: 150px; }
+.line { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
 td .soft { display: block; }
 #requests td .soft { display: inline; }
 .detail .facts > div { grid-template-columns: 110px minmax(0, 1fr); }
-tbody + tbody th { padding-top: 14px; font-weight: 600; }
+tbody th { font-weight: 600; }
+tbody + tbody th { padding-top: 14px; }
+#requests td:nth-child(4) { overflow-wrap: break-word; }
 .number { text-align: right; }
 .time, .number { white-space: nowrap; font-variant-numeric: tabular-nums; color: var(--soft); }
 .open { color: inherit; text-decoration: none; }
@@ -199,6 +210,8 @@ body:has(> .dialog) { display: grid; align-content: center; justify-items: cente
   .detail { padding-top: 0; border: 0; }
   .detail td { flex: 1 1 100%; min-width: 0; padding: 0 0 8px; }
   td .soft { display: inline; }
+  .line { max-width: calc(100vw - 44px); }
+  .data :is(th, td):first-child { width: auto; }
   body:has(> .dialog) { align-content: start; padding: 10px; }
   .dialog { padding: 16px; }
   .dialog h1 { font-size: 17px; }

@@ -46,6 +46,8 @@ export interface LogEntry {
   bytes: number
   /** Time from the arrival to the response in milliseconds; `undefined` while in flight. */
   duration?: number
+  /** The headers of the response. Only captured for a console. */
+  responseHeaders?: Record<string, string>
   /** The valid token of the request, shortened. */
   token?: string
   organization?: string

@@ -34,7 +34,8 @@ const longestWait = 10_000
  * from 22.13. Creates the table `support_workspace_sdk` when it is first used.
  *
  * @param database the path of the file, or an open database. A file that does not exist is created so that only the user of the
- *   process can read it (mode 0600), because it can hold tokens.
+ *   process can read it (mode 0600), because it can hold tokens. An open database keeps its settings. While it is in a
+ *   transaction, every call rejects with an `InvalidArgumentError`.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, secret, storage: sqliteStorage('connections.db') })
@@ -49,8 +50,11 @@ export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage 
     for (const end = performance.now() + longestWait; ; ) {
       if (isClosed) throw new InvalidArgumentError('database', 'The storage is closed.', 'Close it after its last use.')
       try {
-        opened ??= open(database)
-        return opened.prepare(sql.replaceAll('$', '?')).all(...values)
+        const run = () => {
+          opened ??= open(database)
+          return opened.prepare(sql.replaceAll('$', '?')).all(...values)
+        }
+        return typeof database === 'string' ? run() : runOn(database, run)
       } catch (thrown) {
         if (isError(thrown) && /not (a database|open)/.test(thrown.message)) throw cannotUse(database, thrown)
         if (!isLocked(thrown) || performance.now() > end) throw thrown
@@ -70,9 +74,11 @@ export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage 
 function open(given: string | SqliteDatabase): SqliteDatabase {
   const database = typeof given === 'string' ? openFile(given) : given
   try {
-    // SQLite would block the event loop while it waits for a lock.
-    database.exec('PRAGMA busy_timeout = 0')
-    database.exec('PRAGMA journal_mode = WAL')
+    if (typeof given === 'string') {
+      // SQLite would block the event loop while it waits for a lock.
+      database.exec('PRAGMA busy_timeout = 0')
+      database.exec('PRAGMA journal_mode = WAL')
+    }
     database.exec(
       'CREATE TABLE IF NOT EXISTS support_workspace_sdk (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
     )
@@ -81,6 +87,34 @@ function open(given: string | SqliteDatabase): SqliteDatabase {
     if (typeof given === 'string') database.close()
     throw thrown
   }
+}
+
+/** Runs on a database of the caller's, which finds its settings as they were. All of it is synchronous. */
+function runOn<Result>(database: SqliteDatabase, run: () => Result): Result {
+  checkNoTransaction(database)
+  const [row] = database.prepare('PRAGMA busy_timeout').all() as [{ readonly timeout: number }]
+  // SQLite would block the event loop while it waits for a lock.
+  database.exec('PRAGMA busy_timeout = 0')
+  try {
+    return run()
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${row.timeout}`)
+  }
+}
+
+/** A rollback would undo what the storage has said it has written. A transaction cannot begin within another. */
+function checkNoTransaction(database: SqliteDatabase): void {
+  try {
+    database.exec('BEGIN')
+  } catch (thrown) {
+    if (!isError(thrown) || !thrown.message.includes('within a transaction')) throw thrown
+    throw new InvalidArgumentError(
+      'database',
+      'The database is in a transaction, whose rollback would undo what the storage writes.',
+      'End the transaction first, or pass `sqliteStorage` a handle of its own: the path of the file.',
+    )
+  }
+  database.exec('COMMIT')
 }
 
 function openFile(path: string): SqliteDatabase {

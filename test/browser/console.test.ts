@@ -136,6 +136,49 @@ describe('the console', () => {
     await picture(page, `console-${width}-${colorScheme}`)
   })
 
+  test('announces what was done, and moves the focus of a button that is gone', async () => {
+    sandbox.issueToken()
+    const { page } = await openConsole()
+    await page.getByRole('button', { name: 'Revoke the app' }).first().press('Enter')
+    await page.getByRole('status').getByText('Revoked').waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Connections')
+  })
+
+  test('sends a message of the customer, and keeps one that is typed while requests arrive', async () => {
+    const id = sandbox.state.conversations[0]?.id ?? ''
+    const { page } = await openConsole()
+    await page.getByRole('link', { name: id, exact: true }).click()
+    const message = page.getByLabel('Message of the customer')
+    await message.fill('Is there any news?')
+    await page.getByRole('button', { name: 'Send as customer' }).focus()
+    await statusOf(tokens.self)
+    await page.getByRole('row', { name: '200 GET /conversations' }).waitFor()
+    expect(await message.inputValue()).toBe('Is there any news?')
+    await page.getByRole('button', { name: 'Send as customer' }).click()
+    await page.getByRole('status').getByText('Sent').waitFor()
+    await page.getByText('<p>Is there any news?</p>').waitFor()
+    expect(await message.inputValue()).toBe('')
+    expect(sandbox.state.messages(id)[0]?.body_html).toBe('<p>Is there any news?</p>')
+  })
+
+  test.each([1280, 390])('keeps the columns of a table with one long word, at %i pixels', async (width) => {
+    const [conversation] = sandbox.state.conversations
+    sandbox.receiveMessage(conversation?.id ?? '', 'x'.repeat(2_000))
+    const { page } = await openConsole({ viewport: { width, height: 844 } })
+    const row = page.locator(`[id="${conversation?.id}"]`)
+    const boxes = await Promise.all((await row.locator('td').all()).map((cell) => cell.boundingBox()))
+    expect(Math.min(...boxes.map((box) => box?.width ?? 0))).toBeGreaterThan(width === 390 ? 20 : 80)
+    // A row is one line, or two on a phone.
+    expect((await row.boundingBox())?.height).toBeLessThan(90)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+    for (const choice of await page
+      .locator('#login label')
+      .filter({ has: page.getByRole('radio') })
+      .all()) {
+      expect((await choice.boundingBox())?.height).toBeGreaterThanOrEqual(24)
+    }
+  })
+
   test('labels every field and shows where the focus is', async () => {
     const { page } = await openConsole()
     const unlabeled = await page

@@ -1,5 +1,5 @@
 /**
- * Measures what the guide says of the fleet: what a sweep costs, what the idle scheduler costs, and who starves.
+ * Measures what the guide says of the fleet: what a sync pass costs, what the idle scheduler costs, and who starves.
  *
  *   node --import ./scripts/from-source.js test/fleet/measure.ts cost --organizations 1000
  *   node --import ./scripts/from-source.js test/fleet/measure.ts idle --organizations 1000
@@ -12,10 +12,12 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { openConnections, openDatabase } from '../../examples/fleet-sync/open-database.ts'
+import { openConnections } from '../../examples/fleet-sync/connections.ts'
+import { openDatabase } from '../../examples/fleet-sync/open-database.ts'
 import { connectToRedis, openQueue } from '../../examples/fleet-sync/queue.ts'
 import { mirrorOne, reconcile, schedule } from '../../examples/fleet-sync/scheduler.ts'
 import { readSettings } from '../../examples/fleet-sync/settings.ts'
+import { timeIn } from '../../examples/fleet-sync/tables.ts'
 import { runWorker } from '../../examples/fleet-sync/worker.ts'
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts'
 import { findPostgres, startPostgres } from './helpers/postgres-server.ts'
@@ -70,10 +72,11 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
     SLOTS: options.slots,
     ...more,
   })
-  const { database, storage, close } = await openDatabase(settings.databaseUrl)
+  const opened = await openDatabase(settings.databaseUrl)
+  const { database, close } = opened
   const redis = connectToRedis(settings.redisUrl)
   const queue = openQueue(redis)
-  const store = openConnections(settings, storage)
+  const store = await openConnections(settings, opened)
   const keys = new Map<string, string>()
   for (const { id } of sandbox.state.organizations) {
     const { key } = await store.save(sandbox.issueToken({ organization: id }))
@@ -81,13 +84,22 @@ async function start(sandboxOptions: SandboxOptions, more: NodeJS.ProcessEnv = {
     keys.set(id, key)
   }
   cleanUps.push(close, () => redis.disconnect())
-  return { settings, sandbox, database, redis, queue, store, keys, parts: { database, store, queue, retention: 1e12 } }
+  return {
+    settings,
+    sandbox,
+    database,
+    redis,
+    queue,
+    store,
+    keys,
+    parts: { database, store, queue, interval: settings.interval, retention: 1e12 },
+  }
 }
 
 type Started = Awaited<ReturnType<typeof start>>
 
-/** Runs a worker until each organization has completed so many sweeps. */
-async function sweep({ settings, database, parts }: Started, sweeps: number, more: object): Promise<number> {
+/** Runs a worker until each organization has completed so many sync passes. */
+async function runPasses({ settings, database, parts }: Started, sweeps: number, more: object): Promise<number> {
   const began = performance.now()
   const worker = runWorker({ ...settings, ...more })
   for (;;) {
@@ -123,14 +135,14 @@ async function cost(): Promise<void> {
   const { database } = started
   for (const [name, readAllEvery] of [
     ['first sync', 10],
-    ['unchanged sweep', 10],
-    ['unchanged sweep that reads everything', 1],
+    ['unchanged sync pass', 10],
+    ['unchanged sync pass that reads everything', 1],
   ] as const) {
-    await database.updateTable('organizations').set({ due_at: Date.now(), queued_at: null }).execute()
+    await database.updateTable('organizations').set({ due_at: 0, queued_at: null }).execute()
     const { sweeps } = await database.selectFrom('organizations').select('sweeps').executeTakeFirstOrThrow()
     const before = { rows: await rowWrites(started), server: await serverCommands(started) }
     take()
-    const seconds = await sweep(started, sweeps + 1, { readAllEvery })
+    const seconds = await runPasses(started, sweeps + 1, { readAllEvery })
     const { statements, redis, requests } = take()
     const rows = (await rowWrites(started)) - before.rows
     const server = (await serverCommands(started)) - before.server
@@ -146,8 +158,10 @@ async function cost(): Promise<void> {
 async function idle(): Promise<void> {
   const organizations = Number(options.organizations)
   const { database, parts } = await start({ organizations, conversations: 1, messagesPerConversation: 0 })
-  const due_at = Date.now() + 1e9
-  await database.updateTable('organizations').set({ due_at }).execute()
+  await database
+    .updateTable('organizations')
+    .set({ due_at: timeIn(database, parts.interval) })
+    .execute()
   for (const [name, run] of [
     ['schedule, each second', () => schedule(parts)],
     ['reconcile, each minute', () => reconcile(parts)],
@@ -189,7 +203,7 @@ async function starve(): Promise<void> {
     const requests = group.reduce((sum, row) => sum + (row?.requests ?? 0), 0)
     const refused = group.reduce((sum, row) => sum + (row?.refused ?? 0), 0)
     const range = `at least ${Math.min(...sweeps)}, at most ${Math.max(...sweeps)}`
-    console.log(`${name}: ${sweeps.length} organizations, sweeps in 90 s: ${range}`)
+    console.log(`${name}: ${sweeps.length} organizations, sync passes in 90 s: ${range}`)
     console.log(`  ${requests} requests, ${((100 * refused) / requests).toFixed(1)} % got a 429`)
   }
   process.emit('SIGTERM')

@@ -102,6 +102,14 @@ describe('import rules', () => {
     )
   })
 
+  test('each rule is about files that exist, and forbids some that do', () => {
+    const named = [...imports.keys(), ...[...imports.values()].flat()]
+    const idle = rules.filter(
+      ({ from, never = /./ }) => ![from, never].every((one) => named.some((path) => one.test(path))),
+    )
+    expect(idle.map(({ title }) => title)).toEqual([])
+  })
+
   test.each(rules.map((rule) => [rule.title, rule] as const))('%s', (_, rule) => {
     expect(breachesOf(rule)).toEqual([])
   })

@@ -153,6 +153,19 @@ describe('a login in the console', () => {
     expect(redirectUri).toBe(`${origin ?? sandbox.url}/_sandbox/callback`)
   })
 
+  test('registers the callbacks of only so many names of this machine', async () => {
+    const { port } = new URL(sandbox.url)
+    const before = [...sandbox.app.redirectUris]
+    for (let count = 1; count <= 30; count += 1) {
+      const form = 'actor=app&scope=tasks:read'
+      const head = `POST /_sandbox/login/start HTTP/1.1\r\nhost: n${count}.localhost:${port}\r\nconnection: close\r\n`
+      const type = 'content-type: application/x-www-form-urlencoded'
+      await sendRaw(sandbox, `${head}${type}\r\ncontent-length: ${form.length}\r\n\r\n${form}`)
+    }
+    const added = Array.from({ length: 10 }, (_, index) => `http://n${index + 21}.localhost:${port}/_sandbox/callback`)
+    expect(sandbox.app.redirectUris).toEqual([...before, ...added])
+  })
+
   test('needs a scope, and keeps the actor', async () => {
     const body = new URLSearchParams({ actor: 'app' })
     const { text, html } = await openPage(`${sandbox.url}/_sandbox/login/start`, { method: 'POST', body })

@@ -126,16 +126,85 @@ describe('the requests', () => {
     await call(sandbox, self, 'GET', path).catch(() => {})
     const { html, text } = await open(sandbox)
     expect(requests(html)).toEqual(['GET /contacts', 'GET /contacts', 'POST /contacts'])
+    // The organization is named once.
     expect(text).toMatch(new RegExp(`dropped GET /contacts drop=after-effect contacts:read ${name} as self`))
-    expect(text).toMatch(new RegExp(`503 GET /contacts server_error status=503,latency=1 contacts:read ${name} as app`))
-    expect(text).toMatch(new RegExp(`422 POST /contacts \\w+ contacts:write ${name} as self`))
+    expect(text).toMatch(/503 GET \/contacts server_error status=503,latency=1 contacts:read as app/)
+    expect(text).toMatch(/422 POST \/contacts \w+ contacts:write as self/)
   })
 
   test('open with the query, the error, the bodies and the duration', async () => {
     await call(sandbox, sandbox.issueToken({ actor: 'self' }), 'POST', `${path}?dry=1&dry=2`, { email: 7 })
     const { text } = await open(sandbox, '/?request=request-1')
     expect(text).toContain(`Operation createContact Path ${path} Query dry=1&dry=2 Error validation_failed `)
-    expect(text).toMatch(/Duration \d+\.\d ms .* Request body \{ "email": 7 \} Response body \{ "error": "validation_/)
+    expect(text).toMatch(
+      /Duration \d+\.\d ms .* Request body \{ "email": 7 \} .* Response body \{ "error": "validation_/,
+    )
+  })
+
+  test('open with the headers, shortened, and a command that sends them again', async () => {
+    const target = `${sandbox.url}${path}?email=it%27s`
+    const authorizations = [`Bearer ${sandbox.issueToken()}`, 'Bearer of_another_service', 'Basic b2Y6YW5vdGhlcg==']
+    sandbox.faults.add({ status: 429, retryAfter: 7, times: 3 })
+    for (const authorization of authorizations) {
+      const headers = { authorization, 'user-agent': 'mine/1.0', 'content-type': 'application/json' }
+      await fetch(target, { method: 'POST', headers, body: `{"name":"it's"}` })
+    }
+    for (const [index, shown] of ['Bearer swot_', 'Bearer …', 'Basic …'].entries()) {
+      const { html, text } = await open(sandbox, `/?request=request-${index + 1}`)
+      expect(text).toContain(`authorization: ${shown}`)
+      for (const header of ['user-agent: mine/1.0', 'retry-after: 7', 'x-request-id: ']) expect(text).toContain(header)
+      for (const authorization of authorizations) expect(text).not.toContain(authorization)
+      const [command = ''] = matches(html, /data-copy="(curl -X [^"]+)"/g)
+      const unescaped = command.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+      expect(unescaped).toBe(
+        `curl -X POST '${target}' -H "Authorization: Bearer $SUPPORT_WORKSPACE_TOKEN"` +
+          ` -H 'Content-Type: application/json' --data-raw '{"name":"it'\\''s"}'`,
+      )
+    }
+  })
+
+  test('say that a response was not received, or not as a whole', async () => {
+    for (const drop of ['after-effect', 'mid-headers', 'mid-body'] as const) {
+      sandbox.failNext({ drop })
+      await call(sandbox, sandbox.issueToken(), 'GET', path).catch(() => {})
+    }
+    for (const [id, label] of [
+      [1, 'Response body, never received {'],
+      [2, 'Response body, never received {'],
+      [3, 'Response body, not received as a whole {'],
+    ] as const) {
+      expect((await open(sandbox, `/?request=request-${id}`)).text).toContain(label)
+    }
+  })
+
+  test('stay open while newer ones arrive, until the log has them no longer', async () => {
+    await call(sandbox, sandbox.issueToken(), 'GET', path)
+    for (let count = 1; count <= 60; count += 1) await sandbox.fetch(`${sandbox.url}/${count}`)
+    const address = '/?request=request-1'
+    for (const query of ['', '&before=20', '&errors=1', '&path=/nowhere']) {
+      const { text, html } = await open(sandbox, address + query)
+      expect(text, query).toContain('Operation listContacts')
+      expect(html.match(/id="request-1"/g)).toHaveLength(1)
+    }
+    expect((await submit(sandbox, 'requests/clear', {})).status).toBe(303)
+    expect(sandbox.requests).toEqual([])
+    const { text } = await open(sandbox, address)
+    expect(text).toContain('request-1 is no longer in the log. No requests yet')
+  })
+
+  test('can be filtered by path, organization and error, in each of their pages', async () => {
+    const [first, second] = sandbox.state.organizations
+    const tokens = [first, second].map((each) => sandbox.issueToken({ organization: each?.id ?? '' }))
+    for (const token of tokens) for (const target of [me, path, '/nowhere']) await call(sandbox, token, 'GET', target)
+    const shown = async (query: string) => requests((await open(sandbox, `/?${query}`)).html)
+    expect(await shown('path=contacts')).toEqual(['GET /contacts', 'GET /contacts'])
+    expect(await shown('errors=1')).toEqual(['GET /nowhere', 'GET /nowhere'])
+    expect(await shown(`in=${second?.display_name.toUpperCase()}`)).toHaveLength(3)
+    expect(await shown(`in=${second?.id}&errors=1`)).toEqual(['GET /nowhere'])
+    expect((await open(sandbox, '/?path=other')).text).toContain('No requests with these filters.')
+    const { html } = await open(sandbox, '/?path=contacts&list=Tasks')
+    expect(matches(html, /<form action="\/#requests"[^>]*>(?:<input type="hidden" name="(\w+)")/g)).toEqual(['list'])
+    expect(html).toContain('<input name="path" value="contacts"')
   })
 
   test('have pages that stay while more requests arrive', async () => {
@@ -164,7 +233,40 @@ describe('the data', () => {
     expect(ids(last.html)).toEqual(conversations.slice(30))
     expect(last.text).toContain('31 to 40 of 40 Previous ')
     const contacts = sandbox.state.of(other).contacts.map(({ id }) => id)
-    expect(ids((await open(sandbox, `/?organization=${other}&list=Contacts&page=99`)).html)).toEqual(contacts)
+    // The newest first, unlike the service.
+    expect(ids((await open(sandbox, `/?organization=${other}&list=Contacts&page=99`)).html)).toEqual(
+      contacts.toReversed(),
+    )
+  })
+
+  test('is searched for one of more than 50 organizations', async () => {
+    const sandbox = await start({ organizations: 60, conversations: 0 })
+    const names = (html: string) => matches(html, /organization=[^"]*#data"[^>]*><bdi>([^<]+)</g)
+    const all = await open(sandbox)
+    expect(names(all.html)).toHaveLength(50)
+    expect(all.text).toContain('10 more. Find them by name or id.')
+    const last = sandbox.state.organizations.at(-1)
+    const found = await open(sandbox, `/?find=${last?.display_name.toLowerCase()}`)
+    expect(names(found.html)).toEqual([sandbox.state.organization.display_name, last?.display_name])
+    expect((await open(await start({ organizations: 50, conversations: 0 }))).html).not.toContain('name="find"')
+  })
+
+  test('takes a message of the customer', async () => {
+    const { id, user } = sandbox.state.conversations[1]!
+    const before = sandbox.state.messages(id).length
+    const text = `It's <b>urgent</b>`
+    const response = await submit(sandbox, 'messages', { conversation: id, text })
+    expect(response.headers.get('location')).toBe(`/?row=${id}#${id}`)
+    const messages = sandbox.state.messages(id)
+    expect(messages).toHaveLength(before + 1)
+    expect(messages[0]).toMatchObject({ user, body_html: '<p>It&#39;s &lt;b&gt;urgent&lt;/b&gt;</p>' })
+    for (const fields of [
+      { conversation: 'cnv_other', text },
+      { conversation: id, text: '' },
+    ]) {
+      expect((await submit(sandbox, 'messages', fields)).status).toBe(303)
+    }
+    expect(sandbox.state.messages(id)).toHaveLength(before + 1)
   })
 
   test('opens a conversation with its messages and notes, newest first', async () => {
@@ -238,11 +340,37 @@ describe('the fault form', () => {
     expect((await open(sandbox)).text).toContain('drop=mid-body /messages$, every time')
   })
 
+  test('has every field of the command line, and examples that fill it in', async () => {
+    const { html } = await open(sandbox)
+    const fields = matches(html.slice(html.indexOf('class="fault-form"')), /<(?:input|select) name="([\w-]+)"/g)
+    const kinds = matches(html, /<option value="([\w-]*)"/g)
+    const flags =
+      'status retry-after effect late-effect drop truncate garbage drip stall latency method path times after probability seed'
+    expect(flags.split(' ').filter((name) => !fields.includes(name) && !kinds.includes(name))).toEqual([])
+    const effect = { kind: 'status', status: '503', effect: 'true', seed: '7', probability: '1', 'late-effect': '' }
+    await submit(sandbox, 'faults', effect)
+    await submit(sandbox, 'faults', { kind: 'drip', drip: '16/500' })
+    const { text } = await open(sandbox)
+    expect(text).toContain('status=503,effect any request')
+    expect(text).toContain('drip=16/500 any request')
+    sandbox.faults.clear()
+    const examples = matches(html, /href="(\/\?fault=[^"]+)"/g)
+    expect(examples.length).toBeGreaterThan(4)
+    for (const address of examples) {
+      const filled = new URL(address.replaceAll('&amp;', '&'), sandbox.url).searchParams.get('fault') ?? ''
+      expect((await open(sandbox, address)).html).not.toContain('aria-invalid')
+      await submit(sandbox, 'faults', Object.fromEntries(new URLSearchParams(filled)))
+    }
+    expect(sandbox.faults.pending).toBe(examples.length)
+  })
+
   test.each([
     [{ kind: 'status', status: 'x', latency: '5' }, 'status', 'Must be an integer from 200 to 599, not "x".'],
     [{ kind: 'status', status: '503', times: '0' }, 'times', 'Must be an integer of at least 1 or "all", not "0".'],
     [{ kind: 'latency', latency: '' }, undefined, 'A fault must have one of `status`, `drop`, '],
     [{ kind: 'drop', drop: 'never' }, 'drop', 'Must be '],
+    [{ kind: 'drip', drip: '16' }, 'drip', 'Must be a number of bytes and milliseconds, such as "16/500", not "16".'],
+    [{ kind: 'status', status: '503', 'late-effect': 'x' }, 'late-effect', 'Must be '],
   ])('shows what is wrong with %j at the field, and keeps what was typed', async (fields, field, message) => {
     const location = (await submit(sandbox, 'faults', fields)).headers.get('location')
     const { html, text } = await open(sandbox, location ?? '')
@@ -283,6 +411,8 @@ const forms: readonly [path: string, fields: Record<string, string>][] = [
   ['faults', { kind: 'status', status: '503' }],
   ['faults/remove', { id: '1' }],
   ['login/start', { actor: 'self', scope: 'contacts:read' }],
+  ['requests/clear', {}],
+  ['messages', { conversation: 'cnv_1', text: 'Hello' }],
 ]
 
 describe('a form of the console', () => {

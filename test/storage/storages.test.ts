@@ -161,7 +161,9 @@ describe('sqliteStorage', () => {
 
   test('reads while another process writes, and waits for its lock without blocking the event loop', async () => {
     const path = newPath()
-    const storage = sqliteStorage(new DatabaseSync(path, { timeout: 11_000 }))
+    const open = new DatabaseSync(path, { timeout: 11_000 })
+    open.exec('PRAGMA journal_mode = WAL')
+    const storage = sqliteStorage(open)
     await storage.compareAndSet('key', null, 'text')
     const other = new DatabaseSync(path)
     other.exec('BEGIN EXCLUSIVE')
@@ -172,6 +174,39 @@ describe('sqliteStorage', () => {
     expect(await writing).toBe(true)
     other.close()
     storage.close()
+  })
+
+  test('leaves the settings of an open database as they were', async () => {
+    const database = new DatabaseSync(newPath(), { timeout: 1_234 })
+    const settings = () =>
+      ['busy_timeout', 'journal_mode', 'synchronous', 'foreign_keys'].map((name) =>
+        database.prepare(`PRAGMA ${name}`).all(),
+      )
+    const before = settings()
+    const storage = sqliteStorage(database)
+    await storage.compareAndSet('key', null, 'text')
+    expect(await storage.get('key')).toBe('text')
+    expect(settings()).toEqual(before)
+    database.exec('DROP TABLE support_workspace_sdk')
+    expect(await readError(storage)).toMatchObject({ message: 'no such table: support_workspace_sdk' })
+    expect(settings()).toEqual(before)
+    database.close()
+  })
+
+  test.each(['BEGIN', 'BEGIN IMMEDIATE', 'SAVEPOINT one'])('refuses a database in a transaction: %s', async (begin) => {
+    const database = new DatabaseSync(':memory:')
+    const storage = sqliteStorage(database)
+    await storage.compareAndSet('key', null, 'text')
+    database.exec(begin)
+    const message = 'The database is in a transaction, whose rollback would undo what the storage writes.'
+    const writing = rejection(Promise.resolve(storage.compareAndSet('key', 'text', 'lost')))
+    for (const error of [await writing, await readError(storage)]) {
+      expect(error).toMatchObject({ name: 'InvalidArgumentError', message: expect.stringContaining(message) })
+    }
+    database.exec(begin.startsWith('BEGIN') ? 'ROLLBACK' : 'ROLLBACK TO one; RELEASE one')
+    expect(await storage.compareAndSet('key', 'text', 'next')).toBe(true)
+    expect(await storage.get('key')).toBe('next')
+    database.close()
   })
 
   test('gives up after 10 seconds', async () => {

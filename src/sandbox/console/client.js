@@ -7,7 +7,10 @@ let isRefreshing = false
 // One request after another, so that an older page never replaces a newer one.
 let queue = Promise.resolve()
 
-/** Loads this view and shows what changed. Of the forms, only one that is sent is replaced, with its section. */
+/**
+ * Loads this view and shows what changed. Of the forms, only one that is sent is replaced, with its section. What was done is
+ * announced, and the focus of a button that is gone moves to the title of its section.
+ */
 async function load(form) {
   const section = form?.closest('section')
   try {
@@ -16,15 +19,23 @@ async function load(form) {
     const page = new DOMParser().parseFromString(await response.text(), 'text/html')
     if (response.redirected) history.replaceState(null, '', response.url)
     for (const old of [...document.querySelectorAll('[data-live]'), ...(section ? [section] : [])]) {
-      // A user opens and closes `details`, which the server does not know.
+      // A user opens and closes `details`, and types, which the server does not know.
       Idiomorph.morph(old, page.getElementById(old.id), {
-        callbacks: { beforeAttributeUpdated: (name) => name !== 'open' },
+        callbacks: {
+          beforeAttributeUpdated: (name) => name !== 'open',
+          beforeNodeMorphed: (node) =>
+            form?.contains(node) || !node.matches?.('input') || node.value === node.defaultValue,
+        },
       })
     }
   } catch {
     showLive('disconnected')
   }
-  section?.querySelector('[aria-invalid]')?.focus()
+  const invalid = section?.querySelector('[aria-invalid]')
+  invalid?.focus()
+  if (form === undefined || invalid) return
+  announce(form.dataset.done)
+  if (document.activeElement === document.body) section?.querySelector('h2')?.focus()
 }
 
 /** Loads this view again, at most ten times a second. */
@@ -60,12 +71,16 @@ function showLive(text) {
   live.classList.toggle('good', text === 'live')
 }
 
-async function copy(text) {
+function announce(text) {
   const notice = document.getElementById('notice')
+  notice.textContent = text
+  setTimeout(() => notice.replaceChildren(), 2_000)
+}
+
+async function copy(text) {
   try {
     await navigator.clipboard.writeText(text)
-    notice.textContent = 'Copied'
-    setTimeout(() => notice.replaceChildren(), 2_000)
+    announce('Copied')
   } catch {
     // Only secure origins have a clipboard: https, and http on this machine.
     prompt('Press Ctrl+C or ⌘C to copy', text)

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
+import { html } from 'hono/html'
 import { secureHeaders } from 'hono/secure-headers'
 import { streamSSE } from 'hono/streaming'
 import { pageStyle } from '../html-page.ts'
@@ -77,6 +78,14 @@ export function createConsole(context: ConsoleContext): Hono {
   }
   form('connections/revoke', (fields) => void service.grants.revokeById(fields.get('id') ?? ''))
   form('tokens', (fields) => void service.renewReadyToken(fields.get('actor') === 'app' ? 'app' : 'self'))
+  form('requests/clear', () => void log.clear())
+  form('messages', (fields) => {
+    const text = fields.get('text') ?? ''
+    const id = fields.get('conversation') ?? ''
+    const isKnown = [...service.workspaces.values()].some(({ conversations }) => conversations.get(id) !== undefined)
+    if (text !== '' && isKnown) service.receiveMessage(id, `${html`<p>${text}</p>`}`)
+    return isKnown ? { row: id } : undefined
+  })
   form('faults', (fields) => {
     const { rule } = readFaultForm(fields)
     if (rule === undefined) return { fault: fields.toString() }
@@ -95,7 +104,8 @@ function viewAfter(c: Context, changes: Record<string, string>): string {
   const query = new URLSearchParams(URL.canParse(referrer) ? new URL(referrer).search : '')
   for (const name of ['fault', 'login']) query.delete(name)
   for (const [name, value] of Object.entries(changes)) query.set(name, value)
-  return `/?${query}#${new URL(c.req.url).pathname.split('/')[2]}`
+  const [, , form = ''] = new URL(c.req.url).pathname.split('/')
+  return `/?${query}#${form === 'messages' ? query.get('row') : form}`
 }
 
 const headers: Parameters<typeof secureHeaders>[0] = {

@@ -3,7 +3,7 @@ import type { Collection } from '../data/collection.ts'
 import type { Conversation, Message } from '../data/shapes.ts'
 import type { Workspace } from '../data/workspace.ts'
 import type { Markup } from '../html-page.ts'
-import { link, openLink, paginate, section, type View } from './view.ts'
+import { contains, link, openLink, paginate, section, timeOf, type View, viewForm } from './view.ts'
 
 /** Returns the data of the selected organization. A conversation opens with its messages and notes. */
 export function dataSection(view: View): Markup {
@@ -13,10 +13,7 @@ export function dataSection(view: View): Markup {
   const selected = lists.find(({ name }) => name === url.searchParams.get('list')) ?? lists[0]
   return section(
     'Data',
-    html`<nav class="tabs" aria-label="Organization">${[...service.workspaces.values()].map(({ organization }) => {
-      const { id, display_name: name } = organization
-      return tab(view, { organization: id, page: undefined }, name, id === workspace.organization.id)
-    })}</nav>
+    html`${organizations(view, workspace)}
 <nav class="tabs" aria-label="List">${lists.map(({ name, size }) => {
       const text = html`${name} <span class="soft">${size}</span>`
       return tab(view, { list: name, page: undefined }, text, name === selected?.name)
@@ -24,6 +21,23 @@ export function dataSection(view: View): Markup {
 ${selected?.table()}`,
     { isLive: true },
   )
+}
+
+/** Number of organizations above which there is a search, because each update loads the page. */
+const manyOrganizations = 50
+
+/** Returns a tab for each organization: for the selected one, and those that are found, if there are many. */
+function organizations(view: View, workspace: Workspace): Markup {
+  const all = [...view.service.workspaces.values()].map(({ organization }) => organization)
+  const find = view.url.searchParams.get('find') ?? ''
+  const found = all.filter((each) => each === workspace.organization || contains(each, find))
+  const tabs = found.slice(0, manyOrganizations).map(({ id, display_name: name }) => {
+    return tab(view, { organization: id, page: undefined }, html`<bdi>${name}</bdi>`, id === workspace.organization.id)
+  })
+  const search = html`<label>Find <input name="find" value="${find}" placeholder="name or id"> of ${all.length}</label><button class="small">Find</button>`
+  return html`${all.length > manyOrganizations && viewForm(view, ['find'], 'data', search)}
+<nav class="tabs" aria-label="Organization">${tabs}</nav>
+${found.length > manyOrganizations && html`<p class="soft">${found.length - manyOrganizations} more. Find them by name or id.</p>`}`
 }
 
 type Changes = Parameters<typeof link>[1]
@@ -34,37 +48,57 @@ function tab(view: View, changes: Changes, text: string | Markup, isCurrent: boo
 
 function listsOf(view: View, workspace: Workspace) {
   const { conversations, contacts, members, tasks, segments } = workspace
-  const list = <Item extends { id: string }>(name: string, items: Collection<Item>, table: Table<Item>) => {
-    return { name, size: items.size, table: () => tableOf(view, items.all(), table) }
+  const list = <Item extends { id: string }>(
+    name: string,
+    items: Collection<Item>,
+    table: Table<Item>,
+    turn = false,
+  ) => {
+    // The service lists some of them oldest first. What a developer has just created comes first here.
+    return { name, size: items.size, table: () => tableOf(view, turn ? items.all().reverse() : items.all(), table) }
   }
   const records = { columns: ['Fields'], cells: fieldsOf }
   return [
     list('Conversations', conversations, {
       columns: ['Status', 'Customer', 'Last message'],
-      cells: ({ status, user, last_message }) => [status, user.name ?? user.email, last_message],
+      cells: ({ status, user, last_message }) => [status, nameOf(user), line(last_message)],
       detail: (conversation) => thread(view, workspace, conversation),
     }),
-    list('Contacts', contacts, {
-      columns: ['Name', 'Email', 'Source'],
-      cells: ({ user, source }) => [user.name ?? '', user.email, source],
-    }),
+    list(
+      'Contacts',
+      contacts,
+      {
+        columns: ['Name', 'Email', 'Source'],
+        cells: ({ user, source }) => [nameOf(user), user.email, source],
+      },
+      true,
+    ),
     list('Team members', members, {
       columns: ['Name', 'Email', 'Role'],
-      cells: ({ user, role, archived }) => [user.name ?? '', user.email, archived ? `${role}, archived` : role],
+      cells: ({ user, role, archived }) => [nameOf(user), user.email, archived ? `${role}, archived` : role],
     }),
-    list('Tasks', tasks, records),
+    list('Tasks', tasks, records, true),
     list('Segments', segments, records),
   ]
 }
 
-function fieldsOf({ id, ...fields }: { id: string }): string[] {
-  return [Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)]
+function fieldsOf({ id, ...fields }: { id: string }): Markup[] {
+  return [line(Object.keys(fields).length === 0 ? '' : JSON.stringify(fields))]
+}
+
+function nameOf({ name, email }: { name?: string | null; email: string }): Markup {
+  return html`<bdi>${name ?? email}</bdi>`
+}
+
+/** Text on one line, which ends with an ellipsis if it is long. */
+function line(text: string): Markup {
+  return html`<span class="line" title="${text}">${text}</span>`
 }
 
 interface Table<Item> {
   /** After the id. */
   readonly columns: readonly string[]
-  readonly cells: (item: Item) => readonly string[]
+  readonly cells: (item: Item) => readonly (string | Markup)[]
   /** What a row opens with. */
   readonly detail?: (item: Item) => Markup
 }
@@ -82,7 +116,7 @@ ${cells(item).map((cell) => html`<td>${cell}</td>`)}
 </tr>
 ${isOpen && html`<tr class="detail"><td colspan="${columns.length + 1}">${detail(item)}</td></tr>`}`
   })
-  return html`<table>
+  return html`<table class="data">
 <thead><tr><th>ID</th>${columns.map((column) => html`<th>${column}</th>`)}</tr></thead>
 <tbody>${rows}</tbody>
 </table>
@@ -93,15 +127,18 @@ ${page.pager}`
 function thread(view: View, workspace: Workspace, { id }: Conversation): Markup {
   const notes = new Set<Message>(workspace.notes(id).all())
   const items = [...workspace.messages(id).all(), ...notes].sort((one, other) => other.inserted_at - one.inserted_at)
-  if (items.length === 0) return html`<p class="soft">No messages and no notes.</p>`
   const page = paginate(view, { parameter: 'messages', section: id, items, size: 20 })
   const texts = page.items.map((item) => {
-    const time = new Date(item.inserted_at * 1_000).toISOString()
     const tag = notes.has(item) && html`<span class="tag warn">note</span>`
     return html`<div class="message ${tag && 'note'}">
-<p class="bar"><b>${item.user.name ?? item.user.email}</b> ${tag} <span class="soft">${item.source}, ${time.slice(0, 16).replace('T', ' ')} UTC</span></p>
+<p class="bar"><b>${nameOf(item.user)}</b> ${tag} <span class="soft">${item.source}, ${timeOf(item.inserted_at * 1_000)} UTC</span></p>
 <p><code>${item.body_html}</code></p>
 </div>`
   })
-  return html`${texts}${page.pager}`
+  return html`<form method="post" action="/_sandbox/messages" class="bar" data-inline data-done="Sent">
+<input type="hidden" name="conversation" value="${id}">
+<label class="grow"><span class="hidden">Message of the customer</span>
+<input name="text" placeholder="A message of the customer" autocomplete="off" required></label>
+<button>Send as customer</button></form>
+${items.length === 0 && html`<p class="soft">No messages and no notes.</p>`}${texts}${page.pager}`
 }

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { describeFault, describeMatch, readFault } from '../faults/fault-text.ts'
 import type { Markup } from '../html-page.ts'
-import { actionButton, section, type View } from './view.ts'
+import { actionButton, link, section, type View } from './view.ts'
 
 /** Returns the form that injects a fault, and the active faults. */
 export function faultsSection(view: View): Markup {
@@ -9,20 +9,28 @@ export function faultsSection(view: View): Markup {
   const form = new URLSearchParams(sent ?? 'status=503&times=1')
   const problem = sent === null ? undefined : readFaultForm(form).problem
   const faults = view.faults.list()
+  const presets = Object.entries(examples).map(([name, fault]) => {
+    return html`<a href="${link(view, { fault }, 'faults')}">${name}</a> `
+  })
   return section(
     'Faults',
-    html`<form method="post" action="/_sandbox/faults" class="fault-form" data-inline>
+    html`<p class="bar soft">For example ${presets}</p>
+<form method="post" action="/_sandbox/faults" class="fault-form" data-inline data-done="Added">
 <div class="fields">
 ${choice('kind', 'Kind', kinds, 'wide')}
 ${input('status', 'Status', '', 'for-status')}
 ${input('retry-after', 'Retry-After (seconds)', 'none', 'for-status')}
+${choice('effect', 'Takes effect', effects, 'for-status')}
 ${choice('drop', 'When', drops, 'for-drop wide')}
+${input('drip', 'Bytes / milliseconds', '16/500', 'for-drip wide')}
+${input('late-effect', 'Takes effect later (ms)', 'never')}
 ${input('latency', 'Latency (ms)', 'none')}
 ${choice('method', 'Method', methods)}
 ${input('path', 'Path contains', '/messages')}
 ${input('times', 'Times, or “all”', '1')}
 ${input('after', 'Skip first', '0')}
 ${input('probability', 'Probability', '1')}
+${input('seed', 'Seed of the probability', '1')}
 </div>
 ${errorAt(undefined)}
 <button class="primary">Add fault</button>
@@ -61,12 +69,25 @@ ${errorAt(name)}</label>`
   }
 }
 
+/** Faults that fill in the form. */
+const examples = {
+  'rate limit': 'kind=status&status=429&retry-after=2&times=3',
+  outage: 'kind=status&status=503&times=all',
+  'revoked token': 'kind=status&status=401&times=1',
+  'lost response': 'kind=drop&drop=after-effect&method=POST&times=1',
+  'slow network': 'kind=latency&latency=3000&times=all',
+  'every third fails': 'kind=status&status=500&probability=0.33&times=all',
+}
+
+const effects = { '': 'No', true: 'Yes' }
+
 const kinds = {
   status: 'Error status',
   drop: 'Dropped connection',
   truncate: 'Truncated body',
   garbage: 'HTML instead of JSON',
   stall: 'Stalled body',
+  drip: 'Dripping body',
   latency: 'Only latency',
 }
 
@@ -85,8 +106,9 @@ const methods = { '': 'Any', GET: 'GET', POST: 'POST', PATCH: 'PATCH', DELETE: '
  */
 export function readFaultForm(form: URLSearchParams) {
   const { kind, ...fields } = Object.fromEntries([...form].filter(([, value]) => value !== ''))
-  if (kind !== 'status') for (const name of ['status', 'retry-after']) delete fields[name]
+  if (kind !== 'status') for (const name of ['status', 'retry-after', 'effect']) delete fields[name]
   if (kind !== 'drop') delete fields.drop
+  if (kind !== 'drip') delete fields.drip
   if (kind === 'truncate' || kind === 'garbage' || kind === 'stall') fields[kind] = 'true'
   try {
     return { rule: readFault(fields) }
@@ -94,7 +116,7 @@ export function readFaultForm(form: URLSearchParams) {
     if (!(error instanceof TypeError)) throw error
     const [, name] = /^The fault option `(\w+)`/.exec(error.message) ?? []
     const message = error.message.replace(/^The fault option `\w+` must/, 'Must')
-    return { problem: { field: name === 'retryAfter' ? 'retry-after' : name, message } }
+    return { problem: { field: name?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), message } }
   }
 }
 
@@ -108,5 +130,5 @@ function activeFault({ id, rule, skips, times }: ReturnType<View['faults']['list
   ].join(', ')
   const button = html`<button class="small" aria-label="Remove ${fault}">Remove</button>`
   return html`<li id="fault-${id}" class="copied"><span><code>${fault}</code><br><span class="soft">${when}</span></span>
-${actionButton('faults/remove', { id: String(id) }, button)}</li>`
+${actionButton('faults/remove', { id: String(id) }, button, 'Removed')}</li>`
 }

@@ -52,6 +52,8 @@ interface Attempt {
 export function createLogins({ service, addresses, fetch }: ConsoleContext) {
   /** By state, oldest first. */
   const attempts = new Map<string, Attempt>()
+  /** The redirect URIs that were added for the names at which the console was open, oldest first. */
+  const callbacks: string[] = []
   return { start, finish }
 
   /** Starts a login and returns the URL of the authorization request, or nothing if the form has no scope. */
@@ -62,7 +64,14 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
     // Any other origin that a request names would get a code.
     const origin = addresses.isOwnOrigin(requestedOrigin) ? requestedOrigin : addresses.url
     const redirectUri = `${origin}/_sandbox/callback`
-    if (!app.redirectUris.includes(redirectUri)) app.redirectUris.push(redirectUri)
+    if (!app.redirectUris.includes(redirectUri)) {
+      app.redirectUris.push(redirectUri)
+      callbacks.push(redirectUri)
+      // This machine has any number of names, such as `a.localhost`.
+      const [oldest = ''] = callbacks
+      if (callbacks.length > maxCallbacks) app.redirectUris.splice(app.redirectUris.indexOf(oldest), 1)
+      if (callbacks.length > maxCallbacks) callbacks.shift()
+    }
     const state = randomBytes(16).toString('base64url')
     const codeVerifier = randomBytes(32).toString('base64url')
     attempts.set(state, { scopes, redirectUri, codeVerifier })
@@ -138,8 +147,8 @@ export function createLogins({ service, addresses, fetch }: ConsoleContext) {
     const withheld = requested.filter((scope) => !grant.scopes.some((granted) => granted === scope))
     const facts = factList({
       Actor: html`<code>${grant.actor}</code>`,
-      'Acts as': `${personOf(grant, workspace)}${email === undefined ? '' : `, ${email}`}`,
-      Organization: `${organization.display_name}, ${organization.domain}`,
+      'Acts as': html`${personOf(grant, workspace)}${email !== undefined && `, ${email}`}`,
+      Organization: html`<bdi>${organization.display_name}</bdi>, ${organization.domain}`,
       'Granted scopes': tags(grant.scopes),
       'Not granted':
         withheld.length > 0 && html`${tags(withheld)} <span class="soft">The person’s role does not allow them.</span>`,
@@ -165,6 +174,7 @@ ${
 }
 
 const maxAttempts = 100
+const maxCallbacks = 10
 
 /** The JSON of a successful response, or what is wrong with the response. */
 interface ServiceResponse {

@@ -58,7 +58,7 @@ function tokensSection({ service, url }: View): Markup {
     if (grant === undefined) {
       const button = html`<button class="small" aria-label="Issue the ${actor} token again">Issue again</button>`
       return html`<li class="revoked"><p class="bar"><code>actor=${actor}</code> <span class="tag bad">revoked</span></p>
-<p class="copied"><code class="value">${token}</code> ${actionButton('tokens', { actor }, button)}</p></li>`
+<p class="copied"><code class="value">${token}</code> ${actionButton('tokens', { actor }, button, 'Issued')}</p></li>`
     }
     const curl = `curl -H 'Authorization: Bearer ${token}' '${url.origin}/api/oauth/v1/me'`
     return html`<li><p class="bar">${about}
@@ -82,33 +82,33 @@ function connectionsSection(view: View): Markup {
     html`<p class="soft">What an admin sees in the service’s dashboard. A revoked token fails with 401 <code>invalid_token</code>.</p>
 ${items.length === 0 && html`<p class="soft">No app is connected.</p>`}
 <table>
-<thead><tr><th>App</th><th>Organization</th><th>Acts as</th><th>Scopes</th><th>Since</th><th><span class="hidden">Action</span></th></tr></thead>
-<tbody>${page.items.map((token) => connectionRow(view, token))}</tbody>
-${
-  own.length > 0 &&
-  html`<tbody><tr><th colspan="6" scope="rowgroup">Used by this console</th></tr>${own.map((token) => connectionRow(view, token))}</tbody>`
-}
+<thead><tr><th>Acts as</th><th>Scopes</th><th>Since (UTC)</th><th><span class="hidden">Action</span></th></tr></thead>
+${[...Map.groupBy(page.items, ({ grant }) => grant.organizationId)].map(([id, tokens]) => {
+  const { display_name: name } = view.service.workspace(id).organization
+  return connectionRows(view, html`<bdi>${name}</bdi>`, tokens)
+})}
+${own.length > 0 && connectionRows(view, html`Used by this console`, own)}
 </table>
 ${page.pager}`,
     { isLive: true },
   )
 }
 
+function connectionRows(view: View, heading: Markup, tokens: readonly IssuedToken[]): Markup {
+  return html`<tbody><tr><th colspan="4" scope="rowgroup">${heading}</th></tr>${tokens.map((token) => connectionRow(view, token))}</tbody>`
+}
+
 function connectionRow({ service }: View, { id, grant, fromLogin, issuedAt }: IssuedToken): Markup {
-  const { name } = service.settings.app
   const workspace = service.workspace(grant.organizationId)
-  const organization = workspace.organization.display_name
-  const person = personOf(grant, workspace)
   const { length } = grant.scopes
   const scopes = length > 2 ? html`<details id="${id}-scopes"><summary>${length} scopes</summary>` : ''
-  const label = `Revoke ${name} in ${organization}, ${person}`
+  const member = workspace.members.get(grant.memberId ?? '')
+  const label = `Revoke ${member?.user.name ?? 'the app'} in ${workspace.organization.display_name}`
   const button = html`<button class="small danger" aria-label="${label}">Revoke</button>`
   return html`<tr id="${id}">
-<td>${name}</td>
-<td>${organization}</td>
-<td><code>${grant.actor}</code> <span class="soft">${person}</span></td>
+<td><code>${grant.actor}</code> <span class="soft">${personOf(grant, workspace)}</span></td>
 <td>${scopes}<code>${grant.scopes.join(' ')}</code>${length > 2 && html`</details>`}</td>
 <td class="time">${timeOf(issuedAt)} <span class="soft">${fromLogin ? 'by a login' : 'by the sandbox'}</span></td>
-<td>${actionButton('connections/revoke', { id }, button)}</td>
+<td>${actionButton('connections/revoke', { id }, button, 'Revoked')}</td>
 </tr>`
 }

@@ -41,7 +41,7 @@ ${main}
 export function section(name: string, content: Markup, { title = name, isLive = false } = {}): Markup {
   const id = name.toLowerCase()
   return html`<section class="card" id="${id}" aria-labelledby="${id}-title"${isLive && html` data-live`}>
-<h2 id="${id}-title">${title}</h2>
+<h2 id="${id}-title" tabindex="-1">${title}</h2>
 ${content}
 </section>`
 }
@@ -91,20 +91,39 @@ export function copyButton(text: string, what: string, label = 'Copy'): Markup {
   return html`<button type="button" class="small" data-copy="${text}" aria-label="${label} ${what}">${label}</button>`
 }
 
-/** Returns a form with one button. The names of its fields and their values are sent as they are. */
-export function actionButton(action: string, fields: Readonly<Record<string, string>>, button: Markup): Markup {
+/** Returns a form with one button. Its fields are sent as they are. `done` is announced once it was sent. */
+export function actionButton(
+  action: string,
+  fields: Readonly<Record<string, string>>,
+  button: Markup,
+  done: string,
+): Markup {
   const inputs = Object.entries(fields).map(([name, value]) => {
     return html`<input type="hidden" name="${name}" value="${value}">`
   })
-  return html`<form method="post" action="/_sandbox/${action}" data-inline>${inputs}${button}</form>`
+  return html`<form method="post" action="/_sandbox/${action}" data-inline data-done="${done}">${inputs}${button}</form>`
 }
 
 /** Returns the person that a token acts as, such as `Ada Abara (admin)`, or "The app". */
-export function personOf(grant: Grant | undefined, workspace: Workspace): string {
+export function personOf(grant: Grant | undefined, workspace: Workspace): Markup {
   const member = workspace.members.get(grant?.memberId ?? '')
-  return member === undefined ? 'The app' : `${member.user.name} (${member.role})`
+  return member === undefined ? html`The app` : html`<bdi>${member.user.name}</bdi> (${member.role})`
 }
 
-export function timeOf(at: number): string {
-  return new Date(at).toTimeString().slice(0, 8)
+/** Returns a time in milliseconds since the epoch, in UTC, as all times of the console. */
+export function timeOf(at: number): Markup {
+  const iso = new Date(at).toISOString()
+  return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')}</time>`
+}
+
+/** Returns whether the name or the id of an organization contains a text, in any case. */
+export function contains({ id, display_name: name }: { id: string; display_name: string }, text: string): boolean {
+  return `${id} ${name}`.toLowerCase().includes(text.trim().toLowerCase())
+}
+
+/** Returns a form that changes the view: it sends its fields, and the other parameters of this view as they are. */
+export function viewForm({ url }: View, fields: readonly string[], to: string, content: Markup): Markup {
+  const others = [...url.searchParams].filter(([name]) => !fields.includes(name))
+  const inputs = others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+  return html`<form action="/#${to}" class="bar filter">${inputs}${content}</form>`
 }

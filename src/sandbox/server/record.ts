@@ -60,7 +60,8 @@ export function recordRequests(
     }
     if (captureBodies) {
       await captureBodiesOf(c, entry)
-      log.grow(entry, [entry.requestBody, entry.responseBody])
+      if (request.status !== undefined) entry.responseHeaders = Object.fromEntries(c.res.headers)
+      log.grow(entry, [entry.requestBody, entry.responseBody, entry.responseHeaders])
     }
     log.finish(entry)
   }

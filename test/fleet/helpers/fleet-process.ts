@@ -14,6 +14,10 @@ export class FleetProcess {
   takeovers = 0
   lost = 0
   readonly events = new Map<string, number>()
+  /** What the processes have printed. */
+  readonly lines: string[] = []
+  /** The exit code, once all of it has ended. */
+  readonly ended: Promise<number | null>
 
   /** `log` is a file for what the processes print. */
   constructor(environment: NodeJS.ProcessEnv, log?: string) {
@@ -21,12 +25,14 @@ export class FleetProcess {
     const preload = new URL('../../../scripts/from-source.js', import.meta.url).href
     const env = { ...process.env, ...environment, NODE_OPTIONS: `--import=${preload}` }
     this.#supervisor = spawn(process.execPath, [path], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    this.ended = once(this.#supervisor, 'close').then(([code]) => code)
     this.#supervisor.once('exit', () => {
       if (!this.#isStopping) this.unexpectedEnds += 1
     })
     const file = log === undefined ? undefined : createWriteStream(log, { flags: 'a' })
     createInterface({ input: this.#supervisor.stderr as NodeJS.ReadableStream }).on('line', (line) => {
       file?.write(`${line}\n`)
+      this.lines.push(line)
       const { event, signal, count = 0 } = line.startsWith('{') ? JSON.parse(line) : { event: 'other' }
       this.events.set(event, (this.events.get(event) ?? 0) + 1)
       if (event === 'stalled') this.takeovers += 1

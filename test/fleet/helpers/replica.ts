@@ -41,13 +41,13 @@ export async function createReplica(context: TestContext, url = ':memory:', opti
   const workspace = client()
   const slice = (more: Partial<SyncOptions> = {}) =>
     syncOrganization({ workspace, database, key, readAllEvery: 1, ...more })
-  /** Runs slices until the sweep is complete. */
-  const sweep = async (more: Partial<SyncOptions> = {}) => {
+  /** Runs slices until the sync pass is complete. */
+  const pass = async (more: Partial<SyncOptions> = {}) => {
     for (let slices = 1; slices < 1_000; slices += 1) if ((await slice(more)) === 'done') return slices
-    throw new Error('The sweep does not end.')
+    throw new Error('The sync pass does not end.')
   }
   const expectCopy = () => expectReplica({ sandbox, database })
-  return { sandbox, database, workspace, person: client(), slice, sweep, expectCopy }
+  return { sandbox, database, workspace, person: client(), slice, pass, expectCopy }
 }
 
 export async function organizationOf(database: Database, wanted = key): Promise<OrganizationTable> {
@@ -62,7 +62,7 @@ export async function changesOf(database: Database, id?: string, wanted = key) {
 
 export async function liveItems(database: Database, kind: 'conversation' | 'message', wanted = key) {
   const items = database.selectFrom('items').select(['id', 'data', 'list']).where('key', '=', wanted)
-  const rows = await items.where('kind', '=', kind).where('deleted', '=', 0).execute()
+  const rows = await items.where('kind', '=', kind).where('deleted_at', 'is', null).execute()
   return new Map(rows.map(({ id, data }) => [id, JSON.parse(data)]))
 }
 

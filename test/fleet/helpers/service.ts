@@ -11,7 +11,7 @@ interface Account {
   /** How often each item was changed, at most: a change can have no effect. */
   readonly edits: Map<string, number>
   readonly deleted: Set<string>
-  /** Pages that this sweep has read. */
+  /** Pages that this sync pass has read. */
   pages: Set<string>
 }
 
@@ -20,7 +20,7 @@ export async function startService(options: { readonly organizations: number; re
   const accounts = new Map<string, Account>()
   /** The organization of each token of the fleet. */
   const tokens = new Map<string, string>()
-  const counts = { requests: 0, refused: 0, faults: 0, pagesReadTwice: 0, edits: 0 }
+  const counts = { requests: 0, refused: 0, faults: 0, secondPages: 0, pagesReadTwice: 0, edits: 0 }
   let planned = 0
   const sandbox = await startSandbox({
     ...options,
@@ -50,8 +50,9 @@ export async function startService(options: { readonly organizations: number; re
     if (status === 429) counts.refused += 1
     else if (fault !== undefined) counts.faults += 1
     else if (status === 200 && /(conversations|messages)$/.test(path) && query.limit !== '1') {
+      if (query.after !== undefined) counts.secondPages += 1
       const page = `${path}?${query.after ?? ''}`
-      // The first page of conversations starts a sweep, or its second reading.
+      // The first page of conversations starts a sync pass, or its second reading.
       if (page.endsWith('/conversations?')) account.pages = new Set()
       if (account.pages.has(page)) counts.pagesReadTwice += 1
       account.pages.add(page)
@@ -68,6 +69,15 @@ export async function startService(options: { readonly organizations: number; re
     counts.edits += 1
     const text = await response.text()
     return text === '' ? { id: '' } : (JSON.parse(text) as { data: { id: string } }).data
+  }
+
+  // Lists of more than one page, of organizations without a rate limit.
+  const [, many, long] = [...accounts.values()]
+  for (let count = 0; count < 110 && many !== undefined && long !== undefined; count += 1) {
+    const body = { customer_email: `${count}@customer.example`, initial_message: '<p>Hello</p>' }
+    const added = await send(many, 'POST', '', body)
+    if (added !== undefined) many.conversations.push(added.id)
+    await send(long, 'POST', `/${long.conversations[0]}/messages`, { body_html: `<p>${count}</p>` })
   }
 
   /** Adds, edits or deletes something, as other people do. */
@@ -153,8 +163,8 @@ export async function baselineOf(database: Database): Promise<Map<string, { item
   const organizations = await database.selectFrom('organizations').select(['key', 'changes']).execute()
   const baseline = new Map<string, { items: Map<string, string>; changes: number }>()
   for (const { key, changes } of organizations) baseline.set(key, { items: new Map(), changes })
-  for (const { key, id, hash, deleted } of await database.selectFrom('items').selectAll().execute()) {
-    if (deleted === 0) baseline.get(key)?.items.set(id, hash)
+  for (const { key, id, hash, deleted_at } of await database.selectFrom('items').selectAll().execute()) {
+    if (deleted_at === null) baseline.get(key)?.items.set(id, hash)
   }
   return baseline
 }
@@ -174,7 +184,7 @@ export async function compare(
     for (const message of service.messages(conversation.id)) real.set(message.id, canonical(message))
   }
   const rows = await database.selectFrom('items').selectAll().where('key', '=', key).execute()
-  const live = new Map(rows.filter(({ deleted }) => deleted === 0).map((row) => [row.id, row]))
+  const live = new Map(rows.filter(({ deleted_at }) => deleted_at === null).map((row) => [row.id, row]))
   const changes = await database.selectFrom('changes').selectAll().where('key', '=', key).orderBy('number').execute()
   const count = (id: string, kind: string, since = 0) =>
     changes.filter((each) => each.id === id && each.change === kind && each.number > since).length

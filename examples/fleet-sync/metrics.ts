@@ -1,0 +1,94 @@
+import { setTimeout } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { HealthParts } from './health.ts'
+import type { Settings } from './settings.ts'
+import { clock, type ErasedTable, type OrganizationTable } from './tables.ts'
+
+export interface SiteParts extends HealthParts, Pick<Settings, 'interval' | 'host'> {
+  /** How often the scheduler could not do its work, for example because the database was away. */
+  readonly failures: () => number
+}
+
+const states = ['ok', 'late', 'paused', 'revoked', 'no token', 'unreadable'] as const
+
+/** What the page and the metrics say of an organization. */
+export interface Status extends OrganizationTable {
+  /** Time since its last complete sync pass or, if it has none, since it was added, in milliseconds. */
+  readonly lag: number
+  readonly state: (typeof states)[number]
+  /** Number of conversations whose messages are skipped. */
+  readonly skipped: number
+}
+
+/**
+ * An organization is late after two intervals without a complete sync pass: also one that never had one, and one whose last
+ * is in the future, because the clock of the database was wrong then or is wrong now.
+ */
+export async function statusOf({ database, interval }: SiteParts): Promise<Status[]> {
+  const lag = sql<number>`${clock.now(database)} - coalesce(completed_at, added_at)`.as('lag')
+  const rows = await database.selectFrom('organizations').selectAll().select(lag).execute()
+  const skips = await database
+    .selectFrom('items')
+    .select(({ fn }) => ['key', fn.countAll<number>().as('count'), fn.max('problem').as('problem')])
+    .where('problem', 'is not', null)
+    .groupBy('key')
+    .execute()
+  const skipped = new Map(skips.map((skip) => [skip.key, skip]))
+  return rows.map((row) => {
+    const late = row.lag < 0 || row.lag > 2 * (row.interval ?? interval) ? 'late' : 'ok'
+    const state = row.ended ?? (row.paused === 1 ? 'paused' : late)
+    const { count = 0, problem = null } = skipped.get(row.key) ?? {}
+    return { ...row, state, skipped: Number(count), problem: row.problem ?? problem }
+  })
+}
+
+export function needsAttention({ state, skipped }: Status): boolean {
+  return skipped > 0 || (state !== 'ok' && state !== 'paused')
+}
+
+type Family = readonly [name: string, label: string, values: Record<string, number>]
+
+/** What Prometheus reads. While the database is away, only that it is. */
+export async function metrics(parts: SiteParts): Promise<string> {
+  const counted = await familiesOf(parts).catch(() => undefined)
+  const families: readonly Family[] = [
+    ['fleet_database_up', '', { '': counted === undefined ? 0 : 1 }],
+    ['fleet_scheduler_failures_total', '', { '': parts.failures() }],
+    ...(counted ?? []),
+  ]
+  const lines = families.flatMap(([name, label, values]) => [
+    `# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}`,
+    ...Object.entries(values).map(([value, count]) => `${name}${label && `{${label}="${value}"}`} ${count}`),
+  ])
+  return `${lines.join('\n')}\n`
+}
+
+/** What the database and Redis count. Counters keep what an erased organization has added to them. */
+async function familiesOf(parts: SiteParts): Promise<Family[]> {
+  const all = await statusOf(parts)
+  const counted = [...all, ...(await parts.database.selectFrom('erased').selectAll().execute())]
+  const failures = await parts.database
+    .selectFrom('failures')
+    .select(({ fn }) => ['remedy', fn.sum<number>('count').as('count')])
+    .groupBy('remedy')
+    .execute()
+  const failed = Object.fromEntries(failures.map(({ remedy, count }) => [remedy, Number(count)]))
+  const synced = all.filter(({ state }) => state === 'ok' || state === 'late')
+  const lags = synced.map(({ lag }) => lag / 1_000).sort((one, other) => one - other)
+  const quantile = (share: number) => lags[Math.ceil(lags.length * share) - 1] ?? 0
+  const count = (state: Status['state']) => all.filter((each) => each.state === state).length
+  const sum = (column: keyof ErasedTable) => counted.reduce((total, row) => total + row[column], 0)
+  // Redis may be away, and BullMQ waits for it.
+  const jobs = await Promise.race([parts.queue.getJobCounts(), setTimeout(1_000, {}, { ref: false })])
+  return [
+    ['fleet_organizations', 'state', Object.fromEntries(states.map((state) => [state, count(state)]))],
+    ['fleet_lag_seconds', 'quantile', { 0.5: quantile(0.5), 0.95: quantile(0.95), 1: quantile(1) }],
+    ['fleet_failures_total', 'remedy', failed],
+    ['fleet_jobs', 'state', jobs],
+    ['fleet_attention', '', { '': all.filter(needsAttention).length }],
+    ['fleet_sweeps_total', '', { '': sum('sweeps') }],
+    ['fleet_requests_total', '', { '': sum('requests') }],
+    ['fleet_refused_requests_total', '', { '': sum('refused') }],
+    ['fleet_skipped_conversations', '', { '': all.reduce((total, { skipped }) => total + skipped, 0) }],
+  ]
+}
