@@ -1,11 +1,12 @@
 import type { all } from './schemas/schemas.ts'
-import type { validate } from './schemas/validate.ts'
+
+type Loaded = typeof import('./schemas/validate.ts')
 
 export type { Schema } from './schemas/schema-for.ts'
 
 type Schemas = typeof all
 
-let loaded: typeof validate | undefined
+let loaded: Loaded | undefined
 
 /**
  * Returns a schema that is loaded when one first validates: the first validation is asynchronous, later ones are
@@ -13,12 +14,17 @@ let loaded: typeof validate | undefined
  */
 export function lazySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
   const validate = (value: unknown) =>
-    loaded === undefined ? load().then((check) => check(name, value)) : loaded(name, value)
+    loaded === undefined ? load().then((module) => module.validate(name, value)) : loaded.validate(name, value)
   return { '~standard': { version: 1, vendor: 'support-workspace-sdk', validate } } as Schemas[Name]
 }
 
-async function load(): Promise<typeof validate> {
-  loaded = (await import('./schemas/validate.ts')).validate
+/** Returns the schema of a body, which knows the names of its documented fields. */
+export function lazyBodySchema<Name extends keyof Schemas>(name: Name): Schemas[Name] {
+  return { ...lazySchema(name), documentedNames: () => loaded?.documentedNames(name) }
+}
+
+async function load(): Promise<Loaded> {
+  loaded = await import('./schemas/validate.ts')
   return loaded
 }
 

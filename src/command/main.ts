@@ -11,6 +11,7 @@ import { addExport } from './export.ts'
 import { addIdentity } from './identity.ts'
 import { addImport } from './import.ts'
 import { addLogin } from './login.ts'
+import { addProbe } from './probe.ts'
 import { addSandbox } from './sandbox.ts'
 import { type Io, Terminal } from './terminal.ts'
 
@@ -56,7 +57,17 @@ function createProgram(terminal: Terminal): Command {
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
-  for (const add of [addLogin, addIdentity, addCalls, addExport, addImport, addDoctor, addSandbox, addCommands])
+  for (const add of [
+    addLogin,
+    addIdentity,
+    addCalls,
+    addExport,
+    addImport,
+    addDoctor,
+    addProbe,
+    addSandbox,
+    addCommands,
+  ])
     add(program, terminal)
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
     command.exitOverride().configureOutput({

@@ -131,9 +131,10 @@ function readFault(text: string, parse: (text: string) => FaultRule): FaultRule 
 }
 
 /** Returns a request as one line, without its headers, query and body, which can hold secrets. */
-function logLine({ at, method, path, status, actor, scope, fault }: RecordedRequest): string {
+function logLine({ at, method, path, status, actor, scope, fault, ignored }: RecordedRequest): string {
   const time = new Date(at).toTimeString().slice(0, 8)
-  const columns = [time, status ?? '---', method.padEnd(6), path, actor, scope, fault && `[${fault}]`]
+  const unknown = ignored.length > 0 ? `ignored: ${ignored.join(', ')}` : undefined
+  const columns = [time, status ?? '---', method.padEnd(6), path, actor, scope, fault && `[${fault}]`, unknown]
   return `${columns.filter((column) => column !== undefined).join('  ')}\n`
 }
 

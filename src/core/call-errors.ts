@@ -64,7 +64,7 @@ export const actorHint = 'Log in with actor "self" and use that token.'
 /** Creates the error for a call that a client with `actor: 'app'` refuses to send. */
 export function actorSelfRequired(record: CallRecord): RequestError {
   return createError(ActorSelfRequiredError, record, {
-    message: `${record.call.operation.id} authors content, but the actor of this client is "app".`,
+    message: `${record.call.operation.id} needs an actor=self token, but the actor of this client is "app".`,
     hint: actorHint,
     outcome: 'not-sent',
     remedy: 'fix',

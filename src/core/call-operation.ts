@@ -79,7 +79,7 @@ function planList(
 
 /** Checks the input with the schemas of the operation, within the `totalTimeout` of the call. */
 async function prepare(call: CapturedCall, { settings }: Core): Promise<PreparedCall> {
-  const prepared = prepareCall(call)
+  const prepared = prepareCall(call, settings.warn)
   if (!isPromise(prepared)) return prepared
   const clock = new CallClock(call.signal as AbortSignal | undefined, performance.now() + call.totalTimeout)
   try {

@@ -3,18 +3,22 @@ import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isObject, type JsonObject, toJson } from '../shared/json.ts'
 import { isPromise } from './call-clock.ts'
 import { type CapturedCall, noParameters, type PreparedCall } from './input.ts'
+import type { Log } from './logging.ts'
 import { isCustom } from './operation.ts'
+import { warnOfUndocumented } from './undocumented.ts'
 import { validateInput } from './validation.ts'
 
 /**
  * Validates the input of a call with the schemas of its operation. Returns a promise if a schema does.
  *
+ * @param warn is told about names that are not documented
  * @throws InvalidArgumentError
  */
-export function prepareCall(call: CapturedCall): PreparedCall | Promise<PreparedCall> {
+export function prepareCall(call: CapturedCall, warn: Log | undefined): PreparedCall | Promise<PreparedCall> {
   const { operation, signal } = call
   // A call that was aborted before it was made is not sent.
-  const body = operation.body === undefined || signal?.aborted ? call.body : checkBody(operation.body, call)
+  const body = operation.body === undefined || signal?.aborted ? call.body : checkBody(operation.body, call, warn)
+  if (!isCustom(operation)) warnOfUndocumented(operation, 'query', call.query, warn)
   return isPromise(body) ? Promise.resolve(body).then((text) => withQuery(call, text)) : withQuery(call, body)
 }
 
@@ -46,10 +50,14 @@ function checkQuery(schema: StandardSchemaV1, { operation, query }: CapturedCall
 }
 
 /** Validates the body. Returns it as JSON text. */
-function checkBody(schema: StandardSchemaV1, { operation, body }: CapturedCall): unknown {
+function checkBody(schema: StandardSchemaV1, { operation, body }: CapturedCall, warn: Log | undefined): unknown {
   if (isCustom(operation)) return validateInput(schema, body, 'body', (checked) => toJson('body', checked))
   // Only a schema of the caller transforms the body.
-  return validateInput(schema, body && JSON.parse(body as string), 'body', () => body)
+  const value: unknown = body && JSON.parse(body as string)
+  return validateInput(schema, value, 'body', () => {
+    warnOfUndocumented(operation, 'body', value, warn)
+    return body
+  })
 }
 
 function addExtraBody(body: string | undefined, extra: JsonObject): string {

@@ -23,7 +23,7 @@ import type { WebFetch } from '../shared/web-types.ts'
 import { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import type { Hooks } from './hooks.ts'
-import { createLog, loggingDrift, loggingHooks, logLevels } from './logging.ts'
+import { createLog, type Log, loggingDrift, loggingHooks, logLevels } from './logging.ts'
 import type { Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
@@ -107,6 +107,8 @@ export interface ClientSettings {
   readonly validation: ValidationMode
   readonly onDrift: ((drift: Drift) => unknown) | undefined
   readonly hooks: Hooks | undefined
+  /** Logs warnings, to the console if there is no logger. */
+  readonly warn: Log | undefined
   /** Later ones take precedence. */
   readonly headers: readonly HeaderSource[]
   readonly middleware: readonly Middleware[]
@@ -138,6 +140,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     validation: given.validation ?? 'observe',
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
     hooks: log === undefined ? hooks : loggingHooks(hooks ?? {}, log),
+    warn: createLog(given.logger ?? console, given.logLevel),
     headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
     middleware: given.middleware ?? [],
     fresh: given.fresh ?? false,

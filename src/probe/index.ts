@@ -17,4 +17,4 @@ export {
   type Sightings,
 } from '../evidence/index.ts'
 export type { ProbeFindings } from './ask-service.ts'
-export { announceProbe, type ProbeOptions, probe, type RunProbeOptions, runProbe } from './probe.ts'
+export { announceProbe, type ProbeOptions, probe } from './probe.ts'

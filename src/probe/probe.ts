@@ -1,4 +1,3 @@
-import { overlayOf } from '../evidence/index.ts'
 import { checkFunction, checkNames, checkObject } from '../shared/check-options.ts'
 import { checkAccessToken, parseBaseUrl } from '../shared/credentials.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
@@ -56,40 +55,4 @@ const platformFetch: WebFetch = (url, init) => globalThis.fetch(url, init as Req
 
 function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
-/** The options of `runProbe`: a probe in a terminal. */
-export interface RunProbeOptions extends Omit<ProbeOptions, 'confirmed'> {
-  /** Prints a text, which ends with a line break. */
-  readonly print: (text: string) => void
-  /** Asks the person whether to go on. Leave it out where nobody can answer. */
-  readonly confirm?: (() => Promise<boolean>) | undefined
-  /** Whether the person has agreed beforehand. */
-  readonly yes?: boolean | undefined
-  /** Writes a file that only its owner can read (mode 0600). */
-  readonly write: (path: string, text: string) => Promise<void>
-  /** The path of the evidence file. The Overlay is written beside it, as `NAME.overlay.json`. */
-  readonly file: string
-}
-
-/**
- * Says what a probe does, asks, probes, prints the file and writes it. Returns the exit code of a command: 0, or 1 if the person
- * disagreed or the probe stopped early, or 2 if nobody could be asked.
- */
-export async function runProbe(options: RunProbeOptions): Promise<0 | 1 | 2> {
-  const { print, confirm, yes, write, file, ...rest } = options
-  print(`${announceProbe()}\n`)
-  if (!yes && confirm === undefined) {
-    print('Nobody can be asked here. Pass --yes if the owner of the token agrees.\n')
-    return 2
-  }
-  if (!yes && !(await confirm?.())) return 1
-  const { evidence, requests, stopped } = await probe({ ...rest, confirmed: true })
-  const text = `${JSON.stringify(evidence, null, 2)}\n`
-  const overlay = overlayOf(evidence)
-  print(`${text}${requests} requests were sent.${stopped === undefined ? '' : ` ${stopped}`}\n`)
-  await write(file, text)
-  if (overlay !== undefined)
-    await write(file.replace(/(\.json)?$/, '.overlay.json'), `${JSON.stringify(overlay, null, 2)}\n`)
-  return stopped === undefined ? 0 : 1
 }

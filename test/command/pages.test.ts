@@ -32,12 +32,14 @@ async function setUp(conversations = 10) {
   const sandbox = await startSandbox({ conversations, contacts: 40, autoConsent: 'allow' })
   const folder = createFolder()
   writeFileSync(join(folder, 'contacts.csv'), 'email,name\nada@example.com,Ada\n')
+  const nothing = { version: 1, operations: {}, fields: {}, traits: {}, undetermined: {} }
+  for (const name of ['evidence', 'another']) writeFileSync(join(folder, `${name}.json`), JSON.stringify(nothing))
   const env = {
     XDG_DATA_HOME: folder,
     SUPPORT_WORKSPACE_URL: sandbox.url,
     SUPPORT_WORKSPACE_CLIENT_SECRET: 'secret_sandbox',
   }
-  const place = (part: string) => (/^[\w.-]+\.(csv|ndjson)$|^import-state$/.test(part) ? join(folder, part) : part)
+  const place = (part: string) => (/^[\w.-]+\.(csv|json|ndjson)$|^import-state$/.test(part) ? join(folder, part) : part)
   return { sandbox, folder, env, argumentsOf: (line: string) => split(line).map(place) }
 }
 
@@ -85,6 +87,9 @@ describe('the commands of the pages', () => {
       sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
       expect((await run(imported, { env: withToken })).code).toBe(65)
       expect((await run(args, { env: withToken })).code).toBe(0)
+    } else if (line === 'probe') {
+      // It asks first, and takes ten seconds.
+      expect((await run(args, { env: withToken })).stderr).toContain('Pass --yes.')
     } else {
       expect(await run(args, { env: withToken })).toMatchObject({ code: 0 })
     }

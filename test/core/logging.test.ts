@@ -146,3 +146,43 @@ describe('SUPPORT_WORKSPACE_LOG', () => {
     }
   })
 })
+
+describe('a name that no document has', () => {
+  const hint = (extra: string) =>
+    `is not documented, and the service may ignore it. Pass it in \`${extra}\` if it does not.`
+
+  test('in a query or a body is warned of once, by its name', async () => {
+    const logger = recorder()
+    const list = () => json({ data: [], pagination: { has_more: false } })
+    const created = () => json({ data: { id: 'cnt_1' } })
+    const { contacts } = makeClient({ fetch: scripted(list, list, created, created), logger })
+    for (let i = 0; i < 2; i += 1)
+      await contacts.list({ limit: 5, stage: token } as never, { extraQuery: { known: 1 } })
+    const body = { email: 'ada@example.com', nickname: token }
+    for (let i = 0; i < 2; i += 1) await contacts.create(body, { extraBody: { known: 1 } })
+    expect(logger.lines).toEqual([
+      `warn support-workspace-sdk: contacts.list: \`stage\` in the query ${hint('extraQuery')}`,
+      `warn support-workspace-sdk: contacts.create: \`nickname\` in the body ${hint('extraBody')}`,
+    ])
+  })
+
+  test.each<[string, Partial<ClientOptions>, number]>([
+    ['is printed by the console without a logger', {}, 1],
+    ['is not printed with `logLevel: off`', { logLevel: 'off' }, 0],
+  ])('%s', async (title, options, times) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), ...options })
+    await contacts.update('cnt_1', { [title]: true } as never)
+    expect(warn).toHaveBeenCalledTimes(times)
+    warn.mockRestore()
+  })
+
+  test('in an operation of the caller, and in a body that no document describes, is none', async () => {
+    const logger = recorder()
+    const client = makeClient({ fetch: scripted(json({ data: { id: 'tsk_1' } }), json({ data: {} })), logger })
+    await client.tasks.create({ whatever: 1 })
+    const operation = { id: 'own', method: 'GET', path: '/own' } as const
+    await client.call(operation, { query: { whatever: 1 } })
+    expect(logger.lines).toEqual([])
+  })
+})

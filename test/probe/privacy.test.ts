@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { WebFetch } from 'support-workspace-sdk'
-import { describeEvidence, overlayOf, runProbe } from 'support-workspace-sdk/probe'
+import { describeEvidence, overlayOf, probe } from 'support-workspace-sdk/probe'
 import { createSandbox } from 'support-workspace-sdk/sandbox'
 import { expect, test } from 'vitest'
 
@@ -45,39 +45,24 @@ function markedService(sandbox: ReturnType<typeof createSandbox>) {
   return { fetch, markers: () => [...markers.values()] }
 }
 
-test('nothing of the data of a service is in the files, the output or the Overlay', async () => {
+test('nothing of the data of a service is in the evidence, its description or the Overlay', async () => {
   const sandbox = createSandbox({ conversations: 30 })
   const { fetch, markers } = markedService(sandbox)
   const accessToken = sandbox.issueToken({ actor: 'self' })
-  const files: Record<string, string> = {}
-  let output = ''
-  const code = await runProbe({
+  const { evidence, stopped } = await probe({
     baseUrl: 'https://zq7xkw.vjqpyf/zwqxkj',
     accessToken,
+    confirmed: true,
     fetch,
-    yes: true,
-    print: (text) => {
-      output += text
-    },
-    write: async (path, text) => {
-      files[path] = text
-    },
-    file: 'evidence.json',
     wait: async () => {},
   })
-  expect(code).toBe(0)
-  expect(Object.keys(files)).toEqual(['evidence.json', 'evidence.overlay.json'])
-  const evidence = JSON.parse(files['evidence.json']!)
+  expect(stopped).toBeUndefined()
   expect(Object.keys(evidence.traits).length).toBeGreaterThan(25)
   expect(Object.keys(evidence.fields)).toContain('message.meta_info')
   expect(evidence.traits['pages.contacts']).toHaveProperty('paginated')
 
-  const all = [
-    output,
-    ...Object.values(files),
-    ...describeEvidence(evidence),
-    JSON.stringify(overlayOf(evidence)),
-  ].join('\n')
+  const shown = [evidence, ...describeEvidence(evidence), overlayOf(evidence)]
+  const all = shown.map((each) => JSON.stringify(each)).join('\n')
   const secrets = [...markers(), accessToken, 'zq7xkw.vjqpyf', 'zwqxkj']
   expect(secrets.length).toBeGreaterThan(300)
   const pieces = secrets.flatMap((text) => Array.from({ length: text.length - 5 }, (_, at) => text.slice(at, at + 6)))

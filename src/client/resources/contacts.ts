@@ -1,6 +1,6 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
+import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type { Contact, CreateContactBody, UpdateContactBody } from '../models/contact.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
@@ -29,7 +29,7 @@ export const contactOperations = {
     scope: 'contacts:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('createContactBody'),
+    body: lazyBodySchema('createContactBody'),
     response: lazySchema('contact'),
   },
   update: {
@@ -38,7 +38,7 @@ export const contactOperations = {
     path: '/api/oauth/v1/contacts/{id}',
     scope: 'contacts:write',
     evidence: 'reference',
-    body: lazySchema('updateContactBody'),
+    body: lazyBodySchema('updateContactBody'),
     response: lazySchema('contact'),
   },
 } as const satisfies Operations

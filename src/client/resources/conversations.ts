@@ -1,6 +1,6 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
+import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type {
   AssignConversationBody,
   Conversation,
@@ -35,7 +35,7 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('createConversationBody'),
+    body: lazyBodySchema('createConversationBody'),
     response: lazySchema('conversation'),
   },
   update: {
@@ -44,7 +44,7 @@ export const conversationOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}',
     scope: 'conversations:write',
     evidence: 'inferred',
-    body: lazySchema('updateConversationBody'),
+    body: lazyBodySchema('updateConversationBody'),
     response: lazySchema('conversation'),
   },
   assign: {
@@ -54,7 +54,7 @@ export const conversationOperations = {
     scope: 'conversations:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('assignConversationBody'),
+    body: lazyBodySchema('assignConversationBody'),
     response: lazySchema('conversationAssignee'),
   },
   unassign: {

@@ -1,6 +1,6 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
+import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type { InviteMemberBody, Member, UpdateMemberBody } from '../models/member.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
@@ -29,7 +29,7 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('inviteMemberBody'),
+    body: lazyBodySchema('inviteMemberBody'),
     response: lazySchema('member'),
   },
   update: {
@@ -39,7 +39,7 @@ export const memberOperations = {
     scope: 'users:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('updateMemberBody'),
+    body: lazyBodySchema('updateMemberBody'),
     response: lazySchema('member'),
   },
   remove: {

@@ -1,6 +1,6 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
+import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type { CreateMessageBody, Message, UpdateMessageBody } from '../models/message.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
@@ -21,7 +21,7 @@ export const messageOperations = {
     scope: 'messages:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('createMessageBody'),
+    body: lazyBodySchema('createMessageBody'),
     response: lazySchema('message'),
   },
   update: {
@@ -30,7 +30,7 @@ export const messageOperations = {
     path: '/api/oauth/v1/conversations/{conversation_id}/messages/{id}',
     scope: 'messages:write',
     evidence: 'reference',
-    body: lazySchema('updateMessageBody'),
+    body: lazyBodySchema('updateMessageBody'),
     response: lazySchema('message'),
   },
   delete: {

@@ -1,6 +1,6 @@
 import type { Call, CallOptions, ListOptions, ListQuery, Paginated } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
+import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type { CreateNoteBody, Message } from '../models/message.ts'
 import { type Operations, Resource, type SelfOnly } from './resource.ts'
 
@@ -21,7 +21,7 @@ export const noteOperations = {
     scope: 'notes:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('createNoteBody'),
+    body: lazyBodySchema('createNoteBody'),
     response: lazySchema('message'),
   },
 } as const satisfies Operations

@@ -1,6 +1,6 @@
 import type { Call, CallOptions } from '../../core/index.ts'
 import type { Actor } from '../../shared/actor.ts'
-import { lazySchema } from '../lazy-schemas.ts'
+import { lazyBodySchema, lazySchema } from '../lazy-schemas.ts'
 import type {
   Organization,
   OrganizationSettings,
@@ -25,7 +25,7 @@ export const organizationOperations = {
     scope: 'organization:write',
     actor: 'self',
     evidence: 'reference',
-    body: lazySchema('updateOrganizationBody'),
+    body: lazyBodySchema('updateOrganizationBody'),
     response: lazySchema('organization'),
   },
   getSettings: {
@@ -42,7 +42,7 @@ export const organizationOperations = {
     path: '/api/oauth/v1/organization/settings',
     scope: 'organization:write',
     evidence: 'reference',
-    body: lazySchema('updateOrganizationSettingsBody'),
+    body: lazyBodySchema('updateOrganizationSettingsBody'),
     response: lazySchema('organizationSettings'),
   },
 } as const satisfies Operations

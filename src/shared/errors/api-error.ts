@@ -139,7 +139,7 @@ export class AlreadyExistsError extends UnprocessableError {
 }
 
 /**
- * 422 `actor_self_required`: the operation authors content and requires an `actor=self` token
+ * 422 `actor_self_required`: the operation requires an `actor=self` token
  * ([specification](docs/service.md#actors)).
  *
  * A client with `actor: 'app'` throws it without sending a request. Then `outcome` is `not-sent` and `response` is

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import {
+  announceProbe,
+  describeEvidence,
+  type EvidenceFile,
+  mergeEvidence,
+  overlayOf,
+  parseEvidence,
+  probe,
+} from '../probe/index.ts'
+import { CommandError, usage } from './errors.ts'
+import { replaceFile } from './private-files.ts'
+import { type SessionFlags, withSession, withSessionOptions } from './session.ts'
+import type { Terminal } from './terminal.ts'
+
+interface ProbeFlags extends SessionFlags {
+  readonly out: string
+  readonly yes?: boolean
+  readonly compare?: readonly string[]
+}
+
+/** Adds `probe`, which finds out which guesses about the service are right. */
+export function addProbe(program: Command, terminal: Terminal): void {
+  withSessionOptions(program.command('probe'))
+    .description('find out with GET requests which inferred facts are true of the service')
+    .option('--out <file>', 'the evidence; an OpenAPI Overlay is written beside it', 'evidence.json')
+    .option('--yes', 'the owner of the token agrees to the requests')
+    .option('--compare <files...>', 'send nothing, and print what these evidence files say together')
+    .action((flags: ProbeFlags) =>
+      flags.compare === undefined ? probeService(flags, terminal) : compare(flags.compare, terminal),
+    )
+}
+
+async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Terminal): Promise<void> {
+  await withSession(terminal, flags, async ({ baseUrl, readToken }) => {
+    terminal.say(announceProbe())
+    await terminal.confirm('Send these requests?', yes)
+    const { signal, platform } = terminal.io
+    const { evidence, requests, stopped } = await probe({
+      baseUrl,
+      accessToken: await readToken(),
+      confirmed: true,
+      fetch: (url, init) => fetch(url, { ...(init as RequestInit), signal }),
+    })
+    // A probe takes a request that fails for an answer, and ends soon where all fail.
+    signal.throwIfAborted()
+    const overlay = overlayOf(evidence)
+    await replaceFile(out, `${JSON.stringify(evidence, null, 2)}\n`, platform)
+    if (overlay !== undefined) {
+      await replaceFile(out.replace(/(\.json)?$/, '.overlay.json'), `${JSON.stringify(overlay, null, 2)}\n`, platform)
+    }
+    await show(evidence, terminal)
+    terminal.note(`${requests} requests were sent. The evidence is in ${out}.`, { requests, file: out })
+    if (stopped !== undefined) throw new CommandError(75, stopped, 'What was found until then is in the file.')
+  })
+}
+
+async function compare(files: readonly string[], terminal: Terminal): Promise<void> {
+  const texts = await Promise.all(files.map(readEvidence))
+  await show(mergeEvidence(...texts.map(parseEvidence)), terminal)
+}
+
+async function readEvidence(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (thrown) {
+    throw usage(`${file} cannot be read (${(thrown as NodeJS.ErrnoException).code}).`, 'Check the name of the file.')
+  }
+}
+
+async function show(evidence: EvidenceFile, terminal: Terminal): Promise<void> {
+  await terminal.show(evidence, describeEvidence(evidence).join('\n'))
+}
