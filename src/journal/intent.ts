@@ -112,7 +112,7 @@ export class Intent {
 
   /** Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for. */
   async #send(write: Write, send: Send): Promise<Reply | undefined> {
-    const { records, offset } = this.#shared
+    const { records, clock } = this.#shared
     const attempt = randomId()
     let isTaken = false
     let isRefused = false
@@ -123,8 +123,8 @@ export class Intent {
       return step
     }
     const take = async () => {
-      const sentAt = this.#mine?.record.sentAt ?? Date.now()
-      const next = toStored({ ...write.record, state: 'sending', attempt, sentAt, offset })
+      const sentAt = this.#mine?.record.sentAt ?? clock.now()
+      const next = toStored({ ...write.record, state: 'sending', attempt, sentAt })
       isTaken = !(await records.replace(this.#key, this.#mine, next))
       if (isTaken) throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
       this.#mine = next
@@ -215,21 +215,6 @@ export class Intent {
     hint = 'Give each write a key of its own, and send it through the client of the function.',
   ): InvalidArgumentError {
     return new InvalidArgumentError('key', `The write "${this.#key}" ${problem}.`, hint)
-  }
-}
-
-/**
- * Remembers the difference between the clocks. A cached response has the time at which it was stored: with it, a message from
- * before the write would count as the write. So the service's clock never goes back.
- */
-export function noteTime(shared: Shared, send: Send): Send {
-  return async (call) => {
-    const reply = await send(call)
-    const { headers } = reply.response
-    const offset = Date.parse(headers.get('date') ?? '') - Date.now()
-    const isFresh = Number(headers.get('age') ?? 0) === 0
-    if (isFresh && !Number.isNaN(offset)) shared.offset = Math.max(offset, shared.offset ?? offset)
-    return reply
   }
 }
 

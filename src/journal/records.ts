@@ -23,7 +23,10 @@ export interface WriteEntry {
   readonly operation: string
   /** The path of its request. */
   readonly path: string
-  /** When it was sent, in milliseconds since the Unix epoch, on the clock of the process that sent it. */
+  /**
+   * When it was sent, in milliseconds since the Unix epoch: on the clock of the service, or of the process that sent it if the
+   * service tells no `Date` (browsers hide it).
+   */
   readonly sentAt: number
   /** The id of what was created or changed, if it was applied and there is one. */
   readonly id?: string | undefined
@@ -43,8 +46,6 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly attempt: string
   /** How long an attempt may take, in milliseconds. */
   readonly timeout: number
-  /** The service's clock minus that of the process that sent it, in milliseconds, if it was known. */
-  readonly offset?: number | undefined
 }
 
 /** A record and its text, which is never written twice, so that it is the version of the record. */
@@ -120,24 +121,11 @@ const states: readonly unknown[] = ['sending', 'applied', 'unconfirmed'] satisfi
 /** Somebody else may have written to the storage. Without a timeout, for example, a wait would never end. */
 function isRecord(fields: object): fields is WriteRecord {
   const record: Partial<Record<keyof WriteRecord, unknown>> = fields
-  const {
-    state,
-    operation,
-    path,
-    place,
-    input,
-    attempt,
-    sentAt,
-    timeout,
-    offset = 0,
-    id = '',
-    mark = '',
-    author = '',
-  } = record
+  const { state, operation, path, place, input, attempt, sentAt, timeout, id = '', mark = '', author = '' } = record
   const texts = [operation, path, place, input, attempt, id, mark, author]
   return (
     states.includes(state) &&
     texts.every((text) => typeof text === 'string') &&
-    [sentAt, timeout, offset].every(Number.isFinite)
+    [sentAt, timeout].every(Number.isFinite)
   )
 }

@@ -20,8 +20,9 @@ import {
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { FindEffect } from './effects.ts'
 import { rememberIdentity } from './identity.ts'
-import { Intent, noteTime, type OnceOptions } from './intent.ts'
+import { Intent, type OnceOptions } from './intent.ts'
 import { toStored, type WriteEntry, type WriteRecord, WriteRecords, type WriteState } from './records.ts'
+import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
 
 /** The options of a `WriteJournal`. */
@@ -96,13 +97,14 @@ export class WriteJournal<A extends Actor = Actor> {
     this.#workspace = options.workspace
     this.#records = new WriteRecords(checkStorage(checked.storage as KeyValueStorage))
     let address = ''
-    const middleware: Middleware = (call, next) => {
+    const clock = new ServiceClock()
+    const noteAddress: Middleware = (call, next) => {
       address = call.baseUrl
-      return noteTime(this.#shared, next)(call)
+      return next(call)
     }
-    const workspace = options.workspace.withOptions({ middleware, fresh: true })
+    const workspace = options.workspace.withOptions({ middleware: [clock.middleware, noteAddress], fresh: true })
     const identify = rememberIdentity(workspace, () => address)
-    this.#shared = { workspace, records: this.#records, confirmTimeout, identify }
+    this.#shared = { workspace, records: this.#records, confirmTimeout, clock, identify }
   }
 
   /**
@@ -132,8 +134,8 @@ export class WriteJournal<A extends Actor = Actor> {
     checkText('key', key)
     checkFunction('write', write)
     const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
-    const middleware: Middleware = (call, next) => intent.pass(call, noteTime(this.#shared, next))
-    const client = this.#workspace.withOptions({ middleware })
+    const { middleware } = this.#shared.clock
+    const client = this.#workspace.withOptions({ middleware: [middleware, (call, next) => intent.pass(call, next)] })
     return intent.run(() => write(client))
   }
 
@@ -179,7 +181,7 @@ export class WriteJournal<A extends Actor = Actor> {
     let count = 0
     for await (const [key, stored] of this.#records.all()) {
       const { state, sentAt } = stored.record
-      if (state !== 'applied' || sentAt > Date.now() - olderThan) continue
+      if (state !== 'applied' || sentAt > this.#shared.clock.now() - olderThan) continue
       if (await this.#records.replace(key, stored, undefined)) count += 1
     }
     return count

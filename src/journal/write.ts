@@ -10,6 +10,7 @@ import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
 import type { Identity } from './identity.ts'
 import { WriteJournalError } from './journal-errors.ts'
 import type { WriteRecord, WriteRecords } from './records.ts'
+import type { ServiceClock } from './service-clock.ts'
 
 /** What the intents of a journal share. */
 export interface Shared {
@@ -17,8 +18,7 @@ export interface Shared {
   readonly records: WriteRecords
   /** How long an effect may come late, in milliseconds. */
   readonly confirmTimeout: number
-  /** The service's clock minus this one, in milliseconds, once a response has told it. */
-  offset?: number
+  readonly clock: ServiceClock
   /** Asks the service, unless it has told. */
   readonly identify: () => Promise<Identity>
 }
@@ -77,12 +77,12 @@ export async function describeWrite(
 export async function lookFor(
   { find, sent, call, record: { input } }: Write,
   key: string,
-  { sentAt, offset, mark, author, input: sentInput }: WriteRecord,
+  { sentAt, mark, author, input: sentInput }: WriteRecord,
   shared: Shared,
 ): Promise<Finding> {
   if (input !== sentInput) return { problem: 'it was sent with another body or query' }
   try {
-    const since = (sentAt + (offset ?? shared.offset ?? 0) - tolerance) / 1000
+    const since = (sentAt - tolerance) / 1000
     const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })
     // A `find` of the caller may never settle.
     const effects = await inTime(looking, Math.min(call.totalTimeout, longestTimer))

@@ -102,6 +102,27 @@ describe('a write', () => {
     expect(await reply()).toEqual({ id: sent()[0] })
   })
 
+  const hour = 3_600_000
+
+  test.each([
+    ['forward, and then', hour, 0],
+    ['back, and then', -hour, 0],
+    ['forward after it', 0, hour],
+    ['back after it', 0, -hour],
+  ])('is confirmed as ever if the wall clock of its machine is set an hour %s', async (_, before, after) => {
+    const start = Date.now() - performance.now()
+    const { reply, fail, workspace, conversation, sent } = open({ now: () => start + performance.now() })
+    const set = (shift: number) => void vi.setSystemTime(Date.now() + shift)
+    await workspace.messages.create(conversation, { body_html })
+    await vi.advanceTimersByTimeAsync(hour / 2)
+    await reply('earlier', {}, '<p>The service tells its time.</p>')
+    set(before)
+    fail({ drop: 'before-effect', onDrop: () => set(after) })
+    expect(await rejection(reply())).toMatchObject(absent)
+    fail({ drop: 'after-effect', onDrop: () => set(after) })
+    expect(await reply('lost', {}, '<p>Lost.</p>')).toEqual({ id: sent().at(-1) })
+  })
+
   test.each<[string, Record<string, string>]>([
     ['with an age', { age: '7200' }],
     ['after a newer one', {}],
@@ -575,7 +596,6 @@ describe('the storage', () => {
     ['sentAt', '1'],
     ['timeout', undefined],
     ['timeout', '5'],
-    ['offset', null],
     ['id', 5],
     ['author', 5],
   ])('with an entry whose %s is %j is told, and nothing is sent', async (name, value) => {
