@@ -2,7 +2,7 @@
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
 import { redact } from '../shared/errors/redact.ts'
-import type { JsonObject } from '../shared/json.ts'
+import { type JsonObject, sortedJson } from '../shared/json.ts'
 import { plainText } from './plain-text.ts'
 
 /** A write whose effect is looked for. */
@@ -141,7 +141,7 @@ function every(...verdicts: readonly Verdict[]): Verdict {
 
 function isSame(value: unknown, expected: unknown): Verdict {
   if ((value ?? undefined) === undefined || expected === undefined) return undefined
-  return JSON.stringify(value) === JSON.stringify(expected)
+  return sortedJson(value) === sortedJson(expected)
 }
 
 function effectIf(verdict: Verdict, effect: { readonly id?: string | undefined } = {}) {

@@ -1,9 +1,9 @@
 import type { Guard, OutgoingCall, Reply } from '../core/index.ts'
 import { throwIfAborted, untilAborted } from '../shared/abort.ts'
-import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
+import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { type FindEffect, idOf } from './effects.ts'
 import { UnconfirmedWriteError } from './journal-errors.ts'
-import { randomId, type Stored, toStored, type WriteRecord } from './records.ts'
+import { randomId, type Stored, toStored } from './records.ts'
 import { absent, describeWrite, lookFor, type Shared, type Write } from './write.ts'
 
 type Send = (call: OutgoingCall) => Promise<Reply>
@@ -105,18 +105,27 @@ export class Intent {
         this.#applied = { id: found.record.id }
         throw new SupportWorkspaceError(`The write "${this.#key}" is applied.`, { hint: '`once` returns its id.' })
       } else {
-        await this.#decide(write, found)
+        const reply = (await this.#confirm(write, found)) ? await this.#send(write, send, found) : undefined
+        if (reply !== undefined) return reply
       }
     }
   }
 
-  /** Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for. */
-  async #send(write: Write, send: Send): Promise<Reply | undefined> {
+  /**
+   * Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for.
+   *
+   * @param repeated the record of a write that may have been applied, and is sent again
+   */
+  async #send(write: Write, send: Send, repeated?: Stored): Promise<Reply | undefined> {
     const { records, clock } = this.#shared
-    const attempt = randomId()
+    const isDelete = write.call.operation.method === 'DELETE'
+    this.#mine = repeated
+    this.#hasResent ||= repeated !== undefined
+    /** What there was before the attempt. Undefined if there is nothing to take back. */
+    let before: { readonly stored: Stored | undefined } | undefined
     let isTaken = false
     let isRefused = false
-    /** Writing the record, and freeing its key, which go on when the call has ended. */
+    /** Writing the record, and taking it back, which go on when the call has ended. */
     let step: Promise<void> = Promise.resolve()
     const then = (next: () => Promise<void>) => {
       step = step.catch(() => {}).then(next)
@@ -124,25 +133,36 @@ export class Intent {
     }
     const take = async () => {
       const sentAt = this.#mine?.record.sentAt ?? clock.now()
-      const next = toStored({ ...write.record, state: 'sending', attempt, sentAt })
+      const next = toStored({ ...write.record, state: 'sending', attempt: randomId(), sentAt })
       isTaken = !(await records.replace(this.#key, this.#mine, next))
       if (isTaken) throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
+      before ??= { stored: this.#mine }
       this.#mine = next
-      isRefused = false
     }
-    const free = async () => {
-      isRefused = true
-      if (this.#mine !== undefined) await this.#answer(this.#mine, undefined)
-      this.#mine = undefined
+    const takeBack = async () => {
+      if (before === undefined || this.#mine === undefined) return
+      // What was sent before may have been applied, and somebody may have found out.
+      const next = before.stored && toStored(before.stored.record)
+      if (next === undefined) await this.#answer(this.#mine, undefined)
+      else await records.replace(this.#key, this.#mine, next)
+      this.#mine = next
+      before = undefined
     }
+    /** Whether the write may have been applied. What a DELETE does not find may be gone because of an earlier one. */
+    const isUnknown = (thrown: unknown): thrown is RequestError =>
+      thrown instanceof RequestError &&
+      (thrown.outcome === 'unknown' || (isDelete && before?.stored !== undefined && thrown instanceof NotFoundError))
     const guard: Guard = async (request, { untilEnd, wasSent }) => {
+      // Unless taking back the last attempt has failed.
+      if (!isRefused) before = undefined
+      isRefused = false
       try {
         await untilEnd(then(take))
         return await request()
       } catch (thrown) {
-        const isOpen = thrown instanceof RequestError ? thrown.outcome === 'unknown' : wasSent()
+        isRefused = thrown instanceof RequestError ? !isUnknown(thrown) : !wasSent()
         // The failure of the request matters more than one of the storage.
-        if (!isOpen) await untilEnd(then(free)).catch(() => {})
+        if (isRefused) await untilEnd(then(takeBack)).catch(() => {})
         throw thrown
       }
     }
@@ -150,24 +170,24 @@ export class Intent {
       const guarded = { ...write.call, guard }
       const reply = await send(guarded)
       const id = idOf(reply.data)
-      if (this.#mine !== undefined) await this.#answer(this.#mine, { ...this.#mine.record, state: 'applied', id })
+      if (this.#mine !== undefined)
+        await this.#answer(this.#mine, toStored({ ...this.#mine.record, state: 'applied', id }))
       this.#applied = { id }
       return reply
     } catch (thrown) {
       await step.catch(() => {})
       if (isTaken) return undefined
       // The storage has failed at that moment, and may work again.
-      if (isRefused) await free()
-      if (this.#mine === undefined || !(thrown instanceof RequestError) || thrown.outcome !== 'unknown') throw thrown
+      if (isRefused) await takeBack()
+      if (this.#mine === undefined || !isUnknown(thrown)) throw thrown
       this.#failure = thrown
       return undefined
     }
   }
 
   /** Writes what the response of an attempt says, which beats what others have concluded of it. */
-  async #answer(mine: Stored, record: WriteRecord | undefined): Promise<void> {
+  async #answer(mine: Stored, next: Stored | undefined): Promise<void> {
     const { records } = this.#shared
-    const next = record && toStored(record)
     for (let expected: Stored | undefined = mine; ; ) {
       if (await records.replace(this.#key, expected, next)) return
       const now = await records.get(this.#key)
@@ -177,8 +197,11 @@ export class Intent {
     }
   }
 
-  /** Looks for the effect of a write until it is known, its record changes, or there is no hope. */
-  async #decide(write: Write, found: Stored): Promise<void> {
+  /**
+   * Looks for the effect of a write until it is known, its record changes, or there is no hope. Returns whether to send the
+   * write again.
+   */
+  async #confirm(write: Write, found: Stored): Promise<boolean> {
     const { records, confirmTimeout } = this.#shared
     const { state, attempt, timeout } = found.record
     const isOwn = attempt === this.#mine?.record.attempt
@@ -189,23 +212,20 @@ export class Intent {
       await sleep(Math.min(pause, end - performance.now()), write.call.signal)
       const isLast = performance.now() >= end
       const now = await untilAborted(records.get(this.#key), write.call.signal)
-      if (now?.text !== found.text) return
+      if (now?.text !== found.text) return false
       const { effect, problem, cause } = await untilAborted(
         lookFor(write, this.#key, found.record, this.#shared),
         write.call.signal,
       )
       if (effect !== undefined) {
         await records.replace(this.#key, found, toStored({ ...found.record, state: 'applied', id: effect.id }))
-        return
+        return false
       }
       if (!isLast) continue
       const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
-      if (problem === absent && mayRepeat && !this.#hasResent) {
-        this.#hasResent = await records.replace(this.#key, found, undefined)
-        return
-      }
+      if (problem === absent && mayRepeat && !this.#hasResent) return true
       const unconfirmed = toStored({ ...found.record, state: 'unconfirmed' })
-      if (state !== 'unconfirmed' && !(await records.replace(this.#key, found, unconfirmed))) return
+      if (state !== 'unconfirmed' && !(await records.replace(this.#key, found, unconfirmed))) return false
       throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
     }
   }

@@ -5,7 +5,7 @@ import { untilAborted } from '../shared/abort.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { longestTimer } from '../shared/check-options.ts'
 import { isSupportWorkspaceError } from '../shared/errors/index.ts'
-import { parseObject } from '../shared/json.ts'
+import { parseObject, sortedJson } from '../shared/json.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
 import type { Identity } from './identity.ts'
 import { WriteJournalError } from './journal-errors.ts'
@@ -53,7 +53,7 @@ export async function describeWrite(
   // Its response tells the time of the service, too.
   const identity = await untilAborted(shared.identify(), call.signal)
   const place = await sha256(identity.place)
-  const input = await sha256(JSON.stringify([place, operation.id, path, query, call.body]))
+  const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const isCustom = operation.evidence === undefined
   const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
   const find = ownFind ?? effect?.find

@@ -1,10 +1,16 @@
 import { inspect } from 'node:util'
 import type { ClientOptions, SupportWorkspace, WebFetch } from 'support-workspace-sdk'
-import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
+import {
+  type FindEffect,
+  type OnceOptions,
+  type UnconfirmedWriteError,
+  WriteJournal,
+} from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage, singleProcessStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import { createStorage } from 'unstorage'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from './digest-at-once.ts'
 import { body_html, clientOf, fetchOf, open, openWith, skipWaits } from './helpers.ts'
@@ -105,8 +111,8 @@ describe('a write', () => {
   const hour = 3_600_000
 
   test.each([
-    ['forward, and then', hour, 0],
-    ['back, and then', -hour, 0],
+    ['forward before it', hour, 0],
+    ['back before it', -hour, 0],
     ['forward after it', 0, hour],
     ['back after it', 0, -hour],
   ])('is confirmed as ever if the wall clock of its machine is set an hour %s', async (_, before, after) => {
@@ -246,6 +252,79 @@ describe('the key', () => {
   })
 })
 
+describe('the body', () => {
+  const contact = { email: 'new@example.com', name: 'New' }
+
+  test('is the same if its keys are in another order', async () => {
+    const { journal } = open()
+    const { id } = await journal.once('contact', (client) => client.contacts.create({ ...contact }))
+    const reordered = { name: contact.name, email: contact.email }
+    expect(await journal.once('contact', (client) => client.contacts.create(reordered))).toEqual({ id })
+  })
+
+  test.each<[string, unknown, unknown]>([
+    ['a Map', new Map([['name', 'New']]), new Map([['name', 'Newer']])],
+    ['a bigint', 2n ** 53n, 2n ** 53n + 1n],
+  ])('is what is sent for %s, which a schema of the caller takes', async (_, first, second) => {
+    const { sandbox, journal } = open()
+    const body = z.union([
+      z.map(z.string(), z.string()).transform((map) => Object.fromEntries(map)),
+      z.bigint().transform((number) => ({ name: String(number) })),
+    ])
+    const create = { id: 'tasks.add', method: 'POST', path: '/api/oauth/v1/tasks', body } as const
+    const once = (value: unknown) => journal.once('task', (client) => client.call(create, { body: value as never }))
+    const { id } = await once(first)
+    expect(await once(structuredClone(first))).toEqual({ id })
+    await expect(once(second)).rejects.toThrow('was applied, with another body')
+    expect(sandbox.state.writes).toHaveLength(1)
+  })
+})
+
+describe('a DELETE that is sent again and finds nothing', () => {
+  /** A process that deletes a message, after a first run whose request was lost. */
+  async function openLost() {
+    const { sandbox, workspace, conversation, start } = open()
+    const { id } = await workspace.messages.create(conversation, { body_html })
+    const remove = (options?: OnceOptions, client: Partial<ClientOptions<'self'>> = { maxRetries: 0 }) => {
+      const { journal } = start(client)
+      const once = journal.once('delete', (client) => client.messages.delete(conversation, id), options)
+      return Object.assign(once, { journal })
+    }
+    const fail = (fault: Partial<FaultRule>) => sandbox.faults.add({ method: 'DELETE', ...fault })
+    fail({ status: 503, times: 2 })
+    await rejection(remove())
+    return { sandbox, conversation, id, remove, fail }
+  }
+  const gone = { status: 404, effect: true }
+
+  test('is applied if a list shows that it is gone', async () => {
+    const { remove, fail } = await openLost()
+    fail(gone)
+    expect(await remove()).toEqual({})
+  })
+
+  test('is unconfirmed if no list tells', async () => {
+    const { remove, fail } = await openLost()
+    fail(gone)
+    const find = vi.fn<FindEffect>(async () => undefined).mockImplementationOnce(async () => [])
+    expect(await rejection(remove({ find }))).toMatchObject({
+      ...unconfirmed('the service does not show enough to tell'),
+      remedy: 'verify',
+      cause: { name: 'NotFoundError' },
+    })
+  })
+
+  test('is looked for although another attempt was refused in between', async () => {
+    const { remove, fail } = await openLost()
+    fail({ status: 429 })
+    const limited = remove()
+    expect(await rejection(limited)).toMatchObject({ name: 'RateLimitError' })
+    expect((await limited.journal.get('delete'))?.state).toBe('unconfirmed')
+    fail(gone)
+    expect(await remove()).toEqual({})
+  })
+})
+
 describe('the function', () => {
   test('may read, and make no second write', async () => {
     const { journal, conversation, sent } = open()
@@ -314,6 +393,24 @@ describe('the function', () => {
       client.withOptions({ headers: { 'x-job': '7' } }).messages.create(conversation, { body_html }),
     )
     expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('7')
+  })
+
+  test('that is aborted before a second attempt leaves does not forget the first one', async () => {
+    const { sandbox, storage, workspace, conversation, start } = open()
+    const { id } = await workspace.messages.create(conversation, { body_html })
+    const controller = new AbortController()
+    const { signal } = controller
+    const compareAndSet = vi.fn(storage.compareAndSet).mockImplementationOnce(storage.compareAndSet)
+    compareAndSet.mockImplementationOnce(async (...change) => {
+      controller.abort('stop')
+      return storage.compareAndSet(...change)
+    })
+    sandbox.faults.add({ method: 'DELETE', status: 503, effect: true })
+    const remove = ({ journal }: ReturnType<typeof start>) =>
+      journal.once('delete', (client) => client.messages.delete(conversation, id, { signal }))
+    expect(await rejection(remove(start({}, { storage: { ...storage, compareAndSet } })))).toBe('stop')
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect((await start().journal.get('delete'))?.state).toBe('sending')
   })
 
   test('rejects with the reason of an aborted call, and the next run looks', async () => {
