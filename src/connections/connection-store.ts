@@ -6,6 +6,7 @@ import type { AccessTokenSource } from '../core/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import type { Actor } from '../shared/actor.ts'
+import { randomId } from '../shared/bytes.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
 import { isLasting, isSupportWorkspaceError } from '../shared/errors/index.ts'
 import { safeCause } from '../shared/errors/redact.ts'
@@ -29,7 +30,7 @@ import {
   type WorkspaceOf,
   type WorkspaceOptions,
 } from './method-options.ts'
-import { type ConnectionRecord, type Found, randomId, recordIn, requireRecord, requireToken } from './record.ts'
+import { type ConnectionRecord, type Found, recordIn, requireRecord, requireToken } from './record.ts'
 import type { Change } from './records.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 

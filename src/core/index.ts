@@ -10,6 +10,7 @@ export { type AttemptStartEvent, type EventOf, emit, type Hooks, type OperationE
 export { checkSignal, type Guard } from './input.ts'
 export type { Reply } from './layers.ts'
 export type { ListOptions } from './list-options.ts'
+export { createLog, type Log } from './logging.ts'
 export type { Middleware, OutgoingCall } from './middleware.ts'
 export type {
   Evidence,

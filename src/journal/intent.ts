@@ -1,10 +1,12 @@
 import type { Guard, OutgoingCall, Reply } from '../core/index.ts'
-import { throwIfAborted, untilAborted } from '../shared/abort.ts'
+import { untilAborted } from '../shared/abort.ts'
+import { randomId } from '../shared/bytes.ts'
 import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { type FindEffect, idOf } from './effects.ts'
 import { UnconfirmedWriteError } from './journal-errors.ts'
-import { randomId, type Stored, toStored } from './records.ts'
-import { absent, describeWrite, lookFor, type Shared, type Write } from './write.ts'
+import { type Stored, toStored } from './records.ts'
+import { watch } from './watch.ts'
+import { absent, describeWrite, type Shared, type Write } from './write.ts'
 
 type Send = (call: OutgoingCall) => Promise<Reply>
 
@@ -25,8 +27,6 @@ export interface OnceOptions {
    */
   readonly resendIfAbsent?: boolean | undefined
 }
-
-const longestPause = 8_000
 
 /** The one write of a key, from the function that makes it to what is known of it. */
 export class Intent {
@@ -197,37 +197,18 @@ export class Intent {
     }
   }
 
-  /**
-   * Looks for the effect of a write until it is known, its record changes, or there is no hope. Returns whether to send the
-   * write again.
-   */
+  /** Confirms a write that may have been applied. Returns whether to send it again. */
   async #confirm(write: Write, found: Stored): Promise<boolean> {
-    const { records, confirmTimeout } = this.#shared
-    const { state, attempt, timeout } = found.record
-    const isOwn = attempt === this.#mine?.record.attempt
-    const isHopeless = state === 'unconfirmed' || (isOwn && write.find === undefined)
-    const patience = isHopeless ? 0 : (isOwn ? 0 : timeout) + confirmTimeout
-    const end = performance.now() + patience
-    for (let pause = 0; ; pause = Math.min(longestPause, pause * 2 + 250)) {
-      await sleep(Math.min(pause, end - performance.now()), write.call.signal)
-      const isLast = performance.now() >= end
-      const now = await untilAborted(records.get(this.#key), write.call.signal)
-      if (now?.text !== found.text) return false
-      const { effect, problem, cause } = await untilAborted(
-        lookFor(write, this.#key, found.record, this.#shared),
-        write.call.signal,
-      )
-      if (effect !== undefined) {
-        await records.replace(this.#key, found, toStored({ ...found.record, state: 'applied', id: effect.id }))
-        return false
-      }
-      if (!isLast) continue
-      const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
-      if (problem === absent && mayRepeat && !this.#hasResent) return true
-      const unconfirmed = toStored({ ...found.record, state: 'unconfirmed' })
-      if (state !== 'unconfirmed' && !(await records.replace(this.#key, found, unconfirmed))) return false
-      throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
-    }
+    const isOwn = found.record.attempt === this.#mine?.record.attempt
+    const doubt = await watch(write, this.#key, found, isOwn, this.#shared)
+    if (doubt === undefined) return false
+    const { stored, problem, cause } = doubt
+    const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
+    if (problem === absent && mayRepeat && !this.#hasResent) return true
+    const unconfirmed = toStored({ ...stored.record, state: 'unconfirmed' })
+    const isKnown = stored.record.state === 'unconfirmed'
+    if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return false
+    throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
   }
 
   #misused(
@@ -235,20 +216,5 @@ export class Intent {
     hint = 'Give each write a key of its own, and send it through the client of the function.',
   ): InvalidArgumentError {
     return new InvalidArgumentError('key', `The write "${this.#key}" ${problem}.`, hint)
-  }
-}
-
-/** @param duration in milliseconds */
-async function sleep(duration: number, signal: OutgoingCall['signal']): Promise<void> {
-  throwIfAborted(signal)
-  if (duration <= 0) return
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const pause = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, duration)
-  })
-  try {
-    await untilAborted(pause, signal)
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,5 +1,5 @@
 import { GuardedStorage, type KeyValueStorage, unfit } from '../key-value/index.ts'
-import { toHex } from '../shared/bytes.ts'
+import { randomId } from '../shared/bytes.ts'
 import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import { parseObject } from '../shared/json.ts'
 import { WriteJournalError } from './journal-errors.ts'
@@ -42,10 +42,12 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly input: string
   /** A digest of what the effects of two writes have in common if they look the same. */
   readonly mark?: string | undefined
-  /** Random id of the call that sent it. */
+  /** Random id of the attempt that sent it. */
   readonly attempt: string
   /** How long an attempt may take, in milliseconds. */
   readonly timeout: number
+  /** How long it has been watched while it was `sending`, in milliseconds. If only this changes, the write has not changed. */
+  readonly watched?: number | undefined
 }
 
 /** A record and its text, which is never written twice, so that it is the version of the record. */
@@ -60,11 +62,6 @@ const start = 'write:'
 /** Returns the text for a record. */
 export function toStored(record: WriteRecord): Stored {
   return { record, text: start + JSON.stringify({ version: randomId(), ...record }) }
-}
-
-/** Returns 80 random bits as hexadecimal digits. */
-export function randomId(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(10)))
 }
 
 /** The start of every key in the storage, which may also have connections. */
@@ -87,15 +84,17 @@ export class WriteRecords {
 
   /** Writes a record, or removes it, if it is as expected. Returns whether it was. */
   async replace(key: string, expected: Stored | undefined, next: Stored | undefined): Promise<boolean> {
+    let known = expected
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const write = this.#storage.compareAndSet(key, expected?.text ?? null, next?.text ?? null)
+      const write = this.#storage.compareAndSet(key, known?.text ?? null, next?.text ?? null)
       const [written] = await Promise.allSettled([write])
       if (written.status === 'fulfilled' && written.value) return true
       // Drivers send a command again when its response is lost. The text shows whether the first one was applied.
       const now = await this.get(key)
-      if (now?.text === next?.text) return true
-      if (now?.text !== expected?.text) return false
+      if (isSame(now, next)) return true
+      if (!isSame(now, expected)) return false
       if (written.status === 'rejected') throw written.reason
+      known = now
     }
     throw new WriteJournalError(key, unfit('`compareAndSet` returns false, but nothing has changed.'))
   }
@@ -106,6 +105,13 @@ export class WriteRecords {
       for (const [key, text] of page) yield [key, parse(key, text)]
     }
   }
+}
+
+/** Whether two records are the same, but for how long the write has been watched. */
+export function isSame(one: Stored | undefined, other: Stored | undefined): boolean {
+  if (one?.text === other?.text) return true
+  const [first, second] = [one?.record, other?.record]
+  return first?.state === 'sending' && second?.state === 'sending' && first.attempt === second.attempt
 }
 
 function parse(key: string, text: string): Stored {
@@ -121,11 +127,24 @@ const states: readonly unknown[] = ['sending', 'applied', 'unconfirmed'] satisfi
 /** Somebody else may have written to the storage. Without a timeout, for example, a wait would never end. */
 function isRecord(fields: object): fields is WriteRecord {
   const record: Partial<Record<keyof WriteRecord, unknown>> = fields
-  const { state, operation, path, place, input, attempt, sentAt, timeout, id = '', mark = '', author = '' } = record
+  const {
+    state,
+    operation,
+    path,
+    place,
+    input,
+    attempt,
+    sentAt,
+    timeout,
+    watched = 0,
+    id = '',
+    mark = '',
+    author = '',
+  } = record
   const texts = [operation, path, place, input, attempt, id, mark, author]
   return (
     states.includes(state) &&
     texts.every((text) => typeof text === 'string') &&
-    [sentAt, timeout].every(Number.isFinite)
+    [sentAt, timeout, watched].every(Number.isFinite)
   )
 }

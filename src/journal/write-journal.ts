@@ -2,7 +2,7 @@
 // imports it.
 
 import type { SupportWorkspace } from '../client/index.ts'
-import type { Middleware } from '../core/index.ts'
+import { type ClientOptions, changeableChecks, createLog, type Middleware } from '../core/index.ts'
 import { checkStorage, type KeyValueStorage } from '../key-value/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
@@ -23,6 +23,7 @@ import { rememberIdentity } from './identity.ts'
 import { Intent, type OnceOptions } from './intent.ts'
 import { toStored, type WriteEntry, type WriteRecord, WriteRecords, type WriteState } from './records.ts'
 import { ServiceClock } from './service-clock.ts'
+import type { WriteCheck } from './watch.ts'
 import type { Shared } from './write.ts'
 
 /** The options of a `WriteJournal`. */
@@ -44,6 +45,17 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
    * @default 30_000
    */
   readonly confirmTimeout?: number | undefined
+  /**
+   * Called before each check of a write that may have been applied, so that a wait of up to a minute does not look like a
+   * hang. Errors that it throws are ignored.
+   */
+  readonly onCheck?: ((check: WriteCheck) => void) | undefined
+  /**
+   * Where to log that a write is being confirmed, as a warning without its key.
+   *
+   * @default nothing is logged, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
+   */
+  readonly logger?: ClientOptions['logger']
 }
 
 /** What is known of a write that was applied. */
@@ -58,6 +70,8 @@ const journalChecks = {
   workspace: (_, value) => value,
   storage: (_, value) => value,
   confirmTimeout: checkPositive,
+  onCheck: checkFunction<NonNullable<WriteJournalOptions['onCheck']>>,
+  logger: changeableChecks().logger,
 } satisfies Record<keyof WriteJournalOptions, Check<unknown>>
 
 const onceChecks = {
@@ -90,7 +104,7 @@ export class WriteJournal<A extends Actor = Actor> {
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: WriteJournalOptions<A>) {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
-    const { confirmTimeout = 30_000, ...checked } = readOptions(options, journalChecks, 'a journal')
+    const { confirmTimeout = 30_000, onCheck, logger, ...checked } = readOptions(options, journalChecks, 'a journal')
     if (typeof options.workspace?.withOptions !== 'function') {
       throw mustBe('a client', 'workspace', options.workspace, 'Pass a `SupportWorkspace`.')
     }
@@ -104,7 +118,15 @@ export class WriteJournal<A extends Actor = Actor> {
     }
     const workspace = options.workspace.withOptions({ middleware: [clock.middleware, noteAddress], fresh: true })
     const identify = rememberIdentity(workspace, () => address)
-    this.#shared = { workspace, records: this.#records, confirmTimeout, clock, identify }
+    this.#shared = {
+      workspace,
+      records: this.#records,
+      confirmTimeout,
+      clock,
+      identify,
+      onCheck,
+      log: createLog(logger, undefined),
+    }
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { SupportWorkspace, WriteOperationId } from '../client/index.ts'
-import type { OutgoingCall } from '../core/index.ts'
+import type { Log, OutgoingCall } from '../core/index.ts'
 import { inTime } from '../key-value/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { sha256 } from '../shared/bytes.ts'
@@ -11,6 +11,7 @@ import type { Identity } from './identity.ts'
 import { WriteJournalError } from './journal-errors.ts'
 import type { WriteRecord, WriteRecords } from './records.ts'
 import type { ServiceClock } from './service-clock.ts'
+import type { WriteCheck } from './watch.ts'
 
 /** What the intents of a journal share. */
 export interface Shared {
@@ -19,6 +20,8 @@ export interface Shared {
   /** How long an effect may come late, in milliseconds. */
   readonly confirmTimeout: number
   readonly clock: ServiceClock
+  readonly onCheck: ((check: WriteCheck) => void) | undefined
+  readonly log: Log | undefined
   /** Asks the service, unless it has told. */
   readonly identify: () => Promise<Identity>
 }

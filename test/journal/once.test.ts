@@ -4,6 +4,7 @@ import {
   type FindEffect,
   type OnceOptions,
   type UnconfirmedWriteError,
+  type WriteCheck,
   WriteJournal,
 } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
@@ -544,19 +545,86 @@ describe('two processes', () => {
     expect(other).toMatchObject({ value: { id: sent()[0] } })
   })
 
-  test('give up for one that is killed only after its timeout and confirmTimeout', async () => {
-    const { sandbox, start, reply, sent } = open()
-    const fetch: WebFetch = (url, init) =>
-      init.method === 'GET' ? sandbox.fetch(url, init as RequestInit) : new Promise(() => {})
-    const killed = start({ timeout: 10_000, fetch }, { confirmTimeout: 1e9 })
-    void killed.reply().catch(() => {})
-    await vi.waitUntil(async () => (await killed.journal.list()).length === 1)
-    const before = Date.now()
-    expect(await rejection(reply())).toMatchObject(absent)
-    expect(Date.now() - before).toBeGreaterThanOrEqual(40_000)
-    expect(Date.now() - before).toBeLessThan(60_000)
-    expect([sent(), sandbox.state.writes]).toEqual([[], []])
+  test('watch a write without taking it from the one that sends it again', async () => {
+    const { sandbox, workspace, conversation, start } = open()
+    const { id } = await workspace.messages.create(conversation, { body_html })
+    const remove = ({ journal }: ReturnType<typeof start>) =>
+      journal.once('delete', (client) => client.messages.delete(conversation, id))
+    sandbox.faults.add({ method: 'DELETE', status: 503, retryAfter: 5 })
+    const first = start()
+    const removed = remove(first)
+    await vi.waitUntil(async () => (await first.journal.list()).length === 1)
+    expect(await Promise.all([removed, remove(start())])).toEqual([{}, {}])
+    expect(sandbox.requests.filter(({ method }) => method === 'DELETE').map(({ status }) => status)).toEqual([503, 204])
   })
+})
+
+describe('a process that is killed', () => {
+  /** Starts a process that ends after a time, by default when its request leaves, which never arrives. */
+  function kill({ sandbox, start }: ReturnType<typeof open>, after?: number): Promise<unknown> {
+    const controller = new AbortController()
+    const { signal } = controller
+    const stop = () => controller.abort('killed')
+    if (after !== undefined) setTimeout(stop, after)
+    const fetch: WebFetch = (url, init) => {
+      if (init.method === 'GET') return sandbox.fetch(url, init as RequestInit)
+      if (after === undefined) stop()
+      return new Promise(() => {})
+    }
+    return rejection(start({ timeout: 10_000, fetch }).reply('reply', {}, body_html, { signal }))
+  }
+  const timeOf = async (run: () => Promise<unknown>) => {
+    const start = performance.now()
+    await run()
+    return performance.now() - start
+  }
+
+  test('is given up after its timeout and confirmTimeout, also by several at once', async () => {
+    const world = open()
+    await kill(world)
+    const replies = () => Promise.all([1, 2].map(async () => rejection(world.start().reply())))
+    const time = await timeOf(async () => expect(await replies()).toMatchObject([absent, absent]))
+    expect(time).toBeGreaterThanOrEqual(40_000)
+    expect(time).toBeLessThan(60_000)
+    expect(world.sandbox.state.writes).toEqual([])
+  })
+
+  test.each([0, 3_600_000, -3_600_000])('each ten seconds ends, whose clock is set by %i ms', async (shift) => {
+    const world = open()
+    let runs = 0
+    const time = await timeOf(async () => {
+      for (let end: unknown = 'killed'; end === 'killed' && runs < 20; runs += 1) {
+        end = await kill(world, 10_000)
+        vi.setSystemTime(Date.now() + shift)
+        if (end !== 'killed') expect(end).toMatchObject(absent)
+      }
+    })
+    // The request for 10 seconds, then 30 of them in runs whose last check is after 6.5.
+    expect(runs).toBe(7)
+    expect(time).toBeGreaterThanOrEqual(60_000)
+  })
+})
+
+test('a wait is told at each check, and logged once without the key', async () => {
+  const { start, fail, journal, storage } = open()
+  const onCheck = vi.fn<(check: WriteCheck) => void>().mockImplementationOnce(() => {
+    throw new Error('ignored')
+  })
+  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+  fail({ status: 503 })
+  const begin = Date.now()
+  await rejection(start({}, { onCheck, logger }).reply())
+  const since = (await journal.get('reply'))?.sentAt
+  expect(onCheck.mock.calls.length).toBeGreaterThan(6)
+  expect(onCheck.mock.calls[0]).toEqual([
+    { key: 'reply', operation: 'messages.create', since, until: expect.any(Number) },
+  ])
+  for (const [{ until }] of onCheck.mock.calls) expect(Math.abs(until - begin - 30_000)).toBeLessThan(1_000)
+  expect(logger.warn.mock.calls).toEqual([
+    ['support-workspace-sdk: messages.create may have been applied, and is being confirmed for at most 30 s'],
+  ])
+  await rejection(start({}, { onCheck, logger, storage }).reply())
+  expect(logger.warn).toHaveBeenCalledOnce()
 })
 
 describe('the storage', () => {
@@ -693,6 +761,7 @@ describe('the storage', () => {
     ['sentAt', '1'],
     ['timeout', undefined],
     ['timeout', '5'],
+    ['watched', null],
     ['id', 5],
     ['author', 5],
   ])('with an entry whose %s is %j is told, and nothing is sent', async (name, value) => {
