@@ -117,7 +117,8 @@ export class Intent {
    * @param repeated the record of a write that may have been applied, and is sent again
    */
   async #send(write: Write, send: Send, repeated?: Stored): Promise<Reply | undefined> {
-    const { records, clock } = this.#shared
+    const { records, clock, stopAfter, unconfirmed } = this.#shared
+    if (unconfirmed >= stopAfter) throw stopped(write, stopAfter)
     const isDelete = write.call.operation.method === 'DELETE'
     this.#mine = repeated
     this.#hasResent ||= repeated !== undefined
@@ -173,6 +174,7 @@ export class Intent {
       if (this.#mine !== undefined)
         await this.#answer(this.#mine, toStored({ ...this.#mine.record, state: 'applied', id }))
       this.#applied = { id }
+      this.#shared.unconfirmed = 0
       return reply
     } catch (thrown) {
       await step.catch(() => {})
@@ -208,6 +210,7 @@ export class Intent {
     const unconfirmed = toStored({ ...stored.record, state: 'unconfirmed' })
     const isKnown = stored.record.state === 'unconfirmed'
     if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return false
+    if (this.#failure !== undefined) this.#shared.unconfirmed += 1
     throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
   }
 
@@ -217,4 +220,12 @@ export class Intent {
   ): InvalidArgumentError {
     return new InvalidArgumentError('key', `The write "${this.#key}" ${problem}.`, hint)
   }
+}
+
+function stopped({ call }: Write, stopAfter: number): RequestError {
+  const { id } = call.operation
+  return new RequestError(`${id} was not sent, because ${stopAfter} writes in a row are unconfirmed.`, {
+    ...{ operation: id, outcome: 'not-sent', remedy: 'retry' },
+    hint: 'The service is probably down. Run the job again later.',
+  })
 }

@@ -61,6 +61,7 @@ export async function watch(
     const { effect, problem, cause } = await untilAborted(lookFor(write, key, found.record, shared), signal)
     if (effect !== undefined) {
       await records.replace(key, stored, toStored({ ...stored.record, state: 'applied', id: effect.id }))
+      shared.unconfirmed = 0
       return undefined
     }
     if (isLast) return { stored, problem, cause }

@@ -2,7 +2,7 @@
 // imports it.
 
 import type { SupportWorkspace } from '../client/index.ts'
-import { type ClientOptions, changeableChecks, createLog, type Middleware } from '../core/index.ts'
+import { type ClientOptions, changeableChecks, createLog } from '../core/index.ts'
 import { checkStorage, type KeyValueStorage } from '../key-value/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
@@ -46,6 +46,13 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
    */
   readonly confirmTimeout?: number | undefined
   /**
+   * How many writes of this journal may end unconfirmed in a row. After that `once` sends nothing and rejects (`retry`,
+   * `not-sent`), until it finds that one of them was applied, or the job runs again. A job sets it, for example, to 5.
+   *
+   * @default Infinity
+   */
+  readonly stopAfter?: number | undefined
+  /**
    * Called before each check of a write that may have been applied, so that a wait of up to a minute does not look like a
    * hang. Errors that it throws are ignored.
    */
@@ -70,6 +77,7 @@ const journalChecks = {
   workspace: (_, value) => value,
   storage: (_, value) => value,
   confirmTimeout: checkPositive,
+  stopAfter: checkPositive,
   onCheck: checkFunction<NonNullable<WriteJournalOptions['onCheck']>>,
   logger: changeableChecks().logger,
 } satisfies Record<keyof WriteJournalOptions, Check<unknown>>
@@ -98,34 +106,28 @@ const youngest = 3_600_000
  */
 export class WriteJournal<A extends Actor = Actor> {
   readonly #workspace: SupportWorkspace<A>
-  readonly #records: WriteRecords
   readonly #shared: Shared
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: WriteJournalOptions<A>) {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
-    const { confirmTimeout = 30_000, onCheck, logger, ...checked } = readOptions(options, journalChecks, 'a journal')
-    if (typeof options.workspace?.withOptions !== 'function') {
-      throw mustBe('a client', 'workspace', options.workspace, 'Pass a `SupportWorkspace`.')
+    const { workspace } = options
+    const {
+      confirmTimeout = 30_000,
+      stopAfter = Number.POSITIVE_INFINITY,
+      ...given
+    } = readOptions(options, journalChecks, 'a journal')
+    if (typeof workspace?.withOptions !== 'function') {
+      throw mustBe('a client', 'workspace', workspace, 'Pass a `SupportWorkspace`.')
     }
-    this.#workspace = options.workspace
-    this.#records = new WriteRecords(checkStorage(checked.storage as KeyValueStorage))
-    let address = ''
+    const records = new WriteRecords(checkStorage(given.storage as KeyValueStorage))
     const clock = new ServiceClock()
-    const noteAddress: Middleware = (call, next) => {
-      address = call.baseUrl
-      return next(call)
-    }
-    const workspace = options.workspace.withOptions({ middleware: [clock.middleware, noteAddress], fresh: true })
-    const identify = rememberIdentity(workspace, () => address)
+    const reader = workspace.withOptions({ middleware: clock.middleware, fresh: true })
+    this.#workspace = workspace
     this.#shared = {
-      workspace,
-      records: this.#records,
-      confirmTimeout,
-      clock,
-      identify,
-      onCheck,
-      log: createLog(logger, undefined),
+      ...{ workspace: reader, records, clock, identify: rememberIdentity(reader) },
+      ...{ confirmTimeout, stopAfter, unconfirmed: 0 },
+      ...{ onCheck: given.onCheck, log: createLog(given.logger, undefined) },
     }
   }
 
@@ -163,7 +165,7 @@ export class WriteJournal<A extends Actor = Actor> {
 
   /** Returns what is known of a write; undefined if it was not sent. */
   async get(key: string): Promise<WriteEntry | undefined> {
-    const stored = await this.#records.get(checkText('key', key))
+    const stored = await this.#shared.records.get(checkText('key', key))
     return stored && toEntry(key, stored.record)
   }
 
@@ -172,7 +174,7 @@ export class WriteJournal<A extends Actor = Actor> {
     checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
     const { state } = readOptions(filter, listChecks, 'the list of a journal')
     const entries: WriteEntry[] = []
-    for await (const [key, { record }] of this.#records.all()) {
+    for await (const [key, { record }] of this.#shared.records.all()) {
       if (state === undefined || record.state === state) entries.push(toEntry(key, record))
     }
     return entries
@@ -186,10 +188,10 @@ export class WriteJournal<A extends Actor = Actor> {
    */
   async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     checkOneOf('as', as, ['applied', 'absent'])
-    const stored = await this.#records.get(checkText('key', key))
+    const stored = await this.#shared.records.get(checkText('key', key))
     const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
     const isOpen = stored !== undefined && stored.record.state !== 'applied'
-    if (isOpen && (await this.#records.replace(key, stored, next))) return
+    if (isOpen && (await this.#shared.records.replace(key, stored, next))) return
     const hint = 'Read it again with `journal.get`.'
     throw new InvalidArgumentError('key', `The write "${key}" is not open, or has just changed.`, hint)
   }
@@ -201,10 +203,10 @@ export class WriteJournal<A extends Actor = Actor> {
   async forget(olderThan: number): Promise<number> {
     checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
     let count = 0
-    for await (const [key, stored] of this.#records.all()) {
+    for await (const [key, stored] of this.#shared.records.all()) {
       const { state, sentAt } = stored.record
       if (state !== 'applied' || sentAt > this.#shared.clock.now() - olderThan) continue
-      if (await this.#records.replace(key, stored, undefined)) count += 1
+      if (await this.#shared.records.replace(key, stored, undefined)) count += 1
     }
     return count
   }

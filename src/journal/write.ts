@@ -1,4 +1,4 @@
-import type { SupportWorkspace, WriteOperationId } from '../client/index.ts'
+import { type SupportWorkspace, scopesFor, type WriteOperationId } from '../client/index.ts'
 import type { Log, OutgoingCall } from '../core/index.ts'
 import { inTime } from '../key-value/index.ts'
 import { untilAborted } from '../shared/abort.ts'
@@ -7,7 +7,7 @@ import { longestTimer } from '../shared/check-options.ts'
 import { isSupportWorkspaceError } from '../shared/errors/index.ts'
 import { parseObject, sortedJson } from '../shared/json.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
-import type { Identity } from './identity.ts'
+import type { Identify } from './identity.ts'
 import { WriteJournalError } from './journal-errors.ts'
 import type { WriteRecord, WriteRecords } from './records.ts'
 import type { ServiceClock } from './service-clock.ts'
@@ -22,8 +22,10 @@ export interface Shared {
   readonly clock: ServiceClock
   readonly onCheck: ((check: WriteCheck) => void) | undefined
   readonly log: Log | undefined
-  /** Asks the service, unless it has told. */
-  readonly identify: () => Promise<Identity>
+  readonly identify: Identify
+  /** How many writes in a row may end unconfirmed, and how many have. */
+  readonly stopAfter: number
+  unconfirmed: number
 }
 
 /** A write, its part of the record, and how its effect is found. */
@@ -53,13 +55,14 @@ export async function describeWrite(
 ): Promise<Write> {
   const { operation, path, query, timeout, totalTimeout } = call
   const body = parseObject(call.body) ?? {}
-  // Its response tells the time of the service, too.
-  const identity = await untilAborted(shared.identify(), call.signal)
-  const place = await sha256(identity.place)
-  const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const isCustom = operation.evidence === undefined
   const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
   const find = ownFind ?? effect?.find
+  const scopes = find === effect?.find ? scopesFor(...(effect?.reads ?? [])) : []
+  // The response tells the time of the service, too.
+  const { organization, author } = await untilAborted(shared.identify(operation.id, scopes), call.signal)
+  const place = await sha256(JSON.stringify([call.baseUrl, organization]))
+  const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const look = find === effect?.find ? effect?.mark?.(body) : input
   const mark = look && (await sha256(JSON.stringify([place, operation.id, path, look])))
   // A number that JSON can represent: there may be no limit.
@@ -68,7 +71,7 @@ export async function describeWrite(
     call,
     find,
     sent: { operation: operation.id, path: call.parameters, body },
-    record: { author: identity.author, place, operation: operation.id, path, input, mark, timeout: longest },
+    record: { author, place, operation: operation.id, path, input, mark, timeout: longest },
   }
 }
 

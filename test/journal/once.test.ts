@@ -1,12 +1,6 @@
 import { inspect } from 'node:util'
-import type { ClientOptions, SupportWorkspace, WebFetch } from 'support-workspace-sdk'
-import {
-  type FindEffect,
-  type OnceOptions,
-  type UnconfirmedWriteError,
-  type WriteCheck,
-  WriteJournal,
-} from 'support-workspace-sdk/journal'
+import type { ClientOptions, SupportWorkspace } from 'support-workspace-sdk'
+import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage, singleProcessStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import { createStorage } from 'unstorage'
@@ -14,15 +8,12 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from './digest-at-once.ts'
-import { body_html, clientOf, fetchOf, open, openWith, skipWaits } from './helpers.ts'
+import { absent, body_html, clientOf, fetchOf, open, openWith, skipWaits, unconfirmed } from './helpers.ts'
 
 beforeEach(() => {
   skipWaits()
   digestAtOnce()
 })
-
-const unconfirmed = (problem: string) => ({ name: 'UnconfirmedWriteError', message: expect.stringContaining(problem) })
-const absent = unconfirmed('the service does not show it')
 
 describe('a write', () => {
   test('is sent once, and later runs know its id', async () => {
@@ -281,51 +272,6 @@ describe('the body', () => {
   })
 })
 
-describe('a DELETE that is sent again and finds nothing', () => {
-  /** A process that deletes a message, after a first run whose request was lost. */
-  async function openLost() {
-    const { sandbox, workspace, conversation, start } = open()
-    const { id } = await workspace.messages.create(conversation, { body_html })
-    const remove = (options?: OnceOptions, client: Partial<ClientOptions<'self'>> = { maxRetries: 0 }) => {
-      const { journal } = start(client)
-      const once = journal.once('delete', (client) => client.messages.delete(conversation, id), options)
-      return Object.assign(once, { journal })
-    }
-    const fail = (fault: Partial<FaultRule>) => sandbox.faults.add({ method: 'DELETE', ...fault })
-    fail({ status: 503, times: 2 })
-    await rejection(remove())
-    return { sandbox, conversation, id, remove, fail }
-  }
-  const gone = { status: 404, effect: true }
-
-  test('is applied if a list shows that it is gone', async () => {
-    const { remove, fail } = await openLost()
-    fail(gone)
-    expect(await remove()).toEqual({})
-  })
-
-  test('is unconfirmed if no list tells', async () => {
-    const { remove, fail } = await openLost()
-    fail(gone)
-    const find = vi.fn<FindEffect>(async () => undefined).mockImplementationOnce(async () => [])
-    expect(await rejection(remove({ find }))).toMatchObject({
-      ...unconfirmed('the service does not show enough to tell'),
-      remedy: 'verify',
-      cause: { name: 'NotFoundError' },
-    })
-  })
-
-  test('is looked for although another attempt was refused in between', async () => {
-    const { remove, fail } = await openLost()
-    fail({ status: 429 })
-    const limited = remove()
-    expect(await rejection(limited)).toMatchObject({ name: 'RateLimitError' })
-    expect((await limited.journal.get('delete'))?.state).toBe('unconfirmed')
-    fail(gone)
-    expect(await remove()).toEqual({})
-  })
-})
-
 describe('the function', () => {
   test('may read, and make no second write', async () => {
     const { journal, conversation, sent } = open()
@@ -557,74 +503,6 @@ describe('two processes', () => {
     expect(await Promise.all([removed, remove(start())])).toEqual([{}, {}])
     expect(sandbox.requests.filter(({ method }) => method === 'DELETE').map(({ status }) => status)).toEqual([503, 204])
   })
-})
-
-describe('a process that is killed', () => {
-  /** Starts a process that ends after a time, by default when its request leaves, which never arrives. */
-  function kill({ sandbox, start }: ReturnType<typeof open>, after?: number): Promise<unknown> {
-    const controller = new AbortController()
-    const { signal } = controller
-    const stop = () => controller.abort('killed')
-    if (after !== undefined) setTimeout(stop, after)
-    const fetch: WebFetch = (url, init) => {
-      if (init.method === 'GET') return sandbox.fetch(url, init as RequestInit)
-      if (after === undefined) stop()
-      return new Promise(() => {})
-    }
-    return rejection(start({ timeout: 10_000, fetch }).reply('reply', {}, body_html, { signal }))
-  }
-  const timeOf = async (run: () => Promise<unknown>) => {
-    const start = performance.now()
-    await run()
-    return performance.now() - start
-  }
-
-  test('is given up after its timeout and confirmTimeout, also by several at once', async () => {
-    const world = open()
-    await kill(world)
-    const replies = () => Promise.all([1, 2].map(async () => rejection(world.start().reply())))
-    const time = await timeOf(async () => expect(await replies()).toMatchObject([absent, absent]))
-    expect(time).toBeGreaterThanOrEqual(40_000)
-    expect(time).toBeLessThan(60_000)
-    expect(world.sandbox.state.writes).toEqual([])
-  })
-
-  test.each([0, 3_600_000, -3_600_000])('each ten seconds ends, whose clock is set by %i ms', async (shift) => {
-    const world = open()
-    let runs = 0
-    const time = await timeOf(async () => {
-      for (let end: unknown = 'killed'; end === 'killed' && runs < 20; runs += 1) {
-        end = await kill(world, 10_000)
-        vi.setSystemTime(Date.now() + shift)
-        if (end !== 'killed') expect(end).toMatchObject(absent)
-      }
-    })
-    // The request for 10 seconds, then 30 of them in runs whose last check is after 6.5.
-    expect(runs).toBe(7)
-    expect(time).toBeGreaterThanOrEqual(60_000)
-  })
-})
-
-test('a wait is told at each check, and logged once without the key', async () => {
-  const { start, fail, journal, storage } = open()
-  const onCheck = vi.fn<(check: WriteCheck) => void>().mockImplementationOnce(() => {
-    throw new Error('ignored')
-  })
-  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
-  fail({ status: 503 })
-  const begin = Date.now()
-  await rejection(start({}, { onCheck, logger }).reply())
-  const since = (await journal.get('reply'))?.sentAt
-  expect(onCheck.mock.calls.length).toBeGreaterThan(6)
-  expect(onCheck.mock.calls[0]).toEqual([
-    { key: 'reply', operation: 'messages.create', since, until: expect.any(Number) },
-  ])
-  for (const [{ until }] of onCheck.mock.calls) expect(Math.abs(until - begin - 30_000)).toBeLessThan(1_000)
-  expect(logger.warn.mock.calls).toEqual([
-    ['support-workspace-sdk: messages.create may have been applied, and is being confirmed for at most 30 s'],
-  ])
-  await rejection(start({}, { onCheck, logger, storage }).reply())
-  expect(logger.warn).toHaveBeenCalledOnce()
 })
 
 describe('the storage', () => {
