@@ -32,4 +32,4 @@ export {
   checkHooks,
   settingsOf,
 } from './settings.ts'
-export { trace } from './trace.ts'
+export { inner, trace, traced } from './trace.ts'

@@ -1,6 +1,7 @@
 // How the effect of each write shows: one table, so that a client without the journal does not bundle it.
 
 import type { OperationId, SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
+import { inner } from '../core/index.ts'
 import { redact } from '../shared/errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
 import { plainText } from './plain-text.ts'
@@ -65,7 +66,8 @@ export function effectOf(operation: WriteOperationId): Effect | undefined {
     'tasks.update': readBack('tasks.get', ({ tasks }, { id }) => tasks.get(id)),
     'tasks.delete': gone('tasks'),
   }
-  return effects[operation]
+  const effect = effects[operation]
+  return effect && { ...effect, find: (...args) => inner(effect.find(...args)) }
 }
 
 type ListName = 'contacts' | 'conversations' | 'members' | 'messages' | 'notes' | 'segments' | 'tasks'

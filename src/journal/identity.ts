@@ -1,4 +1,5 @@
 import type { SupportWorkspace } from '../client/index.ts'
+import { inner } from '../core/index.ts'
 import { InsufficientScopeError, SupportWorkspaceError } from '../shared/errors/index.ts'
 
 /** Where the writes of a client belong, and who makes them. */
@@ -33,7 +34,7 @@ export function rememberIdentity(workspace: SupportWorkspace): Identify {
 }
 
 async function identify(workspace: SupportWorkspace) {
-  const { organization, user, scopes } = await workspace.me()
+  const { organization, user, scopes } = await inner(workspace.me())
   if (typeof organization?.id !== 'string' || organization.id === '') {
     throw new SupportWorkspaceError('The service does not tell the organization of the token.', {
       hint: 'Without it, a journal would take the key of another organization for its own.',

@@ -2,7 +2,7 @@
 // imports it.
 
 import type { SupportWorkspace } from '../client/index.ts'
-import { type ClientOptions, changeableChecks, createLog } from '../core/index.ts'
+import { type ClientOptions, changeableChecks, createLog, traced } from '../core/index.ts'
 import { checkStorage, type KeyValueStorage } from '../key-value/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
@@ -150,34 +150,40 @@ export class WriteJournal<A extends Actor = Actor> {
    * @throws WriteJournalError (`retry`) if the storage fails; `fix` if it does not do what its interface says.
    * @throws the error of the function or its call, which was refused or not sent. The key is free again.
    */
-  async once<Data>(
+  once<Data>(
     key: string,
     write: (workspace: SupportWorkspace<A>) => PromiseLike<Data>,
     options: OnceOptions = {},
   ): Promise<WrittenOnce<Data>> {
-    checkText('key', key)
-    checkFunction('write', write)
-    const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
-    const { middleware } = this.#shared.clock
-    const client = this.#workspace.withOptions({ middleware: [middleware, (call, next) => intent.pass(call, next)] })
-    return intent.run(() => write(client))
+    return traced(() => {
+      checkText('key', key)
+      checkFunction('write', write)
+      const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
+      const { middleware } = this.#shared.clock
+      const client = this.#workspace.withOptions({ middleware: [middleware, (call, next) => intent.pass(call, next)] })
+      return intent.run(() => write(client))
+    })
   }
 
   /** Returns what is known of a write; undefined if it was not sent. */
-  async get(key: string): Promise<WriteEntry | undefined> {
-    const stored = await this.#shared.records.get(checkText('key', key))
-    return stored && toEntry(key, stored.record)
+  get(key: string): Promise<WriteEntry | undefined> {
+    return traced(async () => {
+      const stored = await this.#shared.records.get(checkText('key', key))
+      return stored && toEntry(key, stored.record)
+    })
   }
 
   /** Lists the writes, or those in one state, in no particular order. */
-  async list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
-    checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
-    const { state } = readOptions(filter, listChecks, 'the list of a journal')
-    const entries: WriteEntry[] = []
-    for await (const [key, { record }] of this.#shared.records.all()) {
-      if (state === undefined || record.state === state) entries.push(toEntry(key, record))
-    }
-    return entries
+  list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
+    return traced(async () => {
+      checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
+      const { state } = readOptions(filter, listChecks, 'the list of a journal')
+      const entries: WriteEntry[] = []
+      for await (const [key, { record }] of this.#shared.records.all()) {
+        if (state === undefined || record.state === state) entries.push(toEntry(key, record))
+      }
+      return entries
+    })
   }
 
   /**
@@ -186,29 +192,33 @@ export class WriteJournal<A extends Actor = Actor> {
    *
    * @throws InvalidArgumentError if the write is not open.
    */
-  async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
-    checkOneOf('as', as, ['applied', 'absent'])
-    const stored = await this.#shared.records.get(checkText('key', key))
-    const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
-    const isOpen = stored !== undefined && stored.record.state !== 'applied'
-    if (isOpen && (await this.#shared.records.replace(key, stored, next))) return
-    const hint = 'Read it again with `journal.get`.'
-    throw new InvalidArgumentError('key', `The write "${key}" is not open, or has just changed.`, hint)
+  resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
+    return traced(async () => {
+      checkOneOf('as', as, ['applied', 'absent'])
+      const stored = await this.#shared.records.get(checkText('key', key))
+      const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
+      const isOpen = stored !== undefined && stored.record.state !== 'applied'
+      if (isOpen && (await this.#shared.records.replace(key, stored, next))) return
+      const hint = 'Read it again with `journal.get`.'
+      throw new InvalidArgumentError('key', `The write "${key}" is not open, or has just changed.`, hint)
+    })
   }
 
   /**
    * Removes the records of applied writes that are older than a time in milliseconds, at least an hour. Returns how many. A
    * write whose key is forgotten IS SENT AGAIN by the next `once`.
    */
-  async forget(olderThan: number): Promise<number> {
-    checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
-    let count = 0
-    for await (const [key, stored] of this.#shared.records.all()) {
-      const { state, sentAt } = stored.record
-      if (state !== 'applied' || sentAt > this.#shared.clock.now() - olderThan) continue
-      if (await this.#shared.records.replace(key, stored, undefined)) count += 1
-    }
-    return count
+  forget(olderThan: number): Promise<number> {
+    return traced(async () => {
+      checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
+      let count = 0
+      for await (const [key, stored] of this.#shared.records.all()) {
+        const { state, sentAt } = stored.record
+        if (state !== 'applied' || sentAt > this.#shared.clock.now() - olderThan) continue
+        if (await this.#shared.records.replace(key, stored, undefined)) count += 1
+      }
+      return count
+    })
   }
 }
 
