@@ -2,7 +2,7 @@
 // export it.
 
 import { SupportWorkspace } from '../client/index.ts'
-import { type AccessTokenSource, inner, traced } from '../core/index.ts'
+import { type AccessTokenSource, inner, joinHooks, traced } from '../core/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import type { Actor } from '../shared/actor.ts'
@@ -228,6 +228,8 @@ export class ConnectionStore {
    * uses a new login immediately, including one in another process. After a revocation its calls reject with a
    * `ConnectionStoreError` (`not_connected`) before any request is sent, until there is a new login.
    *
+   * `hooks` are called after those of the store, and their events have the key as `context`, unless an option says otherwise.
+   *
    * @example
    * const workspace = await store.workspace(key, { actor: 'self', timeout: 60_000 })
    * await workspace.messages.create(conversationId, { body_html: textToHtml('On it.') })
@@ -240,7 +242,9 @@ export class ConnectionStore {
       checkConnectionKey(key)
       const changes = readWorkspaceOptions(options, key)
       const { connection } = requireToken(key, await this.#settings.records.find(key))
-      return this.#workspaceOf(key, connection).withOptions(changes) as WorkspaceOf<A>
+      const { hooks } = this.#settings.clientOptions
+      const added = hooks && changes.hooks && { hooks: joinHooks(hooks, changes.hooks) }
+      return this.#workspaceOf(key, connection).withOptions({ ...changes, ...added }) as WorkspaceOf<A>
     })
   }
 
@@ -249,7 +253,7 @@ export class ConnectionStore {
       getAccessToken: async () => requireToken(key, await this.#settings.records.find(key)).accessToken,
       onInvalidToken: (rejected) => this.#handleRevocation(key, rejected),
     }
-    const options = { ...this.#settings.clientOptions, scopes, accessToken, rateLimitKey: key }
+    const options = { context: key, ...this.#settings.clientOptions, scopes, accessToken, rateLimitKey: key }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
       : new SupportWorkspace({ ...options, actor: 'self' })

@@ -32,6 +32,14 @@ export interface WriteEntry {
   readonly id?: string | undefined
 }
 
+/** A check of a write that may have been applied. Times are those of the service, in milliseconds since the Unix epoch. */
+export interface WriteCheck extends Pick<WriteEntry, 'key' | 'operation'> {
+  /** When the write was sent. */
+  readonly since: number
+  /** When the last check is made, if none has told before. */
+  readonly until: number
+}
+
 /** What the storage keeps under a key. */
 export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   /** The id of the user of the token, if the service told it. */

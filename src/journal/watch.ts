@@ -3,18 +3,6 @@ import { notify } from '../shared/notify.ts'
 import { isSame, type Stored, toStored } from './records.ts'
 import { lookFor, type Shared, type Write } from './write.ts'
 
-/** A check of a write that may have been applied. Times are those of the service, in milliseconds since the Unix epoch. */
-export interface WriteCheck {
-  /** Your name for the write. */
-  readonly key: string
-  /** The id of its operation, for example `messages.create`. */
-  readonly operation: string
-  /** When the write was sent. */
-  readonly since: number
-  /** When the last check is made, if none has told before. */
-  readonly until: number
-}
-
 /** Why it is not known what became of a write, and its record. */
 interface Doubt {
   readonly stored: Stored

@@ -21,9 +21,15 @@ import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { FindEffect } from './effects.ts'
 import { rememberIdentity } from './identity.ts'
 import { Intent, type OnceOptions } from './intent.ts'
-import { toStored, type WriteEntry, type WriteRecord, WriteRecords, type WriteState } from './records.ts'
+import {
+  toStored,
+  type WriteCheck,
+  type WriteEntry,
+  type WriteRecord,
+  WriteRecords,
+  type WriteState,
+} from './records.ts'
 import { ServiceClock } from './service-clock.ts'
-import type { WriteCheck } from './watch.ts'
 import type { Shared } from './write.ts'
 
 /** The options of a `WriteJournal`. */

@@ -9,9 +9,8 @@ import { parseObject, sortedJson } from '../shared/json.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
 import type { Identify } from './identity.ts'
 import { WriteJournalError } from './journal-errors.ts'
-import type { WriteRecord, WriteRecords } from './records.ts'
+import type { WriteCheck, WriteRecord, WriteRecords } from './records.ts'
 import type { ServiceClock } from './service-clock.ts'
-import type { WriteCheck } from './watch.ts'
 
 /** What the intents of a journal share. */
 export interface Shared {
