@@ -4,7 +4,7 @@ import type { OperationId, SupportWorkspace, User, WriteOperationId } from '../c
 import { inner } from '../core/index.ts'
 import { redact } from '../shared/errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
-import { plainText } from './plain-text.ts'
+import { plainText } from '../shared/plain-text.ts'
 
 /** A write whose effect is looked for. */
 export interface SentWrite {
