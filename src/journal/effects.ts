@@ -1,6 +1,6 @@
 // How the effect of each write shows: one table, so that a client without the journal does not bundle it.
 
-import type { OperationId, SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
+import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
 import { inner } from '../core/index.ts'
 import { redact } from '../shared/errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
@@ -31,8 +31,6 @@ export type FindEffect = (
 
 interface Effect {
   readonly find: FindEffect
-  /** The operations that it calls. */
-  readonly reads: readonly OperationId[]
   /** Returns what the effects of two writes at one path have in common if they look the same. Absent if that does not matter. */
   readonly mark?: (body: JsonObject) => string
 }
@@ -41,29 +39,25 @@ interface Effect {
 export function effectOf(operation: WriteOperationId): Effect | undefined {
   const effects: Readonly<Record<WriteOperationId, Effect | undefined>> = {
     'contacts.create': created('contacts', { email: 'email', isUnique: true }),
-    'contacts.update': readBack('contacts.list', itemOf('contacts')),
+    'contacts.update': readBack(itemOf('contacts')),
     'conversations.create': created('conversations', { email: 'customer_email', text: 'initial_message' }),
-    'conversations.update': readBack('conversations.get', ({ conversations }, { conversation_id }) =>
-      conversations.get(conversation_id),
-    ),
-    'conversations.assign': { find: findAssignment, reads: ['conversations.get', 'members.get'] },
-    'conversations.unassign': { find: findNoAssignment, reads: ['conversations.get'] },
+    'conversations.update': readBack(({ conversations }, { conversation_id }) => conversations.get(conversation_id)),
+    'conversations.assign': { find: findAssignment },
+    'conversations.unassign': { find: findAssignment },
     'members.invite': created('members', { email: 'email', isUnique: true, hasNoTime: true }),
-    'members.update': readBack('members.get', ({ members }, { id }) => members.get(id)),
+    'members.update': readBack(({ members }, { id }) => members.get(id)),
     'members.remove': gone('members'),
     'messages.create': created('messages', { text: 'body_html', hasAuthor: true }),
-    'messages.update': readBack('messages.list', itemOf('messages')),
+    'messages.update': readBack(itemOf('messages')),
     'messages.delete': gone('messages'),
     'notes.create': created('notes', { text: 'body_html', hasAuthor: true }),
-    'organization.update': readBack('organization.get', ({ organization }) => organization.get()),
-    'organization.updateSettings': readBack('organization.getSettings', ({ organization }) =>
-      organization.getSettings(),
-    ),
+    'organization.update': readBack(({ organization }) => organization.get()),
+    'organization.updateSettings': readBack(({ organization }) => organization.getSettings()),
     'segments.create': undefined,
-    'segments.update': readBack('segments.get', ({ segments }, { id }) => segments.get(id)),
+    'segments.update': readBack(({ segments }, { id }) => segments.get(id)),
     'segments.delete': gone('segments'),
     'tasks.create': undefined,
-    'tasks.update': readBack('tasks.get', ({ tasks }, { id }) => tasks.get(id)),
+    'tasks.update': readBack(({ tasks }, { id }) => tasks.get(id)),
     'tasks.delete': gone('tasks'),
   }
   const effect = effects[operation]
@@ -87,7 +81,6 @@ interface Traits {
 
 function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique }: Traits): Effect {
   return {
-    reads: [`${list}.list`],
     mark: (body) => `${email && lower(body[email])} ${text && plainText(String(body[text]))}`,
     find(workspace, { path, body, since, author }) {
       const judge = (item: Item) =>
@@ -103,12 +96,8 @@ function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique }
 }
 
 /** A change, which shows in the fields. One that is not there does not tell. */
-function readBack(
-  read: OperationId,
-  get: (workspace: SupportWorkspace, path: Path) => PromiseLike<object | undefined>,
-): Effect {
+function readBack(get: (workspace: SupportWorkspace, path: Path) => PromiseLike<object | undefined>): Effect {
   return {
-    reads: [read],
     async find(workspace, { path, body }) {
       const item: JsonObject = { ...(await get(workspace, path as Path)) }
       const verdicts = Object.entries(body).map(([name, expected]) =>
@@ -122,7 +111,6 @@ function readBack(
 /** A removal. A 404 of a single item may come from the service's router, so only a list tells that it is gone. */
 function gone(list: ListName): Effect {
   return {
-    reads: [`${list}.list`],
     async find(workspace, { path }) {
       const items = await withId(workspace, list, path)
       return items && effectIf(items.length === 0)
@@ -130,18 +118,14 @@ function gone(list: ListName): Effect {
   }
 }
 
-const findAssignment: FindEffect = async ({ conversations, members }, { path, body }) => {
+/** An assignment to a member, or to nobody. */
+const findAssignment: FindEffect = async ({ conversations, members }, { path, body: { user_id } }) => {
   const { conversation_assignee: assignee } = await conversations.get((path as Path).conversation_id)
-  if (!assignee) return effectIf(assignee === null ? false : undefined)
+  if (assignee === undefined) return undefined
+  if (assignee === null || user_id === undefined) return effectIf((assignee === null) === (user_id === undefined))
   // A membership id may come back as the id of the user.
-  const isIt =
-    assignee.user_id === body.user_id || isSame(assignee.user_id, (await members.get(String(body.user_id))).user?.id)
+  const isIt = assignee.user_id === user_id || isSame(assignee.user_id, (await members.get(String(user_id))).user?.id)
   return effectIf(isIt, assignee)
-}
-
-const findNoAssignment: FindEffect = async ({ conversations }, { path }) => {
-  const { conversation_assignee: assignee } = await conversations.get((path as Path).conversation_id)
-  return effectIf(assignee === undefined ? undefined : assignee === null)
 }
 
 /** Whether a field is as expected. Undefined if it is missing, so that nobody can tell. */

@@ -4,7 +4,7 @@ import { randomId } from '../shared/bytes.ts'
 import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { type FindEffect, idOf } from './effects.ts'
 import { UnconfirmedWriteError } from './journal-errors.ts'
-import { type Stored, toStored } from './records.ts'
+import { type Stored, toStored, type WriteRecord } from './records.ts'
 import { watch } from './watch.ts'
 import { absent, describeWrite, type Shared, type Write } from './write.ts'
 
@@ -86,28 +86,32 @@ export class Intent {
     const write = await describeWrite(call, this.#options.find, this.#shared)
     for (;;) {
       const found = await untilAborted(this.#shared.records.get(this.#key), call.signal)
-      const { operation, path, place, input } = write.record
-      if (found === undefined) {
-        this.#mine = undefined
-        const reply = await this.#send(write, send)
-        if (reply !== undefined) return reply
-      } else if (found.record.place !== place) {
-        const hint = 'Put the organization into the key, for example its id.'
-        throw this.#misused('is used by another organization or service', hint)
-      } else if (found.record.operation !== operation || found.record.path !== path) {
-        const where = found.record.operation === operation ? ' at another path' : ''
-        const fate = found.record.state === 'applied' ? 'was applied' : 'may have been applied'
-        throw this.#misused(`was another one before (${found.record.operation}${where}), which ${fate}`)
-      } else if (found.record.state === 'applied' && found.record.input !== input) {
-        const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
-        throw this.#misused('was applied, with another body or query', hint)
-      } else if (found.record.state === 'applied') {
+      if (found !== undefined) this.#checkUse(write, found.record)
+      if (found?.record.state === 'applied') {
         this.#applied = { id: found.record.id }
         throw new SupportWorkspaceError(`The write "${this.#key}" is applied.`, { hint: '`once` returns its id.' })
-      } else {
-        const reply = (await this.#confirm(write, found)) ? await this.#send(write, send, found) : undefined
-        if (reply !== undefined) return reply
       }
+      const isFree = found === undefined || (await this.#confirm(write, found))
+      const reply = isFree ? await this.#send(write, send, found) : undefined
+      if (reply !== undefined) return reply
+    }
+  }
+
+  /** Throws if the key belongs to another write. What was sent with another body and may not be applied can be waited for. */
+  #checkUse({ record: { operation, path, place, input } }: Write, found: WriteRecord): void {
+    const isApplied = found.state === 'applied'
+    if (found.place !== place) {
+      const hint = 'Put the organization into the key, for example its id.'
+      throw this.#misused('is used by another organization or service', hint)
+    }
+    if (found.operation !== operation || found.path !== path) {
+      const where = found.operation === operation ? ' at another path' : ''
+      const fate = isApplied ? 'was applied' : 'may have been applied'
+      throw this.#misused(`was another one before (${found.operation}${where}), which ${fate}`)
+    }
+    if (isApplied && found.input !== input) {
+      const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
+      throw this.#misused('was applied, with another body or query', hint)
     }
   }
 

@@ -1,14 +1,7 @@
 import { sleep, untilAborted } from '../shared/abort.ts'
 import { notify } from '../shared/notify.ts'
 import { isSame, type Stored, toStored } from './records.ts'
-import { lookFor, type Shared, type Write } from './write.ts'
-
-/** Why it is not known what became of a write, and its record. */
-interface Doubt {
-  readonly stored: Stored
-  readonly problem: string
-  readonly cause?: unknown
-}
+import { type Finding, lookFor, type Shared, type Write } from './write.ts'
 
 const longestPause = 8_000
 
@@ -28,7 +21,7 @@ export async function watch(
   found: Stored,
   isOwn: boolean,
   shared: Shared,
-): Promise<Doubt | undefined> {
+): Promise<(Finding & { readonly stored: Stored }) | undefined> {
   const { records, clock } = shared
   const { signal } = write.call
   const { state, operation, timeout, watched = 0, sentAt } = found.record
@@ -46,13 +39,13 @@ export async function watch(
     const stored = await untilAborted(records.get(key), signal)
     if (stored === undefined || !isSame(stored, found)) return undefined
     notify(shared.onCheck, { key, operation, since: sentAt, until: clock.now() + Math.max(0, Math.ceil(left())) })
-    const { effect, problem, cause } = await untilAborted(lookFor(write, key, found.record, shared), signal)
-    if (effect !== undefined) {
-      await records.replace(key, stored, toStored({ ...stored.record, state: 'applied', id: effect.id }))
+    const finding = await untilAborted(lookFor(write, key, found.record, shared), signal)
+    if (finding.effect !== undefined) {
+      await records.replace(key, stored, toStored({ ...stored.record, state: 'applied', id: finding.effect.id }))
       shared.unconfirmed = 0
       return undefined
     }
-    if (isLast) return { stored, problem, cause }
+    if (isLast) return { ...finding, stored }
     const now = Math.floor(performance.now() - start)
     if (now <= (stored.record.watched ?? 0)) continue
     await untilAborted(records.replace(key, stored, toStored({ ...stored.record, watched: now })), signal)

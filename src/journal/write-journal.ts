@@ -118,22 +118,23 @@ export class WriteJournal<A extends Actor = Actor> {
   constructor(options: WriteJournalOptions<A>) {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
     const { workspace } = options
-    const {
-      confirmTimeout = 30_000,
-      stopAfter = Number.POSITIVE_INFINITY,
-      ...given
-    } = readOptions(options, journalChecks, 'a journal')
+    const given = readOptions(options, journalChecks, 'a journal')
     if (typeof workspace?.withOptions !== 'function') {
       throw mustBe('a client', 'workspace', workspace, 'Pass a `SupportWorkspace`.')
     }
-    const records = new WriteRecords(checkStorage(given.storage as KeyValueStorage))
     const clock = new ServiceClock()
     const reader = workspace.withOptions({ middleware: clock.middleware, fresh: true })
     this.#workspace = workspace
     this.#shared = {
-      ...{ workspace: reader, records, clock, identify: rememberIdentity(reader) },
-      ...{ confirmTimeout, stopAfter, unconfirmed: 0 },
-      ...{ onCheck: given.onCheck, log: createLog(given.logger, undefined) },
+      workspace: reader,
+      records: new WriteRecords(checkStorage(given.storage as KeyValueStorage)),
+      clock,
+      identify: rememberIdentity(reader),
+      confirmTimeout: given.confirmTimeout ?? 30_000,
+      onCheck: given.onCheck,
+      log: createLog(given.logger, undefined),
+      stopAfter: given.stopAfter ?? Number.POSITIVE_INFINITY,
+      unconfirmed: 0,
     }
   }
 
@@ -143,7 +144,8 @@ export class WriteJournal<A extends Actor = Actor> {
    * applied, the call is not sent: it rejects, and `once` returns what is known.
    *
    * If the write may have been applied, by this process or one that was killed, `once` looks for it: up to `confirmTimeout`, and
-   * before that as long as the response may still come. While another process sends it, `once` waits for what comes of it.
+   * before that as long as the response may still come. Time that earlier runs have waited counts. While another process sends
+   * it, `once` waits for what comes of it.
    *
    * The first call asks the service for the organization of the token (`me`). A key belongs to one organization of one service.
    *
@@ -154,7 +156,9 @@ export class WriteJournal<A extends Actor = Actor> {
    * @throws InvalidArgumentError if the key belongs to another write or organization, or the function sends none or two. Of two,
    *   the first is sent, and in the runs after that the function ends there.
    * @throws WriteJournalError (`retry`) if the storage fails; `fix` if it does not do what its interface says.
-   * @throws the error of the function or its call, which was refused or not sent. The key is free again.
+   * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token cannot read what would confirm the write.
+   * @throws the error of the function or its call, which was refused or not sent. The key is free again, or what it was before a
+   *   write was repeated. After `stopAfter` unconfirmed writes it is a `RequestError` (`retry`, `not-sent`).
    */
   once<Data>(
     key: string,

@@ -1,4 +1,4 @@
-import { type SupportWorkspace, scopesFor, type WriteOperationId } from '../client/index.ts'
+import type { SupportWorkspace, WriteOperationId } from '../client/index.ts'
 import type { Log, OutgoingCall } from '../core/index.ts'
 import { inTime } from '../key-value/index.ts'
 import { untilAborted } from '../shared/abort.ts'
@@ -36,7 +36,7 @@ export interface Write {
 }
 
 /** The effect of a write, or why it is not known. */
-interface Finding {
+export interface Finding {
   readonly effect?: { readonly id?: string | undefined }
   readonly problem: string
   readonly cause?: unknown
@@ -57,9 +57,14 @@ export async function describeWrite(
   const isCustom = operation.evidence === undefined
   const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
   const find = ownFind ?? effect?.find
-  const scopes = find === effect?.find ? scopesFor(...(effect?.reads ?? [])) : []
+  // An assignee may have to be looked up among the members.
+  const scopes = [
+    operation.scope?.replace('write', 'read') ?? [],
+    operation.id === 'conversations.assign' ? 'users:read' : [],
+  ]
+  const required = effect !== undefined && ownFind === undefined ? scopes.flat() : []
   // The response tells the time of the service, too.
-  const { organization, author } = await untilAborted(shared.identify(operation.id, scopes), call.signal)
+  const { organization, author } = await untilAborted(shared.identify(operation.id, required), call.signal)
   const place = await sha256(JSON.stringify([call.baseUrl, organization]))
   const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const look = find === effect?.find ? effect?.mark?.(body) : input
