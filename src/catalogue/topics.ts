@@ -207,6 +207,8 @@ support@supportwire.app, the contact that the introduction names. Until you have
     unknown: [
       'The values of `status`. Informal notes mention open, closed, resolved, on hold and waiting',
       'Whether `user_id` of an assignment is a user id or a membership id',
+      'The order of `conversations.list`',
+      'Whether `last_message` is text or HTML',
       'The path of the filter options, which the MCP tool `filter_conversations` returns',
     ],
   }),

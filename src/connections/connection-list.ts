@@ -1,3 +1,4 @@
+import { trace, traced } from '../core/index.ts'
 import { notify } from '../shared/notify.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStoreError } from './connection-store-error.ts'
@@ -31,9 +32,13 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
 
   /** Yields each connection. A connection is yielded twice if the storage lists its key twice (as Redis `SCAN` may). */
   async *[Symbol.asyncIterator](): AsyncGenerator<Connection, void, undefined> {
-    for await (const { record, error } of this.#read()) {
-      if (error !== undefined) notify(this.#options.onUnreadable, error)
-      if (record !== undefined) yield record.connection
+    try {
+      for await (const { record, error } of this.#read()) {
+        if (error !== undefined) notify(this.#options.onUnreadable, error)
+        if (record !== undefined) yield record.connection
+      }
+    } catch (thrown) {
+      throw trace(thrown)
     }
   }
 
@@ -44,7 +49,8 @@ export class ConnectionListing implements Promise<ConnectionList>, AsyncIterable
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
     this.#all ??= this.#collect()
-    return this.#all.then(onFulfilled, onRejected)
+    const all = this.#all
+    return traced(() => all).then(onFulfilled, onRejected)
   }
 
   /** Handles a rejection, like `catch` of any promise. */

@@ -2,10 +2,11 @@
 // export it.
 
 import { SupportWorkspace } from '../client/index.ts'
-import type { AccessTokenSource } from '../core/index.ts'
+import { type AccessTokenSource, inner, joinHooks, traced } from '../core/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import type { Actor } from '../shared/actor.ts'
+import { randomId } from '../shared/bytes.ts'
 import { checkAccessToken } from '../shared/credentials.ts'
 import { isLasting, isSupportWorkspaceError } from '../shared/errors/index.ts'
 import { safeCause } from '../shared/errors/redact.ts'
@@ -29,7 +30,7 @@ import {
   type WorkspaceOf,
   type WorkspaceOptions,
 } from './method-options.ts'
-import { type ConnectionRecord, type Found, randomId, recordIn, requireRecord, requireToken } from './record.ts'
+import { type ConnectionRecord, type Found, recordIn, requireRecord, requireToken } from './record.ts'
 import type { Change } from './records.ts'
 import { type ConnectionStoreOptions, readStoreSettings, type StoreSettings } from './store-options.ts'
 
@@ -87,17 +88,19 @@ export class ConnectionStore {
    * @throws InvalidArgumentError when the token or an option is invalid, or the token is of another service or app. Nothing
    * is sent then.
    */
-  async save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
-    const { metadata } = readSaveOptions(options)
-    const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
-    if (typeof token !== 'string') this.#identity.checkOrigin(token)
-    return this.#save({
-      accessToken,
-      grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
-      metadata,
-      login: randomId(),
-      startedAt: loginTime(),
-      isRetry: false,
+  save(token: AccessToken | string, options: SaveOptions = {}): Promise<Connection> {
+    return traced(async () => {
+      const { metadata } = readSaveOptions(options)
+      const accessToken = checkAccessToken(typeof token === 'string' ? token : token?.accessToken)
+      if (typeof token !== 'string') this.#identity.checkOrigin(token)
+      return this.#save({
+        accessToken,
+        grantedScopes: typeof token === 'string' ? undefined : scopesOf(token),
+        metadata,
+        login: randomId(),
+        startedAt: loginTime(),
+        isRetry: false,
+      })
     })
   }
 
@@ -107,9 +110,11 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
-  async get(key: string): Promise<Connection | undefined> {
-    checkConnectionKey(key)
-    return recordIn(await this.#settings.records.find(key))?.connection
+  get(key: string): Promise<Connection | undefined> {
+    return traced(async () => {
+      checkConnectionKey(key)
+      return recordIn(await this.#settings.records.find(key))?.connection
+    })
   }
 
   /**
@@ -137,13 +142,15 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection, or `metadata` is not a JSON object
    */
-  async setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
-    checkConnectionKey(key)
-    const checked = metadata === undefined ? undefined : checkMetadata(metadata)
-    return this.#settings.records.update(key, (found) => {
-      const record = requireRecord(key, found)
-      const { metadata: _, ...rest } = record.connection
-      return changed(record, { ...rest, ...(checked !== undefined && { metadata: checked }) })
+  setMetadata(key: string, metadata: ConnectionMetadata | undefined): Promise<Connection> {
+    return traced(async () => {
+      checkConnectionKey(key)
+      const checked = metadata === undefined ? undefined : checkMetadata(metadata)
+      return this.#settings.records.update(key, (found) => {
+        const record = requireRecord(key, found)
+        const { metadata: _, ...rest } = record.connection
+        return changed(record, { ...rest, ...(checked !== undefined && { metadata: checked }) })
+      })
     })
   }
 
@@ -156,17 +163,19 @@ export class ConnectionStore {
    * `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
-  async verify(key: string): Promise<Connection> {
-    checkConnectionKey(key)
-    const { records } = this.#settings
-    const { login, connection } = requireToken(key, await records.find(key))
-    const me = await this.#workspaceOf(key, connection).me()
-    const identity = await this.#identity.verify(me, key)
-    return records.update(key, (found) => {
-      const record = requireToken(key, found)
-      // A login in the meantime has called `/me` itself.
-      if (record.login !== login) return { result: record.connection }
-      return changed(record, { ...record.connection, ...identity } as Connection)
+  verify(key: string): Promise<Connection> {
+    return traced(async () => {
+      checkConnectionKey(key)
+      const { records } = this.#settings
+      const { login, connection } = requireToken(key, await records.find(key))
+      const me = await inner(this.#workspaceOf(key, connection).me())
+      const identity = await this.#identity.verify(me, key)
+      return records.update(key, (found) => {
+        const record = requireToken(key, found)
+        // A login in the meantime has called `/me` itself.
+        if (record.login !== login) return { result: record.connection }
+        return changed(record, { ...record.connection, ...identity } as Connection)
+      })
     })
   }
 
@@ -178,23 +187,25 @@ export class ConnectionStore {
    * @throws InvalidArgumentError when an option is invalid
    * @throws the abort reason of `signal`
    */
-  async reseal(options: ResealOptions = {}): Promise<ResealResult> {
-    const { onProgress, signal } = readResealOptions(options)
-    let [checked, resealed] = [0, 0]
-    const unreadable: ConnectionStoreError[] = []
-    for await (const page of this.#settings.records.pages()) {
-      for (const left = [...page]; left.length > 0; ) {
-        throwIfAborted(signal)
-        const some = left.splice(0, parallelReseals)
-        for (const result of await Promise.all(some.map(([key, text]) => this.#reseal(key, text)))) {
-          checked += 1
-          if (result === true) resealed += 1
-          else if (result !== false) unreadable.push(result)
-          notify(onProgress, { checked, resealed })
+  reseal(options: ResealOptions = {}): Promise<ResealResult> {
+    return traced(async () => {
+      const { onProgress, signal } = readResealOptions(options)
+      let [checked, resealed] = [0, 0]
+      const unreadable: ConnectionStoreError[] = []
+      for await (const page of this.#settings.records.pages()) {
+        for (const left = [...page]; left.length > 0; ) {
+          throwIfAborted(signal)
+          const some = left.splice(0, parallelReseals)
+          for (const result of await Promise.all(some.map(([key, text]) => this.#reseal(key, text)))) {
+            checked += 1
+            if (result === true) resealed += 1
+            else if (result !== false) unreadable.push(result)
+            notify(onProgress, { checked, resealed })
+          }
         }
       }
-    }
-    return { checked, resealed, unreadable }
+      return { checked, resealed, unreadable }
+    })
   }
 
   /**
@@ -205,15 +216,19 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `storage_failed`
    * @throws InvalidArgumentError when `key` is not the key of a connection
    */
-  async remove(key: string): Promise<void> {
-    checkConnectionKey(key)
-    await this.#settings.records.update(key, () => ({ write: null, result: undefined }))
+  remove(key: string): Promise<void> {
+    return traced(async () => {
+      checkConnectionKey(key)
+      await this.#settings.records.update(key, () => ({ write: null, result: undefined }))
+    })
   }
 
   /**
    * Returns a client for a connection, with its actor and scopes. The client reads the token before each attempt, so it
    * uses a new login immediately, including one in another process. After a revocation its calls reject with a
    * `ConnectionStoreError` (`not_connected`) before any request is sent, until there is a new login.
+   *
+   * `hooks` are called after those of the store, and their events have the key as `context`, unless an option says otherwise.
    *
    * @example
    * const workspace = await store.workspace(key, { actor: 'self', timeout: 60_000 })
@@ -222,11 +237,15 @@ export class ConnectionStore {
    * @throws ConnectionStoreError `not_connected`, `storage_failed`, `secret_unknown`, `entry_damaged`
    * @throws InvalidArgumentError when `key` is not the key of a connection, or of one with another actor than `actor`
    */
-  async workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
-    checkConnectionKey(key)
-    const changes = readWorkspaceOptions(options, key)
-    const { connection } = requireToken(key, await this.#settings.records.find(key))
-    return this.#workspaceOf(key, connection).withOptions(changes) as WorkspaceOf<A>
+  workspace<A extends Actor = Actor>(key: string, options: WorkspaceOptions<A> = {}): Promise<WorkspaceOf<A>> {
+    return traced(async () => {
+      checkConnectionKey(key)
+      const changes = readWorkspaceOptions(options, key)
+      const { connection } = requireToken(key, await this.#settings.records.find(key))
+      const { hooks } = this.#settings.clientOptions
+      const added = hooks && changes.hooks && { hooks: joinHooks(hooks, changes.hooks) }
+      return this.#workspaceOf(key, connection).withOptions({ ...changes, ...added }) as WorkspaceOf<A>
+    })
   }
 
   #workspaceOf(key: string, { actor, scopes }: Connection): SupportWorkspace<'app'> | SupportWorkspace<'self'> {
@@ -234,7 +253,7 @@ export class ConnectionStore {
       getAccessToken: async () => requireToken(key, await this.#settings.records.find(key)).accessToken,
       onInvalidToken: (rejected) => this.#handleRevocation(key, rejected),
     }
-    const options = { ...this.#settings.clientOptions, scopes, accessToken, rateLimitKey: key }
+    const options = { context: key, ...this.#settings.clientOptions, scopes, accessToken, rateLimitKey: key }
     return actor === 'app'
       ? new SupportWorkspace({ ...options, actor: 'app' })
       : new SupportWorkspace({ ...options, actor: 'self' })
@@ -265,7 +284,7 @@ export class ConnectionStore {
         hint,
         retry: () => {
           save.isRetry = true
-          return this.#save(save)
+          return traced(() => this.#save(save))
         },
       })
     }

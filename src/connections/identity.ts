@@ -1,5 +1,5 @@
 import { type Me, SupportWorkspace } from '../client/index.ts'
-import type { ClientOptions } from '../core/index.ts'
+import { type ClientOptions, inner } from '../core/index.ts'
 import type { AccessToken } from '../shared/access-token.ts'
 import { AuthenticationError, InvalidArgumentError } from '../shared/errors/index.ts'
 import type { AppConnection, ConnectionParty, SelfConnection } from './connection.ts'
@@ -78,7 +78,7 @@ export class Identity {
   }
 
   async #me(accessToken: string): Promise<Me> {
-    return new SupportWorkspace({ ...this.#settings.clientOptions, accessToken }).me()
+    return inner(new SupportWorkspace({ ...this.#settings.clientOptions, accessToken }).me())
   }
 
   #checkApplication(me: Me): void {

@@ -1,5 +1,5 @@
 import type { Me } from '../client/index.ts'
-import { toHex } from '../shared/bytes.ts'
+import { randomId } from '../shared/bytes.ts'
 import { isObject, parseObject } from '../shared/json.ts'
 import { createSealer, type Sealer, type SealSecret } from '../shared/seal.ts'
 import type { Connection } from './connection.ts'
@@ -149,11 +149,6 @@ export class RecordFormat {
       revocation: revocation as string | undefined,
     }
   }
-}
-
-/** Returns 80 random bits as hexadecimal digits. */
-export function randomId(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(10)))
 }
 
 /**

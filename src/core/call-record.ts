@@ -158,13 +158,13 @@ export class CallRecord {
   }
 
   #emit<Name extends keyof Hooks>(name: Name, describe: () => Omit<EventOf<Name>, keyof OperationEvent>): void {
-    const { hooks, actor, baseUrl } = this.settings
+    const { hooks, actor, baseUrl, context } = this.settings
     if (hooks === undefined) return
     const { operation, page } = this.call
     const { id, method, path } = operation
     emit(hooks, name, () => {
       const urlTemplate = baseUrl.href.replace(/\/$/, '') + path
-      const event = { callId: this.#id, operation: id, method, urlTemplate, actor, page }
+      const event = { callId: this.#id, operation: id, method, urlTemplate, actor, page, context }
       return { ...event, ...describe() } as unknown as EventOf<Name>
     })
   }

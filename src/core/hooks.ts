@@ -3,7 +3,7 @@ import type { Outcome } from '../shared/errors/index.ts'
 import { notify } from '../shared/notify.ts'
 import type { Method } from './operation.ts'
 
-/** The properties of every event. Events never contain a header, body, id, query, cursor or token. */
+/** The properties of every event. Without your `context`, events contain no header, body, id, query, cursor or token. */
 export interface OperationEvent {
   /** A number that only the events of this call have. Later calls have higher numbers. */
   readonly callId: number
@@ -19,6 +19,8 @@ export interface OperationEvent {
   readonly actor: Actor | undefined
   /** The page number, starting at 1, if the call belongs to a list. */
   readonly page: number | undefined
+  /** The `context` option of the client: whatever the caller put there. A connection store puts the key of the connection. */
+  readonly context: unknown
 }
 
 /** Emitted when a call settles. */
@@ -105,4 +107,25 @@ export function emit<Name extends keyof Hooks>(hooks: Hooks, name: Name, createE
     const hook = hooks[name] as ((event: unknown) => unknown) | undefined
     return hook?.call(hooks, createEvent())
   })
+}
+
+/** The names of the hooks. */
+export const hookNames = {
+  onOperationStart: true,
+  onOperationEnd: true,
+  onAttemptStart: true,
+  onAttemptEnd: true,
+  onRetry: true,
+  onWait: true,
+} satisfies Record<keyof Hooks, true>
+
+/** Returns hooks that call those of each of several, in their order. */
+export function joinHooks(...all: readonly Hooks[]): Hooks {
+  const joined = Object.keys(hookNames).map((name) => [
+    name,
+    (event: OperationEvent) => {
+      for (const hooks of all) emit(hooks, name as keyof Hooks, () => event as never)
+    },
+  ])
+  return Object.fromEntries(joined)
 }

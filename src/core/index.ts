@@ -6,10 +6,11 @@ export { CallClock } from './call-clock.ts'
 export { callOperation, copyDefinition, type OptionsOf, type ResultOf } from './call-operation.ts'
 export { readErrorBody } from './envelope.ts'
 export { classifyFetchError, type FetchFault, isPlatformFetch } from './fetch-error.ts'
-export { type AttemptStartEvent, type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
+export { type AttemptStartEvent, type EventOf, emit, type Hooks, joinHooks, type OperationEvent } from './hooks.ts'
 export { checkSignal, type Guard } from './input.ts'
 export type { Reply } from './layers.ts'
 export type { ListOptions } from './list-options.ts'
+export { createLog, type Log } from './logging.ts'
 export type { Middleware, OutgoingCall } from './middleware.ts'
 export type {
   Evidence,
@@ -31,4 +32,4 @@ export {
   checkHooks,
   settingsOf,
 } from './settings.ts'
-export { trace } from './trace.ts'
+export { inner, trace, traced } from './trace.ts'

@@ -1,7 +1,7 @@
 import { environmentVariable } from '../shared/environment.ts'
 import { redact } from '../shared/errors/redact.ts'
 import { notify } from '../shared/notify.ts'
-import { emit, type Hooks, type OperationEvent } from './hooks.ts'
+import { type Hooks, joinHooks } from './hooks.ts'
 import type { Drift, Logger, LogLevel } from './options.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'off'] as const satisfies LogLevel[]
@@ -38,13 +38,7 @@ export function loggingHooks(hooks: Hooks, log: Log): Hooks {
       if (outcome === 'unknown') log('error', `${operation} failed with ${error}, and may have been applied`)
     },
   }
-  const both = Object.keys(logging).map((name) => [
-    name,
-    (event: OperationEvent) => {
-      for (const each of [hooks, logging]) emit(each, name as keyof Hooks, () => event as never)
-    },
-  ])
-  return Object.fromEntries(both)
+  return joinHooks(hooks, logging)
 }
 
 /** Returns a function that logs a mismatch and then calls the given one. */

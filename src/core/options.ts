@@ -126,6 +126,13 @@ export interface ClientOptions<A extends Actor = Actor> {
   /** Functions called as calls start, wait, retry and end, for logs, metrics and traces. */
   readonly hooks?: Hooks | undefined
   /**
+   * Your own value, which every event of a hook has as `context`, for example the id of a job. It is not logged. A connection
+   * store passes the key of the connection.
+   *
+   * @default undefined
+   */
+  readonly context?: unknown
+  /**
    * Where to log, for example `console`, or a logger of pino or winston. Messages contain no token, id, query or body.
    *
    * @default nothing is logged, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level

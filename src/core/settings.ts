@@ -22,7 +22,7 @@ import { isObject, isPlainObject } from '../shared/json.ts'
 import type { WebFetch } from '../shared/web-types.ts'
 import { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
-import type { Hooks } from './hooks.ts'
+import { type Hooks, hookNames } from './hooks.ts'
 import { createLog, type Log, loggingDrift, loggingHooks, logLevels } from './logging.ts'
 import type { Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
@@ -43,6 +43,7 @@ const clientChecks = {
   onDrift: checkFunction<(drift: Drift) => void>,
   headers: checkHeaders,
   hooks: checkHooks,
+  context: (_, value) => value,
   middleware: checkMiddleware,
   fresh: checkFlag,
   logger: checkLogger,
@@ -109,6 +110,7 @@ export interface ClientSettings {
   readonly hooks: Hooks | undefined
   /** Logs warnings, to the console if there is no logger. */
   readonly warn: Log | undefined
+  readonly context: unknown
   /** Later ones take precedence. */
   readonly headers: readonly HeaderSource[]
   readonly middleware: readonly Middleware[]
@@ -139,6 +141,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     maxResponseBytes: given.maxResponseBytes ?? 32 * 1024 * 1024,
     validation: given.validation ?? 'observe',
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
+    context: given.context,
     hooks: log === undefined ? hooks : loggingHooks(hooks ?? {}, log),
     warn: createLog(given.logger ?? console, given.logLevel),
     headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
@@ -213,15 +216,6 @@ function rememberDigest(accessToken: string): () => string | Promise<string> {
 function checkMiddleware(name: string, given: unknown): readonly Middleware[] {
   return (Array.isArray(given) ? given : [given]).map((each) => checkFunction<Middleware>(name, each))
 }
-
-const hookNames = {
-  onOperationStart: true,
-  onOperationEnd: true,
-  onAttemptStart: true,
-  onAttemptEnd: true,
-  onRetry: true,
-  onWait: true,
-} satisfies Record<keyof Hooks, true>
 
 /** Checks hooks. Returns the same object, whose methods may use `this`. */
 export function checkHooks(_: string, hooks: unknown): Hooks {

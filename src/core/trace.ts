@@ -2,7 +2,26 @@ import { InvalidArgumentError, isSupportWorkspaceError } from '../shared/errors/
 import { withoutSecrets } from '../shared/errors/redact.ts'
 
 /** Errors that have their stack. They may pass through other calls, for example as the reason of a signal. */
-const traced = /* @__PURE__ */ new WeakSet<object>()
+const tracedErrors = /* @__PURE__ */ new WeakSet<object>()
+
+/** Runs a method that the caller awaits, and traces its error. */
+export async function traced<Result>(method: () => Result | PromiseLike<Result>): Promise<Result> {
+  try {
+    return await method()
+  } catch (thrown) {
+    throw trace(thrown)
+  }
+}
+
+/** Awaits a call that this package makes for a method, which traces the error again: the stack of this one ends here. */
+export async function inner<Result>(call: PromiseLike<Result>): Promise<Result> {
+  try {
+    return await call
+  } catch (thrown) {
+    tracedErrors.delete(Object(thrown))
+    throw thrown
+  }
+}
 
 /**
  * Gives an error of this package a stack that leads to the line of the caller. Must be called by the function that the
@@ -12,8 +31,8 @@ const traced = /* @__PURE__ */ new WeakSet<object>()
  * @param operation the id of the call, for an invalid argument
  */
 export function trace(thrown: unknown, operation?: string): unknown {
-  if (!isSupportWorkspaceError(thrown) || traced.has(thrown)) return thrown
-  traced.add(thrown)
+  if (!isSupportWorkspaceError(thrown) || tracedErrors.has(thrown)) return thrown
+  tracedErrors.add(thrown)
   nameOperation(thrown, operation)
   const place: { readonly stack?: unknown } = {}
   ;(Error as CapturingError).captureStackTrace?.(place, trace)

@@ -1,9 +1,10 @@
 // How the effect of each write shows: one table, so that a client without the journal does not bundle it.
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
+import { inner } from '../core/index.ts'
 import { redact } from '../shared/errors/redact.ts'
-import type { JsonObject } from '../shared/json.ts'
-import { plainText } from './plain-text.ts'
+import { type JsonObject, sortedJson } from '../shared/json.ts'
+import { plainText } from '../shared/plain-text.ts'
 
 /** A write whose effect is looked for. */
 export interface SentWrite {
@@ -42,7 +43,7 @@ export function effectOf(operation: WriteOperationId): Effect | undefined {
     'conversations.create': created('conversations', { email: 'customer_email', text: 'initial_message' }),
     'conversations.update': readBack(({ conversations }, { conversation_id }) => conversations.get(conversation_id)),
     'conversations.assign': { find: findAssignment },
-    'conversations.unassign': { find: findNoAssignment },
+    'conversations.unassign': { find: findAssignment },
     'members.invite': created('members', { email: 'email', isUnique: true, hasNoTime: true }),
     'members.update': readBack(({ members }, { id }) => members.get(id)),
     'members.remove': gone('members'),
@@ -59,7 +60,8 @@ export function effectOf(operation: WriteOperationId): Effect | undefined {
     'tasks.update': readBack(({ tasks }, { id }) => tasks.get(id)),
     'tasks.delete': gone('tasks'),
   }
-  return effects[operation]
+  const effect = effects[operation]
+  return effect && { ...effect, find: (...args) => inner(effect.find(...args)) }
 }
 
 type ListName = 'contacts' | 'conversations' | 'members' | 'messages' | 'notes' | 'segments' | 'tasks'
@@ -116,18 +118,14 @@ function gone(list: ListName): Effect {
   }
 }
 
-const findAssignment: FindEffect = async ({ conversations, members }, { path, body }) => {
+/** An assignment to a member, or to nobody. */
+const findAssignment: FindEffect = async ({ conversations, members }, { path, body: { user_id } }) => {
   const { conversation_assignee: assignee } = await conversations.get((path as Path).conversation_id)
-  if (!assignee) return effectIf(assignee === null ? false : undefined)
+  if (assignee === undefined) return undefined
+  if (assignee === null || user_id === undefined) return effectIf((assignee === null) === (user_id === undefined))
   // A membership id may come back as the id of the user.
-  const isIt =
-    assignee.user_id === body.user_id || isSame(assignee.user_id, (await members.get(String(body.user_id))).user?.id)
+  const isIt = assignee.user_id === user_id || isSame(assignee.user_id, (await members.get(String(user_id))).user?.id)
   return effectIf(isIt, assignee)
-}
-
-const findNoAssignment: FindEffect = async ({ conversations }, { path }) => {
-  const { conversation_assignee: assignee } = await conversations.get((path as Path).conversation_id)
-  return effectIf(assignee === undefined ? undefined : assignee === null)
 }
 
 /** Whether a field is as expected. Undefined if it is missing, so that nobody can tell. */
@@ -141,7 +139,7 @@ function every(...verdicts: readonly Verdict[]): Verdict {
 
 function isSame(value: unknown, expected: unknown): Verdict {
   if ((value ?? undefined) === undefined || expected === undefined) return undefined
-  return JSON.stringify(value) === JSON.stringify(expected)
+  return sortedJson(value) === sortedJson(expected)
 }
 
 function effectIf(verdict: Verdict, effect: { readonly id?: string | undefined } = {}) {

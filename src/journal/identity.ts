@@ -1,37 +1,57 @@
 import type { SupportWorkspace } from '../client/index.ts'
-import { SupportWorkspaceError } from '../shared/errors/index.ts'
+import { inner } from '../core/index.ts'
+import { InsufficientScopeError, SupportWorkspaceError } from '../shared/errors/index.ts'
 
 /** Where the writes of a client belong, and who makes them. */
 export interface Identity {
-  /** The address of the service and the organization. Ids, and so keys, are only unique in one of them. */
-  readonly place: string
+  /** The id of the organization. Other ids, and so keys, are only unique in one of them. */
+  readonly organization: string
   /** The id of the user of the token, if the service tells it. */
   readonly author: string | undefined
 }
 
-/**
- * Returns a function that asks the service for the identity of a client until it is known, and remembers it.
- *
- * @param addressOf called after the first response
- */
-export function rememberIdentity(workspace: SupportWorkspace, addressOf: () => string): () => Promise<Identity> {
-  let known: Promise<Identity> | undefined
-  return () => {
-    const asked = known ?? identify(workspace, addressOf)
+/** Returns the identity of a client. Rejects an operation whose effect cannot be read with the scopes of the token. */
+export type Identify = (operation: string, required: readonly string[]) => Promise<Identity>
+
+/** Returns a function that asks the service for the identity of a client until it is known, and remembers it. */
+export function rememberIdentity(workspace: SupportWorkspace): Identify {
+  let known: ReturnType<typeof identify> | undefined
+  return async function ask(operation, required): Promise<Identity> {
+    const isNew = known === undefined
+    const asked = known ?? identify(workspace)
     known = asked
-    asked.catch(() => {
+    const forget = () => {
       if (known === asked) known = undefined
-    })
-    return asked
+    }
+    asked.catch(forget)
+    const { scopes: granted, ...identity } = await asked
+    if (granted === undefined || required.every((scope) => granted.includes(scope))) return identity
+    forget()
+    if (isNew) throw unreadable(operation, required, granted)
+    // There may have been another login since.
+    return ask(operation, required)
   }
 }
 
-async function identify(workspace: SupportWorkspace, addressOf: () => string): Promise<Identity> {
-  const { organization, user } = await workspace.me()
+async function identify(workspace: SupportWorkspace) {
+  const { organization, user, scopes } = await inner(workspace.me())
   if (typeof organization?.id !== 'string' || organization.id === '') {
     throw new SupportWorkspaceError('The service does not tell the organization of the token.', {
       hint: 'Without it, a journal would take the key of another organization for its own.',
     })
   }
-  return { place: JSON.stringify([addressOf(), organization.id]), author: user?.id }
+  const isKnown = Array.isArray(scopes) && scopes.length > 0
+  return { organization: organization.id, author: user?.id, scopes: isKnown ? scopes : undefined }
+}
+
+function unreadable(operation: string, required: readonly string[], granted: readonly string[]) {
+  const missing = required.filter((scope) => !granted.includes(scope)).join(', ')
+  return new InsufficientScopeError(
+    `${operation} was not sent, because it could not be confirmed without ${missing}.`,
+    {
+      ...{ operation, outcome: 'not-sent', remedy: 'reconnect', status: 403, code: 'insufficient_scope' },
+      ...{ description: undefined, required, granted },
+      hint: 'Log in again and ask for it in addition, or pass `find`.',
+    },
+  )
 }

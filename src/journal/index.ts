@@ -7,5 +7,5 @@
 export type { FindEffect, SentWrite } from './effects.ts'
 export type { OnceOptions } from './intent.ts'
 export { UnconfirmedWriteError, WriteJournalError } from './journal-errors.ts'
-export type { WriteEntry, WriteState } from './records.ts'
+export type { WriteCheck, WriteEntry, WriteState } from './records.ts'
 export { WriteJournal, type WriteJournalOptions, type WrittenOnce } from './write-journal.ts'

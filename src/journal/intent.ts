@@ -1,10 +1,12 @@
 import type { Guard, OutgoingCall, Reply } from '../core/index.ts'
-import { throwIfAborted, untilAborted } from '../shared/abort.ts'
-import { InvalidArgumentError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
+import { untilAborted } from '../shared/abort.ts'
+import { randomId } from '../shared/bytes.ts'
+import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { type FindEffect, idOf } from './effects.ts'
 import { UnconfirmedWriteError } from './journal-errors.ts'
-import { randomId, type Stored, toStored, type WriteRecord } from './records.ts'
-import { absent, describeWrite, lookFor, type Shared, type Write } from './write.ts'
+import { type Stored, toStored, type WriteRecord } from './records.ts'
+import { watch } from './watch.ts'
+import { absent, describeWrite, type Shared, type Write } from './write.ts'
 
 type Send = (call: OutgoingCall) => Promise<Reply>
 
@@ -25,8 +27,6 @@ export interface OnceOptions {
    */
   readonly resendIfAbsent?: boolean | undefined
 }
-
-const longestPause = 8_000
 
 /** The one write of a key, from the function that makes it to what is known of it. */
 export class Intent {
@@ -86,63 +86,88 @@ export class Intent {
     const write = await describeWrite(call, this.#options.find, this.#shared)
     for (;;) {
       const found = await untilAborted(this.#shared.records.get(this.#key), call.signal)
-      const { operation, path, place, input } = write.record
-      if (found === undefined) {
-        this.#mine = undefined
-        const reply = await this.#send(write, send)
-        if (reply !== undefined) return reply
-      } else if (found.record.place !== place) {
-        const hint = 'Put the organization into the key, for example its id.'
-        throw this.#misused('is used by another organization or service', hint)
-      } else if (found.record.operation !== operation || found.record.path !== path) {
-        const where = found.record.operation === operation ? ' at another path' : ''
-        const fate = found.record.state === 'applied' ? 'was applied' : 'may have been applied'
-        throw this.#misused(`was another one before (${found.record.operation}${where}), which ${fate}`)
-      } else if (found.record.state === 'applied' && found.record.input !== input) {
-        const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
-        throw this.#misused('was applied, with another body or query', hint)
-      } else if (found.record.state === 'applied') {
+      if (found !== undefined) this.#checkUse(write, found.record)
+      if (found?.record.state === 'applied') {
         this.#applied = { id: found.record.id }
         throw new SupportWorkspaceError(`The write "${this.#key}" is applied.`, { hint: '`once` returns its id.' })
-      } else {
-        await this.#decide(write, found)
       }
+      const isFree = found === undefined || (await this.#confirm(write, found))
+      const reply = isFree ? await this.#send(write, send, found) : undefined
+      if (reply !== undefined) return reply
     }
   }
 
-  /** Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for. */
-  async #send(write: Write, send: Send): Promise<Reply | undefined> {
-    const { records, offset } = this.#shared
-    const attempt = randomId()
+  /** Throws if the key belongs to another write. What was sent with another body and may not be applied can be waited for. */
+  #checkUse({ record: { operation, path, place, input } }: Write, found: WriteRecord): void {
+    const isApplied = found.state === 'applied'
+    if (found.place !== place) {
+      const hint = 'Put the organization into the key, for example its id.'
+      throw this.#misused('is used by another organization or service', hint)
+    }
+    if (found.operation !== operation || found.path !== path) {
+      const where = found.operation === operation ? ' at another path' : ''
+      const fate = isApplied ? 'was applied' : 'may have been applied'
+      throw this.#misused(`was another one before (${found.operation}${where}), which ${fate}`)
+    }
+    if (isApplied && found.input !== input) {
+      const hint = 'Keep the body of a key, or ask `journal.get` for the key before you make one.'
+      throw this.#misused('was applied, with another body or query', hint)
+    }
+  }
+
+  /**
+   * Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for.
+   *
+   * @param repeated the record of a write that may have been applied, and is sent again
+   */
+  async #send(write: Write, send: Send, repeated?: Stored): Promise<Reply | undefined> {
+    const { records, clock, stopAfter, unconfirmed } = this.#shared
+    if (unconfirmed >= stopAfter) throw stopped(write, stopAfter)
+    const isDelete = write.call.operation.method === 'DELETE'
+    this.#mine = repeated
+    this.#hasResent ||= repeated !== undefined
+    /** What there was before the attempt. Undefined if there is nothing to take back. */
+    let before: { readonly stored: Stored | undefined } | undefined
     let isTaken = false
     let isRefused = false
-    /** Writing the record, and freeing its key, which go on when the call has ended. */
+    /** Writing the record, and taking it back, which go on when the call has ended. */
     let step: Promise<void> = Promise.resolve()
     const then = (next: () => Promise<void>) => {
       step = step.catch(() => {}).then(next)
       return step
     }
     const take = async () => {
-      const sentAt = this.#mine?.record.sentAt ?? Date.now()
-      const next = toStored({ ...write.record, state: 'sending', attempt, sentAt, offset })
+      const sentAt = this.#mine?.record.sentAt ?? clock.now()
+      const next = toStored({ ...write.record, state: 'sending', attempt: randomId(), sentAt })
       isTaken = !(await records.replace(this.#key, this.#mine, next))
       if (isTaken) throw new SupportWorkspaceError('Another process sends this write.', { hint: 'Wait for it.' })
+      before ??= { stored: this.#mine }
       this.#mine = next
-      isRefused = false
     }
-    const free = async () => {
-      isRefused = true
-      if (this.#mine !== undefined) await this.#answer(this.#mine, undefined)
-      this.#mine = undefined
+    const takeBack = async () => {
+      if (before === undefined || this.#mine === undefined) return
+      // What was sent before may have been applied, and somebody may have found out.
+      const next = before.stored && toStored(before.stored.record)
+      if (next === undefined) await this.#answer(this.#mine, undefined)
+      else await records.replace(this.#key, this.#mine, next)
+      this.#mine = next
+      before = undefined
     }
+    /** Whether the write may have been applied. What a DELETE does not find may be gone because of an earlier one. */
+    const isUnknown = (thrown: unknown): thrown is RequestError =>
+      thrown instanceof RequestError &&
+      (thrown.outcome === 'unknown' || (isDelete && before?.stored !== undefined && thrown instanceof NotFoundError))
     const guard: Guard = async (request, { untilEnd, wasSent }) => {
+      // Unless taking back the last attempt has failed.
+      if (!isRefused) before = undefined
+      isRefused = false
       try {
         await untilEnd(then(take))
         return await request()
       } catch (thrown) {
-        const isOpen = thrown instanceof RequestError ? thrown.outcome === 'unknown' : wasSent()
+        isRefused = thrown instanceof RequestError ? !isUnknown(thrown) : !wasSent()
         // The failure of the request matters more than one of the storage.
-        if (!isOpen) await untilEnd(then(free)).catch(() => {})
+        if (isRefused) await untilEnd(then(takeBack)).catch(() => {})
         throw thrown
       }
     }
@@ -150,24 +175,25 @@ export class Intent {
       const guarded = { ...write.call, guard }
       const reply = await send(guarded)
       const id = idOf(reply.data)
-      if (this.#mine !== undefined) await this.#answer(this.#mine, { ...this.#mine.record, state: 'applied', id })
+      if (this.#mine !== undefined)
+        await this.#answer(this.#mine, toStored({ ...this.#mine.record, state: 'applied', id }))
       this.#applied = { id }
+      this.#shared.unconfirmed = 0
       return reply
     } catch (thrown) {
       await step.catch(() => {})
       if (isTaken) return undefined
       // The storage has failed at that moment, and may work again.
-      if (isRefused) await free()
-      if (this.#mine === undefined || !(thrown instanceof RequestError) || thrown.outcome !== 'unknown') throw thrown
+      if (isRefused) await takeBack()
+      if (this.#mine === undefined || !isUnknown(thrown)) throw thrown
       this.#failure = thrown
       return undefined
     }
   }
 
   /** Writes what the response of an attempt says, which beats what others have concluded of it. */
-  async #answer(mine: Stored, record: WriteRecord | undefined): Promise<void> {
+  async #answer(mine: Stored, next: Stored | undefined): Promise<void> {
     const { records } = this.#shared
-    const next = record && toStored(record)
     for (let expected: Stored | undefined = mine; ; ) {
       if (await records.replace(this.#key, expected, next)) return
       const now = await records.get(this.#key)
@@ -177,37 +203,19 @@ export class Intent {
     }
   }
 
-  /** Looks for the effect of a write until it is known, its record changes, or there is no hope. */
-  async #decide(write: Write, found: Stored): Promise<void> {
-    const { records, confirmTimeout } = this.#shared
-    const { state, attempt, timeout } = found.record
-    const isOwn = attempt === this.#mine?.record.attempt
-    const isHopeless = state === 'unconfirmed' || (isOwn && write.find === undefined)
-    const patience = isHopeless ? 0 : (isOwn ? 0 : timeout) + confirmTimeout
-    const end = performance.now() + patience
-    for (let pause = 0; ; pause = Math.min(longestPause, pause * 2 + 250)) {
-      await sleep(Math.min(pause, end - performance.now()), write.call.signal)
-      const isLast = performance.now() >= end
-      const now = await untilAborted(records.get(this.#key), write.call.signal)
-      if (now?.text !== found.text) return
-      const { effect, problem, cause } = await untilAborted(
-        lookFor(write, this.#key, found.record, this.#shared),
-        write.call.signal,
-      )
-      if (effect !== undefined) {
-        await records.replace(this.#key, found, toStored({ ...found.record, state: 'applied', id: effect.id }))
-        return
-      }
-      if (!isLast) continue
-      const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
-      if (problem === absent && mayRepeat && !this.#hasResent) {
-        this.#hasResent = await records.replace(this.#key, found, undefined)
-        return
-      }
-      const unconfirmed = toStored({ ...found.record, state: 'unconfirmed' })
-      if (state !== 'unconfirmed' && !(await records.replace(this.#key, found, unconfirmed))) return
-      throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
-    }
+  /** Confirms a write that may have been applied. Returns whether to send it again. */
+  async #confirm(write: Write, found: Stored): Promise<boolean> {
+    const isOwn = found.record.attempt === this.#mine?.record.attempt
+    const doubt = await watch(write, this.#key, found, isOwn, this.#shared)
+    if (doubt === undefined) return false
+    const { stored, problem, cause } = doubt
+    const mayRepeat = write.call.operation.method === 'DELETE' || this.#options.resendIfAbsent === true
+    if (problem === absent && mayRepeat && !this.#hasResent) return true
+    const unconfirmed = toStored({ ...stored.record, state: 'unconfirmed' })
+    const isKnown = stored.record.state === 'unconfirmed'
+    if (!isKnown && !(await this.#shared.records.replace(this.#key, stored, unconfirmed))) return false
+    if (this.#failure !== undefined) this.#shared.unconfirmed += 1
+    throw new UnconfirmedWriteError(this.#key, problem, write.sent, this.#failure, cause)
   }
 
   #misused(
@@ -218,32 +226,10 @@ export class Intent {
   }
 }
 
-/**
- * Remembers the difference between the clocks. A cached response has the time at which it was stored: with it, a message from
- * before the write would count as the write. So the service's clock never goes back.
- */
-export function noteTime(shared: Shared, send: Send): Send {
-  return async (call) => {
-    const reply = await send(call)
-    const { headers } = reply.response
-    const offset = Date.parse(headers.get('date') ?? '') - Date.now()
-    const isFresh = Number(headers.get('age') ?? 0) === 0
-    if (isFresh && !Number.isNaN(offset)) shared.offset = Math.max(offset, shared.offset ?? offset)
-    return reply
-  }
-}
-
-/** @param duration in milliseconds */
-async function sleep(duration: number, signal: OutgoingCall['signal']): Promise<void> {
-  throwIfAborted(signal)
-  if (duration <= 0) return
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const pause = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, duration)
+function stopped({ call }: Write, stopAfter: number): RequestError {
+  const { id } = call.operation
+  return new RequestError(`${id} was not sent, because ${stopAfter} writes in a row are unconfirmed.`, {
+    ...{ operation: id, outcome: 'not-sent', remedy: 'retry' },
+    hint: 'The service is probably down. Run the job again later.',
   })
-  try {
-    await untilAborted(pause, signal)
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,5 +1,5 @@
 import { GuardedStorage, type KeyValueStorage, unfit } from '../key-value/index.ts'
-import { toHex } from '../shared/bytes.ts'
+import { randomId } from '../shared/bytes.ts'
 import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import { parseObject } from '../shared/json.ts'
 import { WriteJournalError } from './journal-errors.ts'
@@ -23,10 +23,21 @@ export interface WriteEntry {
   readonly operation: string
   /** The path of its request. */
   readonly path: string
-  /** When it was sent, in milliseconds since the Unix epoch, on the clock of the process that sent it. */
+  /**
+   * When it was sent, in milliseconds since the Unix epoch: on the clock of the service, or of the process that sent it if the
+   * service tells no `Date` (browsers hide it).
+   */
   readonly sentAt: number
   /** The id of what was created or changed, if it was applied and there is one. */
   readonly id?: string | undefined
+}
+
+/** A check of a write that may have been applied. Times are those of the service, in milliseconds since the Unix epoch. */
+export interface WriteCheck extends Pick<WriteEntry, 'key' | 'operation'> {
+  /** When the write was sent. */
+  readonly since: number
+  /** When the last check is made, if none has told before. */
+  readonly until: number
 }
 
 /** What the storage keeps under a key. */
@@ -39,12 +50,12 @@ export interface WriteRecord extends Omit<WriteEntry, 'key'> {
   readonly input: string
   /** A digest of what the effects of two writes have in common if they look the same. */
   readonly mark?: string | undefined
-  /** Random id of the call that sent it. */
+  /** Random id of the attempt that sent it. */
   readonly attempt: string
   /** How long an attempt may take, in milliseconds. */
   readonly timeout: number
-  /** The service's clock minus that of the process that sent it, in milliseconds, if it was known. */
-  readonly offset?: number | undefined
+  /** How long it has been watched while it was `sending`, in milliseconds. If only this changes, the write has not changed. */
+  readonly watched?: number | undefined
 }
 
 /** A record and its text, which is never written twice, so that it is the version of the record. */
@@ -59,11 +70,6 @@ const start = 'write:'
 /** Returns the text for a record. */
 export function toStored(record: WriteRecord): Stored {
   return { record, text: start + JSON.stringify({ version: randomId(), ...record }) }
-}
-
-/** Returns 80 random bits as hexadecimal digits. */
-export function randomId(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(10)))
 }
 
 /** The start of every key in the storage, which may also have connections. */
@@ -86,15 +92,17 @@ export class WriteRecords {
 
   /** Writes a record, or removes it, if it is as expected. Returns whether it was. */
   async replace(key: string, expected: Stored | undefined, next: Stored | undefined): Promise<boolean> {
+    let known = expected
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const write = this.#storage.compareAndSet(key, expected?.text ?? null, next?.text ?? null)
+      const write = this.#storage.compareAndSet(key, known?.text ?? null, next?.text ?? null)
       const [written] = await Promise.allSettled([write])
       if (written.status === 'fulfilled' && written.value) return true
       // Drivers send a command again when its response is lost. The text shows whether the first one was applied.
       const now = await this.get(key)
-      if (now?.text === next?.text) return true
-      if (now?.text !== expected?.text) return false
+      if (isSame(now, next)) return true
+      if (!isSame(now, expected)) return false
       if (written.status === 'rejected') throw written.reason
+      known = now
     }
     throw new WriteJournalError(key, unfit('`compareAndSet` returns false, but nothing has changed.'))
   }
@@ -105,6 +113,13 @@ export class WriteRecords {
       for (const [key, text] of page) yield [key, parse(key, text)]
     }
   }
+}
+
+/** Whether two records are the same, but for how long the write has been watched. */
+export function isSame(one: Stored | undefined, other: Stored | undefined): boolean {
+  if (one?.text === other?.text) return true
+  const [first, second] = [one?.record, other?.record]
+  return first?.state === 'sending' && second?.state === 'sending' && first.attempt === second.attempt
 }
 
 function parse(key: string, text: string): Stored {
@@ -129,7 +144,7 @@ function isRecord(fields: object): fields is WriteRecord {
     attempt,
     sentAt,
     timeout,
-    offset = 0,
+    watched = 0,
     id = '',
     mark = '',
     author = '',
@@ -138,6 +153,6 @@ function isRecord(fields: object): fields is WriteRecord {
   return (
     states.includes(state) &&
     texts.every((text) => typeof text === 'string') &&
-    [sentAt, timeout, offset].every(Number.isFinite)
+    [sentAt, timeout, watched].every(Number.isFinite)
   )
 }

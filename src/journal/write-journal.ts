@@ -2,7 +2,7 @@
 // imports it.
 
 import type { SupportWorkspace } from '../client/index.ts'
-import type { Middleware } from '../core/index.ts'
+import { type ClientOptions, changeableChecks, createLog, traced } from '../core/index.ts'
 import { checkStorage, type KeyValueStorage } from '../key-value/index.ts'
 import type { Actor } from '../shared/actor.ts'
 import {
@@ -20,8 +20,16 @@ import {
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import type { FindEffect } from './effects.ts'
 import { rememberIdentity } from './identity.ts'
-import { Intent, noteTime, type OnceOptions } from './intent.ts'
-import { toStored, type WriteEntry, type WriteRecord, WriteRecords, type WriteState } from './records.ts'
+import { Intent, type OnceOptions } from './intent.ts'
+import {
+  toStored,
+  type WriteCheck,
+  type WriteEntry,
+  type WriteRecord,
+  WriteRecords,
+  type WriteState,
+} from './records.ts'
+import { ServiceClock } from './service-clock.ts'
 import type { Shared } from './write.ts'
 
 /** The options of a `WriteJournal`. */
@@ -43,6 +51,24 @@ export interface WriteJournalOptions<A extends Actor = Actor> {
    * @default 30_000
    */
   readonly confirmTimeout?: number | undefined
+  /**
+   * How many writes of this journal may end unconfirmed in a row. After that `once` sends nothing and rejects (`retry`,
+   * `not-sent`), until it finds that one of them was applied, or the job runs again. A job sets it, for example, to 5.
+   *
+   * @default Infinity
+   */
+  readonly stopAfter?: number | undefined
+  /**
+   * Called before each check of a write that may have been applied, so that a wait of up to a minute does not look like a
+   * hang. Errors that it throws are ignored.
+   */
+  readonly onCheck?: ((check: WriteCheck) => void) | undefined
+  /**
+   * Where to log that a write is being confirmed, as a warning without its key.
+   *
+   * @default nothing is logged, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
+   */
+  readonly logger?: ClientOptions['logger']
 }
 
 /** What is known of a write that was applied. */
@@ -57,6 +83,9 @@ const journalChecks = {
   workspace: (_, value) => value,
   storage: (_, value) => value,
   confirmTimeout: checkPositive,
+  stopAfter: checkPositive,
+  onCheck: checkFunction<NonNullable<WriteJournalOptions['onCheck']>>,
+  logger: changeableChecks().logger,
 } satisfies Record<keyof WriteJournalOptions, Check<unknown>>
 
 const onceChecks = {
@@ -83,26 +112,30 @@ const youngest = 3_600_000
  */
 export class WriteJournal<A extends Actor = Actor> {
   readonly #workspace: SupportWorkspace<A>
-  readonly #records: WriteRecords
   readonly #shared: Shared
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: WriteJournalOptions<A>) {
     checkObject('options', options, 'Pass at least `workspace` and `storage`.')
-    const { confirmTimeout = 30_000, ...checked } = readOptions(options, journalChecks, 'a journal')
-    if (typeof options.workspace?.withOptions !== 'function') {
-      throw mustBe('a client', 'workspace', options.workspace, 'Pass a `SupportWorkspace`.')
+    const { workspace } = options
+    const given = readOptions(options, journalChecks, 'a journal')
+    if (typeof workspace?.withOptions !== 'function') {
+      throw mustBe('a client', 'workspace', workspace, 'Pass a `SupportWorkspace`.')
     }
-    this.#workspace = options.workspace
-    this.#records = new WriteRecords(checkStorage(checked.storage as KeyValueStorage))
-    let address = ''
-    const middleware: Middleware = (call, next) => {
-      address = call.baseUrl
-      return noteTime(this.#shared, next)(call)
+    const clock = new ServiceClock()
+    const reader = workspace.withOptions({ middleware: clock.middleware, fresh: true })
+    this.#workspace = workspace
+    this.#shared = {
+      workspace: reader,
+      records: new WriteRecords(checkStorage(given.storage as KeyValueStorage)),
+      clock,
+      identify: rememberIdentity(reader),
+      confirmTimeout: given.confirmTimeout ?? 30_000,
+      onCheck: given.onCheck,
+      log: createLog(given.logger, undefined),
+      stopAfter: given.stopAfter ?? Number.POSITIVE_INFINITY,
+      unconfirmed: 0,
     }
-    const workspace = options.workspace.withOptions({ middleware, fresh: true })
-    const identify = rememberIdentity(workspace, () => address)
-    this.#shared = { workspace, records: this.#records, confirmTimeout, identify }
   }
 
   /**
@@ -111,7 +144,8 @@ export class WriteJournal<A extends Actor = Actor> {
    * applied, the call is not sent: it rejects, and `once` returns what is known.
    *
    * If the write may have been applied, by this process or one that was killed, `once` looks for it: up to `confirmTimeout`, and
-   * before that as long as the response may still come. While another process sends it, `once` waits for what comes of it.
+   * before that as long as the response may still come. Time that earlier runs have waited counts. While another process sends
+   * it, `once` waits for what comes of it.
    *
    * The first call asks the service for the organization of the token (`me`). A key belongs to one organization of one service.
    *
@@ -122,36 +156,44 @@ export class WriteJournal<A extends Actor = Actor> {
    * @throws InvalidArgumentError if the key belongs to another write or organization, or the function sends none or two. Of two,
    *   the first is sent, and in the runs after that the function ends there.
    * @throws WriteJournalError (`retry`) if the storage fails; `fix` if it does not do what its interface says.
-   * @throws the error of the function or its call, which was refused or not sent. The key is free again.
+   * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token cannot read what would confirm the write.
+   * @throws the error of the function or its call, which was refused or not sent. The key is free again, or what it was before a
+   *   write was repeated. After `stopAfter` unconfirmed writes it is a `RequestError` (`retry`, `not-sent`).
    */
-  async once<Data>(
+  once<Data>(
     key: string,
     write: (workspace: SupportWorkspace<A>) => PromiseLike<Data>,
     options: OnceOptions = {},
   ): Promise<WrittenOnce<Data>> {
-    checkText('key', key)
-    checkFunction('write', write)
-    const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
-    const middleware: Middleware = (call, next) => intent.pass(call, noteTime(this.#shared, next))
-    const client = this.#workspace.withOptions({ middleware })
-    return intent.run(() => write(client))
+    return traced(() => {
+      checkText('key', key)
+      checkFunction('write', write)
+      const intent = new Intent(this.#shared, key, readOptions(options, onceChecks, '`once`'))
+      const { middleware } = this.#shared.clock
+      const client = this.#workspace.withOptions({ middleware: [middleware, (call, next) => intent.pass(call, next)] })
+      return intent.run(() => write(client))
+    })
   }
 
   /** Returns what is known of a write; undefined if it was not sent. */
-  async get(key: string): Promise<WriteEntry | undefined> {
-    const stored = await this.#records.get(checkText('key', key))
-    return stored && toEntry(key, stored.record)
+  get(key: string): Promise<WriteEntry | undefined> {
+    return traced(async () => {
+      const stored = await this.#shared.records.get(checkText('key', key))
+      return stored && toEntry(key, stored.record)
+    })
   }
 
   /** Lists the writes, or those in one state, in no particular order. */
-  async list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
-    checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
-    const { state } = readOptions(filter, listChecks, 'the list of a journal')
-    const entries: WriteEntry[] = []
-    for await (const [key, { record }] of this.#records.all()) {
-      if (state === undefined || record.state === state) entries.push(toEntry(key, record))
-    }
-    return entries
+  list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
+    return traced(async () => {
+      checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
+      const { state } = readOptions(filter, listChecks, 'the list of a journal')
+      const entries: WriteEntry[] = []
+      for await (const [key, { record }] of this.#shared.records.all()) {
+        if (state === undefined || record.state === state) entries.push(toEntry(key, record))
+      }
+      return entries
+    })
   }
 
   /**
@@ -160,29 +202,33 @@ export class WriteJournal<A extends Actor = Actor> {
    *
    * @throws InvalidArgumentError if the write is not open.
    */
-  async resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
-    checkOneOf('as', as, ['applied', 'absent'])
-    const stored = await this.#records.get(checkText('key', key))
-    const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
-    const isOpen = stored !== undefined && stored.record.state !== 'applied'
-    if (isOpen && (await this.#records.replace(key, stored, next))) return
-    const hint = 'Read it again with `journal.get`.'
-    throw new InvalidArgumentError('key', `The write "${key}" is not open, or has just changed.`, hint)
+  resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
+    return traced(async () => {
+      checkOneOf('as', as, ['applied', 'absent'])
+      const stored = await this.#shared.records.get(checkText('key', key))
+      const next = as === 'applied' && stored ? toStored({ ...stored.record, state: 'applied' }) : undefined
+      const isOpen = stored !== undefined && stored.record.state !== 'applied'
+      if (isOpen && (await this.#shared.records.replace(key, stored, next))) return
+      const hint = 'Read it again with `journal.get`.'
+      throw new InvalidArgumentError('key', `The write "${key}" is not open, or has just changed.`, hint)
+    })
   }
 
   /**
    * Removes the records of applied writes that are older than a time in milliseconds, at least an hour. Returns how many. A
    * write whose key is forgotten IS SENT AGAIN by the next `once`.
    */
-  async forget(olderThan: number): Promise<number> {
-    checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
-    let count = 0
-    for await (const [key, stored] of this.#records.all()) {
-      const { state, sentAt } = stored.record
-      if (state !== 'applied' || sentAt > Date.now() - olderThan) continue
-      if (await this.#records.replace(key, stored, undefined)) count += 1
-    }
-    return count
+  forget(olderThan: number): Promise<number> {
+    return traced(async () => {
+      checkInteger('olderThan', olderThan, youngest, 'Pass milliseconds, at least an hour.')
+      let count = 0
+      for await (const [key, stored] of this.#shared.records.all()) {
+        const { state, sentAt } = stored.record
+        if (state !== 'applied' || sentAt > this.#shared.clock.now() - olderThan) continue
+        if (await this.#shared.records.replace(key, stored, undefined)) count += 1
+      }
+      return count
+    })
   }
 }
 

@@ -1,15 +1,16 @@
 import type { SupportWorkspace, WriteOperationId } from '../client/index.ts'
-import type { OutgoingCall } from '../core/index.ts'
+import type { Log, OutgoingCall } from '../core/index.ts'
 import { inTime } from '../key-value/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { sha256 } from '../shared/bytes.ts'
 import { longestTimer } from '../shared/check-options.ts'
 import { isSupportWorkspaceError } from '../shared/errors/index.ts'
-import { parseObject } from '../shared/json.ts'
+import { parseObject, sortedJson } from '../shared/json.ts'
 import { effectOf, type FindEffect, idOf, type SentWrite } from './effects.ts'
-import type { Identity } from './identity.ts'
+import type { Identify } from './identity.ts'
 import { WriteJournalError } from './journal-errors.ts'
-import type { WriteRecord, WriteRecords } from './records.ts'
+import type { WriteCheck, WriteRecord, WriteRecords } from './records.ts'
+import type { ServiceClock } from './service-clock.ts'
 
 /** What the intents of a journal share. */
 export interface Shared {
@@ -17,10 +18,13 @@ export interface Shared {
   readonly records: WriteRecords
   /** How long an effect may come late, in milliseconds. */
   readonly confirmTimeout: number
-  /** The service's clock minus this one, in milliseconds, once a response has told it. */
-  offset?: number
-  /** Asks the service, unless it has told. */
-  readonly identify: () => Promise<Identity>
+  readonly clock: ServiceClock
+  readonly onCheck: ((check: WriteCheck) => void) | undefined
+  readonly log: Log | undefined
+  readonly identify: Identify
+  /** How many writes in a row may end unconfirmed, and how many have. */
+  readonly stopAfter: number
+  unconfirmed: number
 }
 
 /** A write, its part of the record, and how its effect is found. */
@@ -32,7 +36,7 @@ export interface Write {
 }
 
 /** The effect of a write, or why it is not known. */
-interface Finding {
+export interface Finding {
   readonly effect?: { readonly id?: string | undefined }
   readonly problem: string
   readonly cause?: unknown
@@ -50,13 +54,19 @@ export async function describeWrite(
 ): Promise<Write> {
   const { operation, path, query, timeout, totalTimeout } = call
   const body = parseObject(call.body) ?? {}
-  // Its response tells the time of the service, too.
-  const identity = await untilAborted(shared.identify(), call.signal)
-  const place = await sha256(identity.place)
-  const input = await sha256(JSON.stringify([place, operation.id, path, query, call.body]))
   const isCustom = operation.evidence === undefined
   const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
   const find = ownFind ?? effect?.find
+  // An assignee may have to be looked up among the members.
+  const scopes = [
+    operation.scope?.replace('write', 'read') ?? [],
+    operation.id === 'conversations.assign' ? 'users:read' : [],
+  ]
+  const required = effect !== undefined && ownFind === undefined ? scopes.flat() : []
+  // The response tells the time of the service, too.
+  const { organization, author } = await untilAborted(shared.identify(operation.id, required), call.signal)
+  const place = await sha256(JSON.stringify([call.baseUrl, organization]))
+  const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const look = find === effect?.find ? effect?.mark?.(body) : input
   const mark = look && (await sha256(JSON.stringify([place, operation.id, path, look])))
   // A number that JSON can represent: there may be no limit.
@@ -65,7 +75,7 @@ export async function describeWrite(
     call,
     find,
     sent: { operation: operation.id, path: call.parameters, body },
-    record: { author: identity.author, place, operation: operation.id, path, input, mark, timeout: longest },
+    record: { author, place, operation: operation.id, path, input, mark, timeout: longest },
   }
 }
 
@@ -77,12 +87,12 @@ export async function describeWrite(
 export async function lookFor(
   { find, sent, call, record: { input } }: Write,
   key: string,
-  { sentAt, offset, mark, author, input: sentInput }: WriteRecord,
+  { sentAt, mark, author, input: sentInput }: WriteRecord,
   shared: Shared,
 ): Promise<Finding> {
   if (input !== sentInput) return { problem: 'it was sent with another body or query' }
   try {
-    const since = (sentAt + (offset ?? shared.offset ?? 0) - tolerance) / 1000
+    const since = (sentAt - tolerance) / 1000
     const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })
     // A `find` of the caller may never settle.
     const effects = await inTime(looking, Math.min(call.totalTimeout, longestTimer))

@@ -48,3 +48,22 @@ export async function untilAborted<Value>(
     )
   })
 }
+
+/**
+ * Waits, unless the signal aborts: then rejects with its reason.
+ *
+ * @param duration in milliseconds
+ */
+export async function sleep(duration: number, signal: WebAbortSignal | undefined): Promise<void> {
+  throwIfAborted(signal)
+  if (duration <= 0) return
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const pause = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, duration)
+  })
+  try {
+    await untilAborted(pause, signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -7,3 +7,8 @@ export function toHex(bytes: Iterable<number>): string {
 export async function sha256(text: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
 }
+
+/** Returns 80 random bits as hexadecimal digits. */
+export function randomId(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(10)))
+}

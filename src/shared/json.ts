@@ -21,6 +21,15 @@ export function parseObject(value: unknown): JsonObject | undefined {
   }
 }
 
+/** Returns a JSON value as text in which the keys of each object are sorted, so that equal values have equal texts. */
+export function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_, found: unknown) =>
+    isObject(found)
+      ? Object.fromEntries(Object.entries(found).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : found,
+  )
+}
+
 /**
  * Whether a value is an object without a class. The prototype of a class has its own `constructor`. Objects made with
  * `Object.create(other)` inherit only the one of `Object.prototype`, possibly of another realm.

@@ -56,7 +56,7 @@ export function sqliteStorage(database: string | SqliteDatabase): SqliteStorage 
         }
         return typeof database === 'string' ? run() : runOn(database, run)
       } catch (thrown) {
-        if (isError(thrown) && /not (a database|open)/.test(thrown.message)) throw cannotUse(database, thrown)
+        if (isError(thrown) && /not (a database|open)|malformed/.test(thrown.message)) throw cannotUse(database, thrown)
         if (!isLocked(thrown) || performance.now() > end) throw thrown
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
@@ -153,14 +153,17 @@ function createPrivately(path: string, fs: FileSystem | undefined): void {
 function cannotUse(database: string | SqliteDatabase, thrown: unknown): InvalidArgumentError {
   const isPath = typeof database === 'string'
   const why = isError(thrown) ? thrown.message : 'it cannot be opened'
+  const isDamaged = /not a database|malformed/.test(why)
   return new InvalidArgumentError(
     'database',
     `\`sqliteStorage\` cannot use ${isPath ? database : 'the `DatabaseSync`'}: ${why}.`,
-    isPath
-      ? 'Pass a file of SQLite, or a new one, in a folder that exists and that this process may write to.'
-      : 'Pass a database that is open.',
+    isDamaged ? damagedHint : isPath ? pathHint : 'Pass a database that is open.',
   )
 }
+
+const pathHint = 'Pass a file in a folder that exists and that this process may write to.'
+const damagedHint =
+  'Restore a backup, or pass the right file. With a new file, a journal sends every write again, and a store has no connection.'
 
 interface Runtime {
   readonly process: {

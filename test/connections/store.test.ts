@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import type { Hooks } from '../../src/index.ts'
 import { type Connection, ConnectionStore } from '../../src/oauth/index.ts'
 import type { Sandbox } from '../../src/sandbox/index.ts'
 import type { AccessToken } from '../../src/shared/access-token.ts'
@@ -247,6 +248,28 @@ describe('a storage shared by several stores', () => {
     await store.remove(key)
     expect([...storage.items.keys()]).toEqual(strangers)
   })
+})
+
+test('the hooks of a client are called after those of the store, with the key as context', async () => {
+  const calls: unknown[] = []
+  const lines: string[] = []
+  const log = (line: string) => lines.push(line)
+  const hooks = (name: string): Hooks => ({ onOperationEnd: ({ context }) => calls.push([name, context]) })
+  const logger = { debug: log, info: log, warn: log, error: log }
+  const store = makeStore(sandbox, { client: { hooks: hooks('store'), logger, logLevel: 'debug' } })
+  const { key } = await store.save(sandbox.issueToken({ actor: 'self' }))
+  calls.length = 0
+  await (await store.workspace(key)).me()
+  await (await store.workspace(key, { hooks: hooks('client') })).me()
+  await (await store.workspace(key, { context: { job: 7 } })).me()
+  expect(calls).toEqual([
+    ['store', key],
+    ['store', key],
+    ['client', key],
+    ['store', { job: 7 }],
+  ])
+  expect(lines.length).toBeGreaterThan(3)
+  expect(lines.join()).not.toContain(key)
 })
 
 test('workspace with an actor returns a client with the calls of that actor', async () => {

@@ -3,6 +3,7 @@ import type { FindEffect } from 'support-workspace-sdk/journal'
 import type { FaultRule, Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { operations, type WriteOperationId } from '../../src/client/resources/operations.ts'
+import { isObject } from '../../src/shared/json.ts'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from './digest-at-once.ts'
 import { body_html, fetchOf, open, openWith, skipWaits } from './helpers.ts'
@@ -219,6 +220,24 @@ describe('the effect of', () => {
     expect(error).toMatchObject({ message: expect.stringContaining(hidden) })
     expect(written()).toHaveLength(1)
   })
+})
+
+test('fields that are read back in another order are the same', async () => {
+  const { sandbox, start, fail } = open()
+  const reversed = (value: unknown): unknown =>
+    isObject(value)
+      ? Object.fromEntries(
+          Object.entries(value)
+            .reverse()
+            .map(([name, each]) => [name, reversed(each)]),
+        )
+      : value
+  const { journal } = start({
+    fetch: fetchOf(sandbox, async (response) => Response.json(reversed(await response.json()), response)),
+  })
+  fail({ method: 'PATCH', path: /settings$/, drop: 'after-effect' })
+  const settings = { bot_configuration: { name: 'Bo', avatar_url: 'https://example.com/bo.png' } }
+  expect(await journal.once('settings', ({ organization }) => organization.updateSettings(settings))).toEqual({})
 })
 
 describe('a look of the caller', () => {

@@ -2,9 +2,15 @@ import { type CallOptions, type ClientOptions, SupportWorkspace, type WebFetch }
 import { type OnceOptions, WriteJournal, type WriteJournalOptions } from 'support-workspace-sdk/journal'
 import { createSandbox, type FaultRule, type Sandbox, type SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage } from 'support-workspace-sdk/storage'
-import { onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 
 export const body_html = '<p>On it &amp; thanks.</p>'
+
+export const unconfirmed = (problem: string) => ({
+  name: 'UnconfirmedWriteError',
+  message: expect.stringContaining(problem),
+})
+export const absent = unconfirmed('the service does not show it')
 
 /** Lets time pass whenever nothing else happens, until the test ends. */
 export function skipWaits(): void {

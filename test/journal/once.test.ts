@@ -1,21 +1,19 @@
 import { inspect } from 'node:util'
-import type { ClientOptions, SupportWorkspace, WebFetch } from 'support-workspace-sdk'
+import type { ClientOptions, SupportWorkspace } from 'support-workspace-sdk'
 import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage, singleProcessStorage, sqliteStorage } from 'support-workspace-sdk/storage'
 import { createStorage } from 'unstorage'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
 import { rejection } from '../helpers/client.ts'
 import { digestAtOnce } from './digest-at-once.ts'
-import { body_html, clientOf, fetchOf, open, openWith, skipWaits } from './helpers.ts'
+import { absent, body_html, clientOf, fetchOf, open, openWith, skipWaits, unconfirmed } from './helpers.ts'
 
 beforeEach(() => {
   skipWaits()
   digestAtOnce()
 })
-
-const unconfirmed = (problem: string) => ({ name: 'UnconfirmedWriteError', message: expect.stringContaining(problem) })
-const absent = unconfirmed('the service does not show it')
 
 describe('a write', () => {
   test('is sent once, and later runs know its id', async () => {
@@ -100,6 +98,27 @@ describe('a write', () => {
     await workspace.messages.create(conversation, { body_html })
     expect((await journal.get('reply'))?.state).toBe('unconfirmed')
     expect(await reply()).toEqual({ id: sent()[0] })
+  })
+
+  const hour = 3_600_000
+
+  test.each([
+    ['forward before it', hour, 0],
+    ['back before it', -hour, 0],
+    ['forward after it', 0, hour],
+    ['back after it', 0, -hour],
+  ])('is confirmed as ever if the wall clock of its machine is set an hour %s', async (_, before, after) => {
+    const start = Date.now() - performance.now()
+    const { reply, fail, workspace, conversation, sent } = open({ now: () => start + performance.now() })
+    const set = (shift: number) => void vi.setSystemTime(Date.now() + shift)
+    await workspace.messages.create(conversation, { body_html })
+    await vi.advanceTimersByTimeAsync(hour / 2)
+    await reply('earlier', {}, '<p>The service tells its time.</p>')
+    set(before)
+    fail({ drop: 'before-effect', onDrop: () => set(after) })
+    expect(await rejection(reply())).toMatchObject(absent)
+    fail({ drop: 'after-effect', onDrop: () => set(after) })
+    expect(await reply('lost', {}, '<p>Lost.</p>')).toEqual({ id: sent().at(-1) })
   })
 
   test.each<[string, Record<string, string>]>([
@@ -225,6 +244,34 @@ describe('the key', () => {
   })
 })
 
+describe('the body', () => {
+  const contact = { email: 'new@example.com', name: 'New' }
+
+  test('is the same if its keys are in another order', async () => {
+    const { journal } = open()
+    const { id } = await journal.once('contact', (client) => client.contacts.create({ ...contact }))
+    const reordered = { name: contact.name, email: contact.email }
+    expect(await journal.once('contact', (client) => client.contacts.create(reordered))).toEqual({ id })
+  })
+
+  test.each<[string, unknown, unknown]>([
+    ['a Map', new Map([['name', 'New']]), new Map([['name', 'Newer']])],
+    ['a bigint', 2n ** 53n, 2n ** 53n + 1n],
+  ])('is what is sent for %s, which a schema of the caller takes', async (_, first, second) => {
+    const { sandbox, journal } = open()
+    const body = z.union([
+      z.map(z.string(), z.string()).transform((map) => Object.fromEntries(map)),
+      z.bigint().transform((number) => ({ name: String(number) })),
+    ])
+    const create = { id: 'tasks.add', method: 'POST', path: '/api/oauth/v1/tasks', body } as const
+    const once = (value: unknown) => journal.once('task', (client) => client.call(create, { body: value as never }))
+    const { id } = await once(first)
+    expect(await once(structuredClone(first))).toEqual({ id })
+    await expect(once(second)).rejects.toThrow('was applied, with another body')
+    expect(sandbox.state.writes).toHaveLength(1)
+  })
+})
+
 describe('the function', () => {
   test('may read, and make no second write', async () => {
     const { journal, conversation, sent } = open()
@@ -293,6 +340,24 @@ describe('the function', () => {
       client.withOptions({ headers: { 'x-job': '7' } }).messages.create(conversation, { body_html }),
     )
     expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('7')
+  })
+
+  test('that is aborted before a second attempt leaves does not forget the first one', async () => {
+    const { sandbox, storage, workspace, conversation, start } = open()
+    const { id } = await workspace.messages.create(conversation, { body_html })
+    const controller = new AbortController()
+    const { signal } = controller
+    const compareAndSet = vi.fn(storage.compareAndSet).mockImplementationOnce(storage.compareAndSet)
+    compareAndSet.mockImplementationOnce(async (...change) => {
+      controller.abort('stop')
+      return storage.compareAndSet(...change)
+    })
+    sandbox.faults.add({ method: 'DELETE', status: 503, effect: true })
+    const remove = ({ journal }: ReturnType<typeof start>) =>
+      journal.once('delete', (client) => client.messages.delete(conversation, id, { signal }))
+    expect(await rejection(remove(start({}, { storage: { ...storage, compareAndSet } })))).toBe('stop')
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect((await start().journal.get('delete'))?.state).toBe('sending')
   })
 
   test('rejects with the reason of an aborted call, and the next run looks', async () => {
@@ -426,18 +491,17 @@ describe('two processes', () => {
     expect(other).toMatchObject({ value: { id: sent()[0] } })
   })
 
-  test('give up for one that is killed only after its timeout and confirmTimeout', async () => {
-    const { sandbox, start, reply, sent } = open()
-    const fetch: WebFetch = (url, init) =>
-      init.method === 'GET' ? sandbox.fetch(url, init as RequestInit) : new Promise(() => {})
-    const killed = start({ timeout: 10_000, fetch }, { confirmTimeout: 1e9 })
-    void killed.reply().catch(() => {})
-    await vi.waitUntil(async () => (await killed.journal.list()).length === 1)
-    const before = Date.now()
-    expect(await rejection(reply())).toMatchObject(absent)
-    expect(Date.now() - before).toBeGreaterThanOrEqual(40_000)
-    expect(Date.now() - before).toBeLessThan(60_000)
-    expect([sent(), sandbox.state.writes]).toEqual([[], []])
+  test('watch a write without taking it from the one that sends it again', async () => {
+    const { sandbox, workspace, conversation, start } = open()
+    const { id } = await workspace.messages.create(conversation, { body_html })
+    const remove = ({ journal }: ReturnType<typeof start>) =>
+      journal.once('delete', (client) => client.messages.delete(conversation, id))
+    sandbox.faults.add({ method: 'DELETE', status: 503, retryAfter: 5 })
+    const first = start()
+    const removed = remove(first)
+    await vi.waitUntil(async () => (await first.journal.list()).length === 1)
+    expect(await Promise.all([removed, remove(start())])).toEqual([{}, {}])
+    expect(sandbox.requests.filter(({ method }) => method === 'DELETE').map(({ status }) => status)).toEqual([503, 204])
   })
 })
 
@@ -575,7 +639,7 @@ describe('the storage', () => {
     ['sentAt', '1'],
     ['timeout', undefined],
     ['timeout', '5'],
-    ['offset', null],
+    ['watched', null],
     ['id', 5],
     ['author', 5],
   ])('with an entry whose %s is %j is told, and nothing is sent', async (name, value) => {

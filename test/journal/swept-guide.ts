@@ -51,7 +51,7 @@ async function unconfirmedAfter<Value>(
 ): Promise<readonly string[]> {
   const report = await sweepFaults((world) => {
     const { workspace, storage } = world
-    return job({ ...world, journal: new WriteJournal({ workspace, storage, confirmTimeout }) })
+    return job({ ...world, journal: new WriteJournal({ workspace, storage, confirmTimeout, stopAfter: 5 }) })
   }, options)
   report.assert()
   const unconfirmed = report.runs.filter(({ end }) => end === 'verify' || end === 'not-done')

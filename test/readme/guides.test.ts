@@ -239,7 +239,9 @@ describe('killed-jobs.md', () => {
   function openWaiting(conversations: number) {
     const waiting = createSandbox({ conversations })
     const workspace = workspaceOf(waiting, { fetch: waiting.fetch })
-    return { waiting, workspace, journal: new WriteJournal({ workspace, storage: memoryStorage(), confirmTimeout: 1 }) }
+    const storage = memoryStorage()
+    const start = () => new WriteJournal({ workspace, storage, confirmTimeout: 1, stopAfter: 5 })
+    return { waiting, workspace, start, journal: start() }
   }
 
   beforeEach(() => {
@@ -276,12 +278,29 @@ describe('killed-jobs.md', () => {
 
   test('replies that an earlier run could not decide about do not stop the next one', async () => {
     const { replyToAll } = await run<Replies>('killed-jobs.md', 'reply.ts')
-    const { waiting, workspace, journal } = openWaiting(8)
+    const { waiting, workspace, start } = openWaiting(8)
     waiting.faults.add({ method: 'POST', drop: 'before-effect', times: 5 })
-    for (const applied of [0, 3]) {
-      await expect(replyToAll(workspace, journal)).rejects.toMatchObject({ remedy: 'verify' })
+    for (const [remedy, applied] of [
+      ['retry', 0],
+      ['verify', 3],
+    ] as const) {
+      await expect(replyToAll(workspace, start())).rejects.toMatchObject({ remedy })
       expect(waiting.state.writes).toHaveLength(applied)
     }
+  })
+
+  test('adds one note for each reply, also of a run that was killed in between', async () => {
+    const { replyTo, noteReplies } = await run<{
+      replyTo(journal: object, conversation: string, message: string): Promise<void>
+      noteReplies(journal: object): Promise<void>
+    }>('killed-jobs.md', 'reply-and-note.ts')
+    const { waiting, start } = openWaiting(2)
+    for (const { id } of waiting.state.conversations) {
+      await replyTo(start(), id, 'msg_1')
+      for (let runs = 0; runs < 2; runs += 1) await noteReplies(start())
+    }
+    const operations = waiting.state.writes.map(({ operation }) => operation)
+    expect(operations).toEqual(['createMessage', 'createNote', 'createMessage', 'createNote'])
   })
 
   test('a reply that was sent in other words, or may have been, is not sent again and does not stop the others', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -146,9 +146,22 @@ describe('sqliteStorage', () => {
     for (const database of [path, open]) {
       const error = await readError(sqliteStorage(database))
       expect(error).toMatchObject({ name: 'InvalidArgumentError' })
-      expect(String(error)).toContain('file is not a database. Pass a')
+      expect(String(error)).toContain('file is not a database. Restore a backup')
       expect(close).toHaveBeenCalledOnce()
     }
+  })
+
+  test('asks for a backup of a file that is damaged, whose writes a new file would send again', async () => {
+    const path = newPath()
+    const storage = sqliteStorage(path)
+    await storage.compareAndSet('key', null, 'text')
+    storage.close()
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xff, 4096))
+    expect(await readError(sqliteStorage(path))).toMatchObject({
+      remedy: 'fix',
+      message: `\`sqliteStorage\` cannot use ${path}: database disk image is malformed. Restore a backup, or pass the right file. With a new file, a journal sends every write again, and a store has no connection.`,
+    })
   })
 
   test('refuses a database that its caller has closed', async () => {

@@ -1,4 +1,6 @@
 import { InvalidArgumentError, SupportWorkspace } from 'support-workspace-sdk'
+import { WriteJournal } from 'support-workspace-sdk/journal'
+import { ConnectionStore, type KeyValueStorage } from 'support-workspace-sdk/oauth'
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../../src/client/resources/operations.ts'
 import { calls } from '../../client/operations/calls.ts'
@@ -25,6 +27,29 @@ const loop = async (list: AsyncIterable<unknown>) => {
 const nested = async () => {
   const inner = async () => await refused.me()
   return await inner()
+}
+
+const broken = {
+  get: thrower(new Error('down')),
+  compareAndSet: () => false,
+  list: thrower(new Error('down')),
+} as unknown as KeyValueStorage
+const journal = new WriteJournal({ workspace: refused, storage: broken })
+const reply = (client: SupportWorkspace) => client.contacts.create({ email: 'ada@example.com' })
+const store = new ConnectionStore({
+  baseUrl: 'https://api.test',
+  storage: broken,
+  client: { fetch: scripted(refusal(403, 'forbidden')) },
+})
+const key = 'app.a.o'
+const verifyRefused = async () => {
+  const me = { application: { id: 'a' }, organization: { id: 'o' }, actor: 'app' }
+  const saved = new ConnectionStore({
+    baseUrl: 'https://api.test',
+    client: { fetch: scripted(json(me), refusal(403, 'no')) },
+  })
+  await saved.save('swot_token')
+  await saved.verify(key)
 }
 
 describe('the stack of an error leads to the line of the caller, after a few frames of this package', () => {
@@ -55,6 +80,23 @@ describe('the stack of an error leads to the line of the caller, after a few fra
     ['finally', 1, async () => await refused.me().finally(() => {})],
     ['Promise.race', 1, async () => await Promise.race([refused.me()])],
     ['Promise.all', 1, async () => await Promise.all([refused.me()])],
+    ['journal.once, whose key is invalid', 2, async () => await journal.once('', reply)],
+    ['journal.once, whose `/me` is refused', 3, async () => await journal.once('key', reply)],
+    ['journal.once, whose function sends nothing', 1, async () => await journal.once('key', async () => {})],
+    ['a call in the function of journal.once', 1, async () => await journal.once('key', async (c) => await c.me())],
+    ['journal.get', 1, async () => await journal.get('key')],
+    ['journal.list', 1, async () => await journal.list()],
+    ['journal.resolve', 1, async () => await journal.resolve('key', 'absent')],
+    ['journal.forget', 1, async () => await journal.forget(3_600_000)],
+    ['store.save, whose `/me` is refused', 1, async () => await store.save('swot_token')],
+    ['store.get', 1, async () => await store.get(key)],
+    ['store.workspace', 1, async () => await store.workspace(key)],
+    ['store.setMetadata', 1, async () => await store.setMetadata(key, {})],
+    ['store.remove', 1, async () => await store.remove(key)],
+    ['store.reseal', 1, async () => await store.reseal()],
+    ['store.list', 1, async () => await store.list()],
+    ['a loop over store.list', 1, () => loop(store.list())],
+    ['store.verify, whose `/me` is refused', 1, () => verifyRefused()],
   ])('%s', async (_, frames, call) => {
     expect(startOf(await rejection(call() as Promise<unknown>))).toMatchObject({ index: frames, file: 'stack.test.ts' })
   })
