@@ -64,6 +64,22 @@ export function createLog(logger: Logger | undefined, level: LogLevel | undefine
   }
 }
 
+/** What each logger was warned of. */
+const warnings = new WeakMap<Logger, Set<string>>()
+/** Messages can have names that are data. */
+const mostWarnings = 100
+
+/** Returns a function that logs each warning once, to the console if there is no logger. */
+export function warningOnce(logger: Logger = console, level: LogLevel | undefined): (message: string) => void {
+  const log = createLog(logger, level)
+  return (message) => {
+    const given = warnings.get(logger) ?? new Set()
+    if (given.size >= mostWarnings || given.has(message)) return
+    warnings.set(logger, given.add(message))
+    log?.('warn', message)
+  }
+}
+
 /** Reads the level from `SUPPORT_WORKSPACE_LOG`. */
 function readEnvironment(): LogLevel | undefined {
   const level = environmentVariable('SUPPORT_WORKSPACE_LOG')

@@ -3,9 +3,8 @@ import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isObject, type JsonObject, toJson } from '../shared/json.ts'
 import { isPromise } from './call-clock.ts'
 import { type CapturedCall, noParameters, type PreparedCall } from './input.ts'
-import type { Log } from './logging.ts'
 import { isCustom } from './operation.ts'
-import { warnOfUndocumented } from './undocumented.ts'
+import { type Warn, warnOfUndocumented } from './undocumented.ts'
 import { validateInput } from './validation.ts'
 
 /**
@@ -14,7 +13,7 @@ import { validateInput } from './validation.ts'
  * @param warn is told about names that are not documented
  * @throws InvalidArgumentError
  */
-export function prepareCall(call: CapturedCall, warn: Log | undefined): PreparedCall | Promise<PreparedCall> {
+export function prepareCall(call: CapturedCall, warn: Warn): PreparedCall | Promise<PreparedCall> {
   const { operation, signal } = call
   // A call that was aborted before it was made is not sent.
   const body = operation.body === undefined || signal?.aborted ? call.body : checkBody(operation.body, call, warn)
@@ -50,7 +49,7 @@ function checkQuery(schema: StandardSchemaV1, { operation, query }: CapturedCall
 }
 
 /** Validates the body. Returns it as JSON text. */
-function checkBody(schema: StandardSchemaV1, { operation, body }: CapturedCall, warn: Log | undefined): unknown {
+function checkBody(schema: StandardSchemaV1, { operation, body }: CapturedCall, warn: Warn): unknown {
   if (isCustom(operation)) return validateInput(schema, body, 'body', (checked) => toJson('body', checked))
   // Only a schema of the caller transforms the body.
   const value: unknown = body && JSON.parse(body as string)

@@ -23,10 +23,11 @@ import type { WebFetch } from '../shared/web-types.ts'
 import { AdaptiveRateLimiter } from './adaptive-rate-limiter.ts'
 import { checkHeaders, copyAppInfo, type HeaderSource, userAgent } from './headers.ts'
 import { type Hooks, hookNames } from './hooks.ts'
-import { createLog, type Log, loggingDrift, loggingHooks, logLevels } from './logging.ts'
+import { createLog, loggingDrift, loggingHooks, logLevels, warningOnce } from './logging.ts'
 import type { Middleware } from './middleware.ts'
 import type { AccessTokenSource, ClientOptions, Drift, Logger, ValidationMode } from './options.ts'
 import type { RateLimiter } from './rate-limiter.ts'
+import type { Warn } from './undocumented.ts'
 
 const clientChecks = {
   baseUrl: (_, value) => (value instanceof URL ? value.href : value),
@@ -108,8 +109,7 @@ export interface ClientSettings {
   readonly validation: ValidationMode
   readonly onDrift: ((drift: Drift) => unknown) | undefined
   readonly hooks: Hooks | undefined
-  /** Logs warnings, to the console if there is no logger. */
-  readonly warn: Log | undefined
+  readonly warn: Warn
   readonly context: unknown
   /** Later ones take precedence. */
   readonly headers: readonly HeaderSource[]
@@ -143,7 +143,7 @@ export function settingsOf(given: CheckedClientOptions): ClientSettings {
     onDrift: log === undefined || onDrift === undefined ? onDrift : loggingDrift(onDrift, log),
     context: given.context,
     hooks: log === undefined ? hooks : loggingHooks(hooks ?? {}, log),
-    warn: createLog(given.logger ?? console, given.logLevel),
+    warn: warningOnce(given.logger, given.logLevel),
     headers: [{ accept: 'application/json', ...userAgent(appInfo) }, ...(headers ? [headers] : [])],
     middleware: given.middleware ?? [],
     fresh: given.fresh ?? false,

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ClientOptions, Logger, RateLimiter } from '../../src/index.ts'
 import { brokenConnection, json, makeClient, refusal, type Step, scripted, token } from '../helpers/client.ts'
 import { failingCallbacks } from '../helpers/failing-callbacks.ts'
@@ -170,11 +170,12 @@ describe('a name that no document has', () => {
     ['is printed by the console without a logger', {}, 1],
     ['is not printed with `logLevel: off`', { logLevel: 'off' }, 0],
   ])('%s', async (title, options, times) => {
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const warn = vi.fn()
+    vi.stubGlobal('console', { ...console, warn })
+    onTestFinished(() => void vi.unstubAllGlobals())
     const { contacts } = makeClient({ fetch: scripted(json({ data: { id: 'cnt_1' } })), ...options })
     await contacts.update('cnt_1', { [title]: true } as never)
     expect(warn).toHaveBeenCalledTimes(times)
-    warn.mockRestore()
   })
 
   test('in an operation of the caller, and in a body that no document describes, is none', async () => {
