@@ -1,5 +1,5 @@
 import type { RecordedRequest } from '../sandbox/index.ts'
-import { faultNames, faults, idOf, isAtAssignment, type Strike } from './faults.ts'
+import { faultNames, faults, idOf, placeOf, type Strike } from './faults.ts'
 import type { SweepEnd } from './options.ts'
 import type { Run } from './run.ts'
 import type { Verdict } from './verdicts.ts'
@@ -99,7 +99,9 @@ function toSweepRun({ strikes, outcome, appliedBefore }: Run, verdicts: readonly
 /** Groups the failed runs by what came out wrong, each from its earliest request and simplest fault. */
 function groupByCause(runs: readonly SweepRun[]): SweepRun[][] {
   const rank = ({ faults: [first = { fault: 'unavailable', at: 0 }, ...more] }: SweepRun): number =>
-    (more.length * 2 + Number(isAtAssignment(first))) * 1e9 + first.at * 1e3 + faultNames.indexOf(first.fault)
+    (more.length * 2 + Number(placeOf(first.fault) !== 'request')) * 1e9 +
+    first.at * 1e3 +
+    faultNames.indexOf(first.fault)
   const failed = runs.filter(({ verdicts }) => verdicts.length > 0).sort((a, b) => rank(a) - rank(b))
   return [...Map.groupBy(failed, ({ verdicts: [first] }) => `${first?.name} ${first?.subject}`).values()]
 }
@@ -127,7 +129,7 @@ function listOf(texts: readonly string[]): string {
 
 function describeStrike(strike: Strike, requests: readonly RecordedRequest[]): string {
   const { text } = faults[strike.fault]
-  if (isAtAssignment(strike)) return `${text} (number ${strike.at} of the run)`
+  if (placeOf(strike.fault) !== 'request') return `${text} (number ${strike.at} of the run)`
   const request = requests[strike.at - 1]
   const what = request === undefined ? '' : ` (${operationOf(request)}, ${request.method} ${request.path})`
   return `${text} at request ${strike.at} of ${requests.length}${what}`
@@ -143,7 +145,7 @@ function describeEnd({ end, attempts }: SweepRun): string {
 function describeTable(runs: readonly SweepRun[], requests: readonly RecordedRequest[], isMarkdown: boolean): string {
   const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
   const rows = faultNames
-    .filter((fault) => !isAtAssignment({ fault }))
+    .filter((fault) => placeOf(fault) === 'request')
     .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
     .filter(([, ...cells]) => cells.some((cell) => cell !== ''))
   const summarize = (title: string, pattern: RegExp): string[] => {
