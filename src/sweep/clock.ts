@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomFrom } from '../shared/random.ts'
 import { Activity } from './activity.ts'
-import { type JobProcess, turn } from './job-process.ts'
+import { type JobProcess, nap, turn } from './job-process.ts'
 
 /** The simulated time and the owner of the code that runs. */
 export interface Scope {
@@ -75,6 +75,7 @@ export class Clock {
     const until = this.now + longest
     let [waited, lastTurn, wasBusy] = [0, uptime(), false]
     for (let fired = 0; fired < mostTimers; ) {
+      if (wasBusy) await nap()
       await turn()
       await turn()
       this.#readings = 0

@@ -141,6 +141,11 @@ function describeEnd({ end, attempts }: SweepRun): string {
   return attempts.length > 1 ? 'retried' : 'ok'
 }
 
+/** What a word in a cell means, which looks like a failure and is none. */
+const explanations: Readonly<Record<string, string>> = {
+  'gave-up': 'the fault lasted for all ten runs of the job, so it could not be done. That is no failure.',
+}
+
 /** A row for each fault and a column for each request. Assignments and pairs follow, one line each. */
 function describeTable(runs: readonly SweepRun[], requests: readonly RecordedRequest[], isMarkdown: boolean): string {
   const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
@@ -157,6 +162,9 @@ function describeTable(runs: readonly SweepRun[], requests: readonly RecordedReq
       ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows], isMarkdown)]
       : []),
     requests.map((request, index) => `${index + 1} ${operationOf(request)}`).join(', '),
+    ...Object.entries(explanations)
+      .filter(([word]) => [...words.values()].includes(word))
+      .map(([word, explanation]) => `${word}: ${explanation}`),
     ...summarize('Killed before an assignment', /^killed-before-assignment@\d+$/),
     ...summarize('Pairs of faults', /\+/),
   ].join('\n\n')

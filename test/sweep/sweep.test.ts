@@ -610,6 +610,23 @@ test.each(events)('an %s outside the job goes where it went before', async (even
   expect(listener.mock.calls.map(([thrown]) => thrown)).toEqual([error, error, error])
 })
 
+test.each(events)('a listener of `once` for an %s is called once, also after a fault test', async (event) => {
+  const others = process.rawListeners(event)
+  process.removeAllListeners(event)
+  const [during, after] = [vi.fn(), vi.fn()]
+  const emit = () => process.emit(event as 'uncaughtException', new Error('Outside'))
+  process.once(event, during)
+  process.on(event, () => {})
+  await sweepFaults(readMe, { only: ['rate-limited@1'], setup: () => void emit() as undefined })
+  process.once(event, after)
+  await sweepFaults(readMe, { only: ['rate-limited@1'] })
+  emit()
+  emit()
+  expect([during.mock.calls, after.mock.calls].map(({ length }) => length)).toEqual([1, 1])
+  process.removeAllListeners(event)
+  for (const other of others) process.on(event, other as () => void)
+})
+
 test('two sweeps at once do not see each other', async () => {
   const reports = await Promise.all([sweepFaults(readMe), sweepFaults(reply, { faults: ['killed-after-effect'] })])
   expect(reports.map(failuresOf)).toEqual([[], ['killed-after-effect@2 doubled']])
@@ -656,6 +673,14 @@ describe('a report', () => {
       '|---------------------|---------|---------|',
       '| refused             | ok      | ok      |',
     ])
+  })
+
+  test('explains what looks like a failure and is none', async () => {
+    const report = await sweepFaults(readMe, { faults: ['unavailable-from-here', 'rate-limited'] })
+    expect(String(report)).toContain(
+      '\n\ngave-up: the fault lasted for all ten runs of the job, so it could not be done.',
+    )
+    expect(String(await sweepFaults(readMe, { faults: ['rate-limited'] }))).not.toContain('gave-up')
   })
 
   test('says what the job wrote', async () => {
