@@ -1,10 +1,11 @@
 import { SupportWorkspace } from '../client/index.ts'
 import { createSandbox, type RecordedRequest, type Sandbox } from '../sandbox/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
-import { Clock, scopes } from './clock.ts'
+import { Clock } from './clock.ts'
 import { changeAfter, faults, placeOf, type Strike } from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
 import type { SweepOptions, SweepWorld } from './options.ts'
+import { scopes } from './simulated-time.ts'
 
 /** How one call of the job ended. */
 export type Ending =

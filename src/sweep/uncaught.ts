@@ -1,4 +1,4 @@
-import { scopes } from './clock.ts'
+import { scopes } from './simulated-time.ts'
 
 type Listener = (error: unknown, detail: unknown) => void
 
