@@ -23,6 +23,8 @@ export type FaultName =
   | 'message-received'
   | 'item-removed'
   | 'killed-before-assignment'
+  | 'killed-before-file-write'
+  | 'killed-in-file-write'
 
 const hour = 3_600_000
 
@@ -87,13 +89,20 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
       sandbox.removeItem(id)
     },
   },
-  'killed-before-assignment': { text: 'the process killed before an assignment' },
+  'killed-before-assignment': { text: 'the process killed before an assignment', place: 'assignment' },
+  'killed-before-file-write': { text: 'the process killed before a file write', place: 'file write' },
+  'killed-in-file-write': { text: 'the process killed in the middle of a file write', place: 'cut of a file' },
 }
 
 /** A fault of a sweep. */
 export interface SweptFault {
   /** For a report. */
   readonly text: string
+  /**
+   * Where it strikes.
+   * @default 'request'
+   */
+  readonly place?: Place
   /** What the sandbox injects. */
   readonly fault?: Fault
   /** Whether it applies to every later request too. */
@@ -123,10 +132,10 @@ export function idOf(strikes: readonly Strike[]): string {
 }
 
 /** Where a fault strikes. */
-export type Place = 'request' | 'assignment'
+export type Place = 'request' | 'assignment' | 'file write' | 'cut of a file'
 
 export function placeOf(fault: FaultName): Place {
-  return fault === 'killed-before-assignment' ? 'assignment' : 'request'
+  return faults[fault].place ?? 'request'
 }
 
 /** An item that requests are about. */

@@ -3,7 +3,7 @@ import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { kindOf } from '../shared/json.ts'
-import { faults, idOf, type Strike } from './faults.ts'
+import { faults, idOf, type Place, type Strike } from './faults.ts'
 import type { SweepEnd, SweepOptions, SweepOutcome, SweptJob } from './options.ts'
 import { Stage, type StageOptions } from './stage.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
@@ -17,7 +17,8 @@ export interface Run extends Effects {
   readonly outcome: SweepOutcome<unknown, unknown>
   /** The requests of the job, without those of `setup` and `check`. */
   readonly requests: readonly RecordedRequest[]
-  readonly assignments: number
+  /** Number of places of each kind where a fault can strike, besides requests. */
+  readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
   /** The writes that had been applied when the first fault struck. */
   readonly appliedBefore: readonly NamedWrite[]
   /** Whether the last call of the job met a fault. */
@@ -28,6 +29,10 @@ export interface Run extends Effects {
   readonly uncaught: readonly unknown[]
   /** The tokens and cursors of the run. */
   readonly secrets: readonly string[]
+  /** The lines of the named files of a program. */
+  readonly outputs: ReadonlyMap<string, readonly string[]>
+  /** The last lines that a program has printed. */
+  readonly output: readonly string[]
   /** What `check` threw. */
   readonly checkError: { readonly thrown: unknown } | undefined
 }
@@ -113,7 +118,9 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     strikes,
     outcome,
     requests,
-    assignments: stage.counts.assignments,
+    counts: { assignment: stage.counts.assignments, 'file write': 0, 'cut of a file': 0 },
+    outputs: new Map(),
+    output: [],
     ...effects,
     appliedBefore: effects.writes.slice(0, (stage.writesBefore ?? before.writes) - before.writes),
     hasMetFault: hasMetFault ?? false,

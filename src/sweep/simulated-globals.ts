@@ -69,6 +69,7 @@ function install(): () => void {
   }
   const { now } = performance
   const { random } = Math
+  const { now: realNow } = Date
   patch(performance, 'now', () => {
     const clock = currentScope()?.clock
     return clock === undefined ? now.call(performance) : clock.read() - clock.start
@@ -79,7 +80,11 @@ function install(): () => void {
   for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(subtle))) {
     if (typeof value === 'function' && name !== 'constructor') patch(subtle, name, counted(value))
   }
-  patch(globalThis, 'Date', simulatedDate(Date))
+  patch(
+    globalThis,
+    'Date',
+    simulatedDate(Date, () => currentScope()?.clock.read() ?? realNow()),
+  )
   patch(AbortSignal, 'timeout', timeoutSignal(AbortSignal.timeout))
   syncBuiltinESMExports()
   return () => {
@@ -167,8 +172,8 @@ function counted(real: (...args: unknown[]) => Promise<unknown>): typeof real {
   })
 }
 
-function simulatedDate(real: DateConstructor): DateConstructor {
-  const now = (): number => Math.floor(currentScope()?.clock.read() ?? real.now())
+export function simulatedDate(real: DateConstructor, read: () => number): DateConstructor {
+  const now = (): number => Math.floor(read())
   return new Proxy(real, {
     construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
     apply: (target) => new target(now()).toString(),

@@ -26,8 +26,8 @@ function strikesOf(fault: FaultName, run: Run): Strike[] {
   return strikes.filter(({ at }) => canStrike(fault, run.requests, at))
 }
 
-function countOf(place: Place, { requests, assignments }: Run): number {
-  return place === 'request' ? requests.length : assignments
+function countOf(place: Place, { requests, counts }: Run): number {
+  return place === 'request' ? requests.length : counts[place]
 }
 
 /** Returns each fault at each request, and the kills before each assignment. */

@@ -45,7 +45,9 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
   try {
     const data = readData(options)
     const plan = { ...options, job, seed, start: data.end, maxRequests: 10_000, cleanRequests: [] }
-    const baseline = await runCleanly(plan, data)
+    const runOnce = (delay: number) =>
+      runJob({ ...plan, start: data.end + delay, seed: delay > 0 ? seed + 1 : seed }, [])
+    const baseline = await runCleanly('job', runOnce, data)
     const { requests } = baseline.run
     const swept = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
     const runs: { readonly run: Run; readonly verdicts: readonly Verdict[] }[] = []
@@ -69,7 +71,7 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
         await add(pair, total)
       }
     }
-    return createReport({ clean: baseline.run, runs, seed })
+    return createReport({ what: 'job', clean: baseline.run, runs, seed, notes: [] })
   } finally {
     showProgress('')
     restoreGlobals()
@@ -77,7 +79,7 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
 }
 
 /** Checks options of which each run gets some from the sweep. */
-function optionsWithout<Options extends object>(...own: readonly string[]): Check<Options> {
+export function optionsWithout<Options extends object>(...own: readonly string[]): Check<Options> {
   return (name, options) => {
     checkObject(name, options, `Pass an object, or leave it out.`)
     const extra = own.find((each) => Reflect.get(options, each) !== undefined)
@@ -91,6 +93,6 @@ function optionsWithout<Options extends object>(...own: readonly string[]): Chec
 }
 
 /** Shows on a terminal how many runs there have been. */
-function showProgress(text: string): void {
+export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`)
 }

@@ -22,7 +22,7 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
     ...judgeWrites(baseline, run, isDone),
     // Time and somebody else may have changed what the lists hold.
     ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
-      ? judgeItems(baseline, run)
+      ? [...judgeItems(baseline, run), ...judgeOutputs(baseline, run)]
       : []),
     ...judgeEnd(run),
     ...judgeErrors(run),
@@ -53,22 +53,23 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
       continue
     }
     const isVariable = variable.has(target)
-    const missing = isVariable ? [] : without(expected, actual)
-    const left = isVariable ? [] : without(actual, expected)
+    const contents = [expected, actual].map((writes) => writes.map(({ content }) => content))
+    const [wanted = [], found = []] = isVariable ? [] : contents
+    const [missing, left] = [without(wanted, found), without(found, wanted)]
     const surplus = actual.length - expected.length
     // What has another text than in a clean run stands for what is missing. The same text twice does not.
-    const replaced = left.filter(({ content }) => !expected.some((write) => write.content === content)).length
+    const replaced = left.filter((content) => !wanted.includes(content)).length
     const mayBeAgain = expectsAgain(sample) || (expectsExtra && left.length === replaced)
     if (surplus > 0 && !mayBeAgain) {
-      const which = (left[0] ?? actual.at(-1))?.content
+      const which = left[0] ?? actual.at(-1)?.content
       report('doubled', `was applied ${actual.length} times instead of ${expected.length}: ${shorten(which)}`)
     }
     const lacking = isVariable ? -surplus : missing.length - replaced
-    if (surplus <= 0 && left.length > replaced) report('doubled', `was applied twice: ${shorten(left[0]?.content)}`)
+    if (surplus <= 0 && left.length > replaced) report('doubled', `was applied twice: ${shorten(left[0])}`)
     if (lacking > 0 && !mayLack) {
       report(
         'lost',
-        `lacks ${lacking} of ${expected.length}, although the job said that it was done: ${shorten(missing[0]?.content)}`,
+        `lacks ${lacking} of ${expected.length}, although the job said that it was done: ${shorten(missing[0])}`,
       )
     }
   }
@@ -104,13 +105,32 @@ function expectationsOf({ strikes, writes }: Run): Expectations {
   }
 }
 
-/** Returns the writes that remain when each of the others has removed one with its content. */
-function without(writes: readonly NamedWrite[], others: readonly NamedWrite[]): NamedWrite[] {
-  const counts = countsOf(others.map(({ content }) => content))
-  return writes.filter(({ content }) => {
-    const count = counts.get(content) ?? 0
-    counts.set(content, count - 1)
+/** Returns the texts that remain when each of the others has removed one that is the same. */
+function without(texts: readonly string[], others: readonly string[]): string[] {
+  const counts = countsOf(others)
+  return texts.filter((text) => {
+    const count = counts.get(text) ?? 0
+    counts.set(text, count - 1)
     return count <= 0
+  })
+}
+
+/** Compares the lines of files, whose order does not matter. */
+function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
+  return [...clean.outputs].flatMap(([name, all]): Verdict[] => {
+    const actual = run.outputs.get(name) ?? []
+    const [wanted, found] = [all, actual].map((lines) => (variable.has(name) ? lines.map(() => 'A line') : lines))
+    const [missing, left] = [without(wanted ?? [], found ?? []), without(found ?? [], wanted ?? [])]
+    const verdicts = [
+      ['lost', 'lacks', missing],
+      ['doubled', 'has too often', left.filter((line) => wanted?.includes(line))],
+      ['extra', 'has, other than a clean run,', left.filter((line) => !wanted?.includes(line))],
+    ] as const
+    return verdicts.flatMap(([verdict, what, [line, ...more]]) =>
+      line === undefined
+        ? []
+        : { name: verdict, subject: name, text: `${name} ${what} ${more.length + 1}: ${shorten(line)}` },
+    )
   })
 }
 

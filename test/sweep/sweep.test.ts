@@ -677,9 +677,7 @@ describe('a report', () => {
 
   test('explains what looks like a failure and is none', async () => {
     const report = await sweepFaults(readMe, { faults: ['unavailable-from-here', 'rate-limited'] })
-    expect(String(report)).toContain(
-      '\n\ngave-up: the fault lasted for all ten runs of the job, so it could not be done.',
-    )
+    expect(String(report)).toContain('\n\ngave-up: the fault lasted for every repeat, so it could not be done.')
     expect(String(await sweepFaults(readMe, { faults: ['rate-limited'] }))).not.toContain('gave-up')
   })
 
