@@ -11,8 +11,6 @@ export interface Baseline {
   readonly run: Run
   /** Targets and outputs whose content differs between two clean runs: a time, or a random text. Only their number is compared. */
   readonly variable: ReadonlySet<string>
-  /** Ids of the data that each sandbox starts with. */
-  readonly ids: ReadonlySet<string>
 }
 
 /** The next step, by what the words of a failure hold. */
@@ -33,11 +31,7 @@ const delays = [93_784_005, 64_005]
  *
  * @param runOnce gets how much later the time is, in milliseconds
  */
-export async function runCleanly(
-  what: Subject,
-  runOnce: (delay: number) => Promise<Run>,
-  { ids }: Pick<Data, 'ids'>,
-): Promise<Baseline> {
+export async function runCleanly(what: Subject, runOnce: (delay: number) => Promise<Run>): Promise<Baseline> {
   const run = checkDone(what, await runOnce(0))
   const differences: string[] = []
   for (const delay of delays) {
@@ -49,7 +43,7 @@ export async function runCleanly(
         JSON.stringify(each.writes.flatMap((write) => (write.target === target ? write.content : [])).sort())
       const variable = new Set(targets.filter((target) => contents(run, target) !== contents(other, target)))
       for (const [name, lines] of run.outputs) if (`${lines}` !== `${other.outputs.get(name)}`) variable.add(name)
-      return { run, variable, ids }
+      return { run, variable }
     }
     differences.push(
       `${different}: ${countOf(different, run)} in the first, ${countOf(different, other)} in the second`,
@@ -83,7 +77,11 @@ function checkDone(what: Subject, run: Run): Run {
   }
   if (checkError !== undefined) {
     const { text } = describeError(checkError.thrown)
-    throw refused(`\`check\` failed without a fault: ${text}.`, 'Fix it or `check` first.', checkError.thrown)
+    throw refused(
+      `\`check\` failed without a fault: ${text}.`,
+      `Fix the ${what} or \`check\` first.`,
+      checkError.thrown,
+    )
   }
   if (run.requests.length === 0) {
     const hint = {

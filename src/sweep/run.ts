@@ -9,7 +9,11 @@ import { Stage, type StageOptions } from './stage.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
 /** What a run is made of, apart from its faults. */
-export type Plan = Pick<SweepOptions, 'setup' | 'check' | 'done'> & StageOptions & { readonly job: SweptJob }
+export interface Plan extends Pick<SweepOptions, 'setup' | 'check' | 'done'>, StageOptions {
+  readonly job: SweptJob
+  /** Ids of the data that each sandbox starts with. */
+  readonly ids: ReadonlySet<string>
+}
 
 /** What happened in a run. */
 export interface Run extends Effects {
@@ -29,7 +33,7 @@ export interface Run extends Effects {
   readonly uncaught: readonly unknown[]
   /** The tokens and cursors of the run. */
   readonly secrets: readonly string[]
-  /** The lines of the named files of a program. */
+  /** The ids of items in the state of a job, or the lines of each named file of a program. */
   readonly outputs: ReadonlyMap<string, readonly string[]>
   /** The last lines that a program has printed. */
   readonly output: readonly string[]
@@ -119,7 +123,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     outcome,
     requests,
     counts: { assignment: stage.counts.assignments, 'file write': 0, 'cut of a file': 0 },
-    outputs: new Map(),
+    outputs: new Map([['`state`', textsIn(stage.durable.state).filter((text) => plan.ids.has(text))]]),
     output: [],
     ...effects,
     appliedBefore: effects.writes.slice(0, (stage.writesBefore ?? before.writes) - before.writes),
@@ -152,4 +156,12 @@ export function print(value: unknown): string {
   } catch {
     return inspect(value, { depth: 8, customInspect: false })
   }
+}
+
+/** Returns every text in a value, and every name of a property. */
+function textsIn(value: unknown, around: readonly unknown[] = []): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null || around.includes(value)) return []
+  const entries = value instanceof Map || value instanceof Set ? [...value] : Object.entries(value)
+  return entries.flat().flatMap((inner) => textsIn(inner, [...around, value]))
 }

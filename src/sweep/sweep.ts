@@ -44,10 +44,10 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
   const restoreGlobals = simulateGlobals()
   try {
     const data = readData(options)
-    const plan = { ...options, job, seed, start: data.end, maxRequests: 10_000, cleanRequests: [] }
+    const plan = { ...options, ...data, job, seed, start: data.end, maxRequests: 10_000, cleanRequests: [] }
     const runOnce = (delay: number) =>
       runJob({ ...plan, start: data.end + delay, seed: delay > 0 ? seed + 1 : seed }, [])
-    const baseline = await runCleanly('job', runOnce, data)
+    const baseline = await runCleanly('job', runOnce)
     const { requests } = baseline.run
     const swept = { ...plan, maxRequests: requests.length * 20 + 50, cleanRequests: requests }
     const runs: { readonly run: Run; readonly verdicts: readonly Verdict[] }[] = []

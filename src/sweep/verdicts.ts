@@ -22,7 +22,7 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
     ...judgeWrites(baseline, run, isDone),
     // Time and somebody else may have changed what the lists hold.
     ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
-      ? [...judgeItems(baseline, run), ...judgeOutputs(baseline, run)]
+      ? judgeOutputs(baseline, run)
       : []),
     ...judgeEnd(run),
     ...judgeErrors(run),
@@ -115,44 +115,25 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
   })
 }
 
-/** Compares the lines of files, whose order does not matter. */
+/** Compares what the state or a file holds, whose order does not matter: each item of a list is processed once. */
 function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
-  return [...clean.outputs].flatMap(([name, all]): Verdict[] => {
-    const actual = run.outputs.get(name) ?? []
-    const [wanted, found] = [all, actual].map((lines) => (variable.has(name) ? lines.map(() => 'A line') : lines))
-    const [missing, left] = [without(wanted ?? [], found ?? []), without(found ?? [], wanted ?? [])]
+  return [...clean.outputs].flatMap(([name, lines]): Verdict[] => {
+    const [wanted = [], found = []] = [lines, run.outputs.get(name) ?? []].map((all) =>
+      variable.has(name) ? all.map(() => 'something') : all,
+    )
+    const left = without(found, wanted)
     const verdicts = [
-      ['lost', 'lacks', missing],
-      ['doubled', 'has too often', left.filter((line) => wanted?.includes(line))],
-      ['extra', 'has, other than a clean run,', left.filter((line) => !wanted?.includes(line))],
+      ['lost', 'lacks', without(wanted, found)],
+      ['doubled', 'has too often', left.filter((line) => wanted.includes(line))],
+      ['extra', 'has, unlike after a clean run,', left.filter((line) => !wanted.includes(line))],
     ] as const
-    return verdicts.flatMap(([verdict, what, [line, ...more]]) =>
-      line === undefined
-        ? []
-        : { name: verdict, subject: name, text: `${name} ${what} ${more.length + 1}: ${shorten(line)}` },
+    return verdicts.flatMap(([verdict, what, found]) =>
+      found.length === 0 ? [] : { name: verdict, subject: name, text: `${name} ${what} ${shorten(found.join(', '))}` },
     )
   })
 }
 
-/** Compares the ids of items in the state: each item of a list is processed once. */
-function judgeItems({ run: clean, ids }: Baseline, run: Run): Verdict[] {
-  const expected = countsOf(textsIn(clean.outcome.state).filter((text) => ids.has(text)))
-  const actual = countsOf(textsIn(run.outcome.state).filter((text) => ids.has(text)))
-  const all = [...new Set([...expected.keys(), ...actual.keys()])]
-  const surplus = (id: string): number => (actual.get(id) ?? 0) - (expected.get(id) ?? 0)
-  const verdicts: Verdict[] = []
-  const report = (name: VerdictName, what: string, found: readonly string[]): void => {
-    if (found.length > 0)
-      verdicts.push({ name, subject: 'state', text: `${what} \`state\`: ${shorten(found.join(', '))}` })
-  }
-  const lost = all.filter((id) => surplus(id) < 0)
-  const doubled = all.filter((id) => surplus(id) > 0)
-  report('lost', 'Missing in', lost)
-  report('doubled', 'Too often in', doubled)
-  return verdicts
-}
-
-function judgeEnd({ outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
+function judgeEnd({ strikes, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
   const verdicts: Verdict[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
@@ -164,7 +145,8 @@ function judgeEnd({ outcome, hasMetFault, checkError, uncaught }: Run): Verdict[
     const text = `The last run met no fault, and yet the job gave up with ${shorten(words)}`
     verdicts.push({ name: 'stuck', subject: errorName, text })
   }
-  if (checkError !== undefined) {
+  // What a job has seen and what the data is now differ if somebody else has changed it meanwhile.
+  if (checkError !== undefined && !strikes.some(({ fault }) => faults[fault].change)) {
     const { text } = describeError(checkError.thrown)
     verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }
@@ -189,14 +171,6 @@ function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
     })
   }
   return verdicts
-}
-
-/** Returns every text in a value, and every name of a property. */
-function textsIn(value: unknown, around: readonly unknown[] = []): string[] {
-  if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null || around.includes(value)) return []
-  const entries = value instanceof Map || value instanceof Set ? [...value] : Object.entries(value)
-  return entries.flat().flatMap((inner) => textsIn(inner, [...around, value]))
 }
 
 function countsOf(texts: readonly string[]): Map<string, number> {

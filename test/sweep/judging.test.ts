@@ -88,6 +88,23 @@ describe('somebody else works, too:', () => {
     ])
   })
 
+  test('what `check` says of data that was changed meanwhile does not count', async () => {
+    const count: SweptJob = async ({ workspace, state }) => {
+      state.count = (await workspace.conversations.list().toArray()).length
+      for await (const contact of workspace.contacts.list()) await workspace.contacts.get(contact.id)
+    }
+    const failures = await failuresOf(count, {
+      faults: ['item-removed', 'unavailable-from-here'],
+      requests: [1, 2],
+      check(sandbox, { state, end }) {
+        if (end === 'gave-up') throw new Error('Given up')
+        expect(state.count).toBe(sandbox.state.conversations.length)
+        expect(sandbox.state.contacts).toHaveLength(12)
+      },
+    })
+    expect(failures).toEqual(['unavailable-from-here@1 check', 'unavailable-from-here@2 check'])
+  })
+
   test('`setup` and the job can act as a colleague, which is no request', async () => {
     const report = await sweepFaults(
       async ({ workspace }) => {

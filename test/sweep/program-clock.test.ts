@@ -23,8 +23,7 @@ async function run(code: string, extension = 'mjs'): Promise<{ printed: string; 
   files += 1
   const [program, shared] = [join(folder, `${files}.${extension}`), join(folder, `${files}`)]
   await writeFile(program, code)
-  await writeFile(shared, new Uint8Array(SharedNumbers.count * 8))
-  const numbers = new SharedNumbers(shared)
+  const numbers = SharedNumbers.create(shared)
   numbers.passTo(start)
   const env = { ...process.env, NODE_OPTIONS: `--import=${preload}`, SUPPORT_WORKSPACE_FAULT_TEST: shared }
   const { stdout } = await promisify(execFile)(process.execPath, [program], { env, timeout: 60_000 })

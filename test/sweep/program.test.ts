@@ -50,7 +50,7 @@ test('each run has a copy of the folder, whose outputs are compared line by line
     'killed-in-file-write@1 lost',
     'killed-in-file-write@1 extra',
   ])
-  expect(String(report)).toContain('out.txt has too often 1: second')
+  expect(String(report)).toContain('out.txt has too often second')
   expect(String(report)).toContain('\n  It printed last:\n    Appended.\n    Appended.\n')
   expect(new Set(folders).size).toBe(5)
   expect(await readFile(join(folder, 'out.txt'), 'utf8')).toBe('first\n')

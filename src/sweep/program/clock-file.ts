@@ -36,10 +36,15 @@ type Name = (typeof names)[number]
 
 /** Numbers that a fault test shares with each process of a program. They survive kills. */
 export class SharedNumbers {
-  static readonly count = 64
   readonly #file: number
   readonly #number = new Float64Array(1)
   readonly #bytes = new Uint8Array(this.#number.buffer)
+
+  /** Creates a file of zeros. */
+  static create(path: string): SharedNumbers {
+    fs.writeFileSync(path, new Uint8Array(512))
+    return new SharedNumbers(path)
+  }
 
   constructor(path: string) {
     this.#file = openSync(path, 'r+')

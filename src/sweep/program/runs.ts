@@ -93,7 +93,7 @@ export async function sweepCommand(givenCommand: readonly string[], given: Progr
       isReal ||= run.processes === 0
       return run
     }
-    const { run: clean, ...baseline } = await runCleanly('program', runOnce, data)
+    const { run: clean, ...baseline } = await runCleanly('program', runOnce)
     const { requests, outputs } = clean
     if (clean.writes.length === 0 && [...outputs.values()].every((lines) => lines.length === 0)) {
       const hint = 'Name the files that it writes with `outputs`.'
