@@ -93,6 +93,9 @@ const facts: Options = {
   sourcemap: false,
 }
 
+/** CommonJS has no `import.meta`. */
+const withoutImportMeta = { 'import.meta.filename': '__filename' }
+
 /** What the sandbox sends to browsers as text: it must not depend on files beside the build. */
 const scripts = {
   CLIENT_SCRIPT: 'src/sandbox/console/client.js',
@@ -129,6 +132,8 @@ export default defineConfig([
   command,
   {
     ...library,
+    // Node loads it before a program under test, which may be of either kind.
+    entry: { ...library.entry, 'sweep-preload': 'src/sweep/program/preload.ts' },
     format: 'esm',
     noExternal: carried.esm,
     plugins: [licenses],
@@ -139,6 +144,7 @@ export default defineConfig([
     format: 'cjs',
     noExternal: carried.cjs,
     sourcemap: false,
+    define: withoutImportMeta,
     plugins: [requireLazily],
     esbuildPlugins: [loadEntries('cjs', sandboxEntry)],
   },
@@ -154,7 +160,6 @@ export default defineConfig([
     ...sandbox,
     entry: { sandbox: 'src/sandbox/index.ts' },
     format: 'cjs',
-    // CommonJS has no `import.meta`.
-    define: { ...sandbox.define, 'import.meta.filename': '__filename' },
+    define: { ...sandbox.define, ...withoutImportMeta },
   },
 ])

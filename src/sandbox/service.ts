@@ -5,7 +5,7 @@ import { seedWorkspaces } from './data/seed.ts'
 import type { Member } from './data/shapes.ts'
 import type { Workspace } from './data/workspace.ts'
 import { type SandboxSettings, scopesSchema } from './sandbox-options.ts'
-import { oneOf, readOptions, text } from './schema.ts'
+import { flag, mustBe, nonEmptyText, oneOf, readOptions, text } from './schema.ts'
 
 /** A write that took effect. */
 export interface EffectiveWrite {
@@ -55,6 +55,23 @@ const tokenShape = {
   role: z.optional(oneOf('admin', 'moderator', 'agent')),
 } satisfies Record<keyof TokenOptions, z.ZodMiniType>
 
+/** Fields of `sandbox.updateConversation`: what a colleague changes. */
+export interface ConversationChanges {
+  /** Any text, such as `'closed'`. */
+  status?: string
+  is_spam?: boolean
+  pinned?: boolean
+  /** Membership id of the team member to assign the conversation to. `null` removes the assignment. */
+  assignee?: string | null
+}
+
+const changesShape = {
+  status: z.optional(nonEmptyText),
+  is_spam: z.optional(flag),
+  pinned: z.optional(flag),
+  assignee: z.optional(mustBe('a membership id or null', z.nullable(z.string()))),
+} satisfies Record<keyof ConversationChanges, z.ZodMiniType>
+
 /** Everything that the service stores: its organizations, codes, tokens and the log of writes. */
 export class Service {
   readonly settings: SandboxSettings
@@ -99,7 +116,28 @@ export class Service {
       workspace.refreshLastMessage(conversation)
       return message.id
     }
-    throw new TypeError(`The sandbox has no conversation ${JSON.stringify(conversationId)}. Use an id from its list.`)
+    throw noConversation(conversationId)
+  }
+
+  /** Changes a conversation as a colleague does. Throws a `TypeError` if there is none, or no such member. */
+  updateConversation(conversationId: string, changes: ConversationChanges): void {
+    const { assignee, ...fields } = readOptions('`updateConversation` field', changesShape, changes)
+    for (const workspace of this.workspaces.values()) {
+      const conversation = workspace.conversations.get(conversationId)
+      if (conversation === undefined) continue
+      if (assignee === null) conversation.conversation_assignee = null
+      else if (assignee !== undefined)
+        workspace.assign(conversation, personFor(workspace, assignee, ''), this.seconds())
+      Object.assign(conversation, fields)
+      return
+    }
+    throw noConversation(conversationId)
+  }
+
+  /** Removes the item with this id, wherever it is. Throws a `TypeError` if there is none. */
+  removeItem(id: string): void {
+    for (const workspace of this.workspaces.values()) if (workspace.remove(id)) return
+    throw new TypeError(`The sandbox has no item ${JSON.stringify(id)}. Use an id from \`sandbox.state\`.`)
   }
 
   /** Returns the time on the sandbox's clock in epoch seconds, the unit of timestamps (docs/service.md#conventions). */
@@ -133,6 +171,10 @@ export class Service {
     }
     return this.grants.addToken(grant, { fromLogin: false, value })
   }
+}
+
+function noConversation(id: string): TypeError {
+  return new TypeError(`The sandbox has no conversation ${JSON.stringify(id)}. Use an id from its list.`)
 }
 
 function personFor(workspace: Workspace, membershipId: string | undefined, role: string): Member {

@@ -21,7 +21,7 @@ import { createApp } from './server/app.ts'
 import { createMswHandlers, createSandboxFetch } from './server/in-process.ts'
 import { listen, type RunningServer } from './server/listen.ts'
 import type { AppParts } from './server/record.ts'
-import { type EffectiveWrite, Service, type TokenOptions } from './service.ts'
+import { type ConversationChanges, type EffectiveWrite, Service, type TokenOptions } from './service.ts'
 
 /** The stored data of one organization. Every value is a copy; lists are in the order of the service's lists. */
 export interface OrganizationState {
@@ -86,6 +86,16 @@ export interface Sandbox extends AsyncDisposal {
    * if there is no such conversation, or the text is empty.
    */
   receiveMessage(conversationId: string, bodyHtml: string): string
+  /**
+   * Changes a conversation as a colleague does in the dashboard: no request is recorded, and no write. Throws a `TypeError` for
+   * an invalid field, or if there is no such conversation or team member.
+   */
+  updateConversation(conversationId: string, changes: ConversationChanges): void
+  /**
+   * Removes the conversation, contact, team member, task, segment, message or note with this id, as a colleague does in the
+   * dashboard. Throws a `TypeError` if there is none.
+   */
+  removeItem(id: string): void
   /**
    * Registers another redirect URI. Throws a `TypeError` unless it is an absolute URL of printable ASCII characters without
    * a fragment (RFC 6749, 3.1.2).
@@ -179,6 +189,8 @@ function sandboxOf(hono: Hono<AppEnv>, { service, faults, log, delays }: AppPart
       checkValue('The message', bodyHtml, nonEmptyText)
       return service.receiveMessage(conversationId, bodyHtml)
     },
+    updateConversation: (conversationId, changes) => service.updateConversation(conversationId, changes),
+    removeItem: (id) => service.removeItem(id),
     registerRedirectUri(uri) {
       checkValue('The redirect URI', uri, redirectUriSchema)
       app.redirectUris.push(uri)

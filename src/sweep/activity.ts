@@ -1,8 +1,5 @@
 import { createHook } from 'node:async_hooks'
 
-/** Real milliseconds after which an open connection counts as idle. */
-const silence = 50
-
 /** What stays open. Whether it is in use cannot be seen, only when it last was. */
 const handles = /^(TCPWRAP|TLSWRAP|PIPEWRAP|UDPWRAP|MESSAGEPORT|HTTPCLIENTREQUEST)$/
 /** What ends with a callback, such as reading a file. Compression has one for each part. */
@@ -14,11 +11,16 @@ export class Activity {
   readonly #handles = new Set<number>()
   readonly #requests = new Map<unknown, { readonly type: string; readonly resource: object }>()
   readonly #realTime: () => number
+  readonly #silence: number
   #lastActive = Number.NEGATIVE_INFINITY
 
-  /** @param realTime in milliseconds; a turn that took long counts little */
-  constructor(realTime: () => number) {
+  /**
+   * @param realTime in milliseconds; a turn that took long counts little
+   * @param silence milliseconds after which an open connection counts as idle
+   */
+  constructor(realTime: () => number, silence: number) {
     this.#realTime = realTime
+    this.#silence = silence
   }
 
   /** Whether the code has opened a connection, which may be closed again. */
@@ -28,7 +30,7 @@ export class Activity {
 
   /** Returns what is under way, by the names that Node has for it. */
   underWay(): readonly string[] {
-    const types = this.#realTime() - this.#lastActive < silence ? ['a connection'] : []
+    const types = this.#realTime() - this.#lastActive < this.#silence ? ['a connection'] : []
     for (const [id, { type, resource }] of this.#requests) {
       if (isUnderWay(type, resource)) types.push(type)
       else if (type !== 'ZLIB') this.#requests.delete(id)

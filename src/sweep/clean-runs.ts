@@ -1,15 +1,16 @@
 import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import type { SweepOptions } from './options.ts'
-import { describeError, type Plan, type Run, runJob } from './run.ts'
+import { describeError, type Run } from './run.ts'
 import { createData } from './stage.ts'
+
+/** What is under test. */
+export type Subject = 'job' | 'program'
 
 /** What runs without a fault show. */
 export interface Baseline {
   readonly run: Run
-  /** Targets whose content differs between two clean runs: a time, or a random text. Only their number is compared. */
+  /** Targets and outputs whose content differs between two clean runs: a time, or a random text. Only their number is compared. */
   readonly variable: ReadonlySet<string>
-  /** Ids of the data that each sandbox starts with. */
-  readonly ids: ReadonlySet<string>
 }
 
 /** The next step, by what the words of a failure hold. */
@@ -19,26 +20,39 @@ const hints: Readonly<Record<string, string>> = {
   NetworkError: 'Pass `fetch: sandbox.fetch` to a client of your own.',
 }
 
-/** How much later the second run is, in milliseconds: the day, the hour, the minute and the second differ. */
-const later = 93_784_005
+/**
+ * How much later the second run is, in milliseconds. First the day, the hour, the minute and the second differ. If the job then
+ * acts on what has become old, only the minute and the second.
+ */
+const delays = [93_784_005, 64_005]
 
-/** Runs the job twice without a fault, at another time and with other random numbers. Refuses a job that differs. */
-export async function runCleanly(plan: Plan, { ids }: Data): Promise<Baseline> {
-  const run = await runWithoutFault(plan)
-  const other = await runWithoutFault({ ...plan, start: plan.start + later, seed: plan.seed + 1 })
-  const targets = [...run.writes, ...other.writes].map(({ target }) => target)
-  const different = ['Requests', ...targets].find((what) => countOf(what, run) !== countOf(what, other))
-  if (different !== undefined) {
-    const counts = `${countOf(different, run)} in the first, ${countOf(different, other)} in the second`
-    throw refused(
-      `Two runs of the job without a fault differ. ${different}: ${counts}.`,
-      'The second run is a day later. Create in `setup` what the job keeps elsewhere: module variables, files and databases are not rolled back.',
+/**
+ * Runs a job or a program without a fault, and again at another time with other random numbers. Refuses one that differs.
+ *
+ * @param runOnce gets how much later the time is, in milliseconds
+ */
+export async function runCleanly(what: Subject, runOnce: (delay: number) => Promise<Run>): Promise<Baseline> {
+  const run = checkDone(what, await runOnce(0))
+  const differences: string[] = []
+  for (const delay of delays) {
+    const other = checkDone(what, await runOnce(delay))
+    const targets = [...run.writes, ...other.writes].map(({ target }) => target)
+    const different = ['Requests', ...targets].find((what) => countOf(what, run) !== countOf(what, other))
+    if (different === undefined) {
+      const contents = (each: Run, target: string) =>
+        JSON.stringify(each.writes.flatMap((write) => (write.target === target ? write.content : [])).sort())
+      const variable = new Set(targets.filter((target) => contents(run, target) !== contents(other, target)))
+      for (const [name, lines] of run.outputs) if (`${lines}` !== `${other.outputs.get(name)}`) variable.add(name)
+      return { run, variable }
+    }
+    differences.push(
+      `${different}: ${countOf(different, run)} in the first, ${countOf(different, other)} in the second`,
     )
   }
-  const contents = (each: Run, target: string) =>
-    JSON.stringify(each.writes.flatMap((write) => (write.target === target ? write.content : [])).sort())
-  const variable = new Set(targets.filter((target) => contents(run, target) !== contents(other, target)))
-  return { run, variable, ids }
+  throw refused(
+    `Two runs of the ${what} without a fault differ. ${differences[0]}.`,
+    'The second run is a day later, and then a minute. Create in `setup` what the job keeps elsewhere: module variables, files and databases are not rolled back. If the job acts on what is old, make the age a parameter, and create what is old enough in `setup`.',
+  )
 }
 
 /** Returns the number of a run's requests, or of its writes with a target. */
@@ -46,28 +60,35 @@ function countOf(what: string, { requests, writes }: Run): number {
   return what === 'Requests' ? requests.length : writes.filter(({ target }) => target === what).length
 }
 
-async function runWithoutFault(plan: Plan): Promise<Run> {
-  const run = await runJob(plan, [])
+function checkDone(what: Subject, run: Run): Run {
   const { end, attempts } = run.outcome
   const { errors, uncaught, checkError } = run
   if (uncaught.length > 0) {
     throw refused(
-      'The job leaves an error unhandled without a fault.',
+      `The ${what} leaves an error unhandled without a fault.`,
       'Await promises, and handle events.',
       uncaught[0],
     )
   }
   if (end !== 'done' || attempts.length > 1) {
-    const how = errors.length > 0 ? describeError(errors[0]).text : attempts.join(', ')
+    const how = errors.length > 0 ? describeError(errors[0]).text : [...attempts, ...run.output].join(', ')
     const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? 'Mend the job, `setup` or `done`.'
-    throw refused(`The job is not done without a fault: ${how}.`, hint, errors[0])
+    throw refused(`The ${what} is not done without a fault: ${how}.`, hint, errors[0])
   }
   if (checkError !== undefined) {
     const { text } = describeError(checkError.thrown)
-    throw refused(`\`check\` failed without a fault: ${text}.`, 'Fix the job or `check` first.', checkError.thrown)
+    throw refused(
+      `\`check\` failed without a fault: ${text}.`,
+      `Fix the ${what} or \`check\` first.`,
+      checkError.thrown,
+    )
   }
   if (run.requests.length === 0) {
-    throw refused('The job sends no request to the sandbox.', 'Use `workspace`, or a client with `sandbox.fetch`.')
+    const hint = {
+      job: 'Use `workspace`, or a client with `sandbox.fetch`.',
+      program: 'Take `url` and `token` from `env`.',
+    }
+    throw refused(`The ${what} sends no request to the sandbox.`, hint[what])
   }
   return run
 }

@@ -1,4 +1,4 @@
-import type { Fault } from '../sandbox/index.ts'
+import type { Fault, RecordedRequest, Sandbox, SandboxConversation } from '../sandbox/index.ts'
 
 /** The name of a fault of a sweep. */
 export type FaultName =
@@ -16,9 +16,22 @@ export type FaultName =
   | 'revoked'
   | 'killed-before-request'
   | 'killed-after-effect'
+  | 'killed-for-an-hour'
+  | 'killed-for-a-day'
+  | 'status-changed'
+  | 'assignee-changed'
+  | 'message-received'
+  | 'item-removed'
   | 'killed-before-assignment'
+  | 'killed-before-file-write'
+  | 'killed-in-file-write'
 
-/** The faults of a sweep, from the simplest. A sweep injects each into each request. */
+const hour = 3_600_000
+
+/** What the service does before the process starts again depends on the fault. */
+const killedAfterWrite = { fault: { drop: 'after-effect' }, kills: true, onlyWrites: true } as const
+
+/** The faults of a sweep, from the simplest. A sweep injects each into each request that it can strike. */
 export const faults: Readonly<Record<FaultName, SweptFault>> = {
   unavailable: { text: 'a 503', fault: { status: 503 } },
   'unavailable-from-here': { text: 'a 503 to this and every later request', fault: { status: 503 }, lasts: true },
@@ -45,19 +58,63 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
     fault: { drop: 'after-effect' },
     kills: true,
   },
-  'killed-before-assignment': { text: 'the process killed before an assignment' },
+  'killed-for-an-hour': { ...killedAfterWrite, text: 'the process killed after the effect, for an hour', pause: hour },
+  'killed-for-a-day': { ...killedAfterWrite, text: 'the process killed after the effect, for a day', pause: 24 * hour },
+  'status-changed': {
+    ...killedAfterWrite,
+    text: 'the process killed after the effect, while a colleague closes the conversation, or opens it',
+    change(sandbox, { id }, { status }) {
+      sandbox.updateConversation(id, { status: status === 'closed' ? 'open' : 'closed' })
+    },
+  },
+  'assignee-changed': {
+    ...killedAfterWrite,
+    text: 'the process killed after the effect, while a colleague assigns the conversation',
+    change(sandbox, { id }, { conversation_assignee: assignee }) {
+      const { members } = sandbox.state
+      const other = members.find(({ archived, user }) => !archived && user.id !== assignee?.user_id)
+      if (other !== undefined) sandbox.updateConversation(id, { assignee: other.id })
+    },
+  },
+  'message-received': {
+    ...killedAfterWrite,
+    text: 'the process killed after the effect, while the customer writes again',
+    change(sandbox, { id }) {
+      sandbox.receiveMessage(id, '<p>Is there any news?</p>')
+    },
+  },
+  'item-removed': {
+    text: 'an item that a colleague removes after the request',
+    change(sandbox, { id }) {
+      sandbox.removeItem(id)
+    },
+  },
+  'killed-before-assignment': { text: 'the process killed before an assignment', place: 'assignment' },
+  'killed-before-file-write': { text: 'the process killed before a file write', place: 'file write' },
+  'killed-in-file-write': { text: 'the process killed in the middle of a file write', place: 'cut of a file' },
 }
 
 /** A fault of a sweep. */
 export interface SweptFault {
   /** For a report. */
   readonly text: string
+  /**
+   * Where it strikes.
+   * @default 'request'
+   */
+  readonly place?: Place
   /** What the sandbox injects. */
   readonly fault?: Fault
   /** Whether it applies to every later request too. */
   readonly lasts?: boolean
   /** Whether the process is killed when the connection closes. */
   readonly kills?: boolean
+  /** Time until the process starts again, in milliseconds. */
+  readonly pause?: number
+  /** Whether it strikes only at requests that write. */
+  readonly onlyWrites?: boolean
+  /** What somebody else changes after the request. */
+  change?(sandbox: Sandbox, item: Item, conversation: SandboxConversation): void
 }
 
 /** Names from the simplest fault. */
@@ -74,7 +131,48 @@ export function idOf(strikes: readonly Strike[]): string {
   return strikes.map(({ fault, at }) => `${fault}@${at}`).join('+')
 }
 
-/** Whether a fault strikes at an assignment, instead of at a request. */
-export function isAtAssignment({ fault }: Pick<Strike, 'fault'>): boolean {
-  return fault === 'killed-before-assignment'
+/** Where a fault strikes. */
+export type Place = 'request' | 'assignment' | 'file write' | 'cut of a file'
+
+export function placeOf(fault: FaultName): Place {
+  return faults[fault].place ?? 'request'
+}
+
+/** An item that requests are about. */
+export interface Item {
+  readonly list: 'conversations' | 'contacts' | 'tasks' | 'segments'
+  readonly id: string
+}
+
+/** Returns the item that a path names. */
+export function itemOf(path: string): Item | undefined {
+  const [, list, id] = /^\/api\/oauth\/v1\/(conversations|contacts|tasks|segments)\/([^/]+)/.exec(path) ?? []
+  return id === undefined ? undefined : { list: list as Item['list'], id }
+}
+
+/** Returns the item that a request is about, or the next one. */
+function itemAfter(requests: readonly Pick<RecordedRequest, 'path'>[], at: number): Item | undefined {
+  return requests.slice(at - 1).flatMap(({ path }) => itemOf(path) ?? [])[0]
+}
+
+/** Whether a fault can strike at a place of its kind, counted from 1. */
+export function canStrike(name: FaultName, requests: readonly RecordedRequest[], at: number): boolean {
+  if (placeOf(name) !== 'request') return true
+  const { onlyWrites, change } = faults[name]
+  const request = requests[at - 1]
+  if (request === undefined || (onlyWrites && request.method === 'GET')) return false
+  if (change === undefined) return true
+  return onlyWrites ? itemOf(request.path)?.list === 'conversations' : itemAfter(requests, at) !== undefined
+}
+
+/** Lets somebody else change what a request was about, or what the next request of a run without faults is about. */
+export function changeAfter(
+  { fault, at }: Strike,
+  sandbox: Sandbox,
+  path: string,
+  requests: readonly Pick<RecordedRequest, 'path'>[],
+): void {
+  const item = itemOf(path) ?? itemAfter(requests, at)
+  const found = item && sandbox.state[item.list].find(({ id }) => id === item.id)
+  if (item !== undefined && found !== undefined) faults[fault].change?.(sandbox, item, found as SandboxConversation)
 }

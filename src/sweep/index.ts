@@ -5,10 +5,12 @@
  */
 import { SupportWorkspaceError } from '../shared/errors/index.ts'
 import type { SweepOptions, SweptJob } from './options.ts'
+import type { ProgramOptions } from './program/program-options.ts'
 import type { SweepReport } from './report.ts'
 
 export type { FaultName, Strike } from './faults.ts'
 export type { SweepEnd, SweepOptions, SweepOutcome, SweepWorld, SweptJob } from './options.ts'
+export type { ProgramExit, ProgramOptions, ProgramOutcome, ProgramRun } from './program/program-options.ts'
 export type { SweepReport, SweepRun } from './report.ts'
 export type { Verdict, VerdictName } from './verdicts.ts'
 
@@ -34,14 +36,40 @@ export async function sweepFaults<Context = undefined, Value = unknown, State ex
   job: SweptJob<Context, Value, State>,
   options: SweepOptions<Context, Value> = {},
 ): Promise<SweepReport> {
-  const { process } = globalThis as { process?: { versions?: Readonly<Record<string, string>> } }
-  const { node, bun, deno } = process?.versions ?? {}
-  if (node === undefined || bun !== undefined || deno !== undefined) {
-    throw new SupportWorkspaceError('A sweep simulates time with hooks that only Node has.', {
-      hint: 'Run it in Node 22 or later.',
-    })
-  }
+  requireNode()
   // Loaded now, so that importing this entry point fails nowhere.
   const { sweep } = await import('./sweep.ts')
   return sweep(job as SweptJob, options as object as SweepOptions)
+}
+
+/**
+ * Does the same with a whole program: its exit codes, its files and its database. Starts it once for each request and each
+ * fault, and kills it before and in the middle of each of its file writes. Each run has a sandbox over HTTP and a copy of the
+ * folder. The exit code says what comes next: 0 is done, 65 `verify`, 70 `fix`, 75 `retry` and 77 `reconnect`. Every other one
+ * is a crash, after which the program is started again, four times in all.
+ *
+ * Waits of a Node program take no time. Other programs wait in real time. For Linux and macOS.
+ *
+ * @example
+ * const report = await sweepProgram(['node', 'reply.mjs'], {
+ *   env: ({ url, token, folder }) => ({ BASE_URL: url, TOKEN: token, STATE: folder }),
+ * })
+ * report.assert()
+ *
+ * @throws SupportWorkspaceError if the program sends or writes nothing, fails without a fault, or differs between two runs.
+ * @throws InvalidArgumentError if an option is invalid, or the program cannot be started.
+ */
+export async function sweepProgram(command: readonly string[], options: ProgramOptions = {}): Promise<SweepReport> {
+  requireNode()
+  const { sweepCommand } = await import('./program/runs.ts')
+  return sweepCommand(command, options)
+}
+
+function requireNode(): void {
+  const { process } = globalThis as { process?: { versions?: Readonly<Record<string, string>> } }
+  const { node, bun, deno } = process?.versions ?? {}
+  if (node !== undefined && bun === undefined && deno === undefined) return
+  throw new SupportWorkspaceError('A sweep simulates time with hooks that only Node has.', {
+    hint: 'Run it in Node 22 or later.',
+  })
 }

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers'
+import { setImmediate, setTimeout } from 'node:timers'
 import type { KeyValueStorage } from '../key-value/index.ts'
 
 // Captured before anything is patched.
-const realImmediate = setImmediate
+const [realImmediate, realTimeout] = [setImmediate, setTimeout]
 
 /** After so many steps a real turn passes, or a job that repeats without a pause would leave nobody else one. */
 const stepsPerTurn = 100
@@ -41,6 +41,11 @@ export class JobProcess {
 /** Lets promises settle and real events arrive. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => realImmediate(() => resolve()))
+}
+
+/** Lets real input and output proceed, without computing meanwhile. */
+export function nap(): Promise<void> {
+  return new Promise((resolve) => realTimeout(() => resolve(), 1))
 }
 
 function never<Value>(): Promise<Value> {

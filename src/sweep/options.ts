@@ -59,7 +59,10 @@ export type SweepEnd = 'done' | 'not-done' | 'verify' | 'fix' | 'gave-up' | 'nev
 export interface SweepOptions<Context = undefined, Value = unknown> {
   /** Prepares a sandbox before the job first runs in it, and opens what the job uses: files, databases, connections. */
   readonly setup?: ((sandbox: Sandbox) => Context | Promise<Context>) | undefined
-  /** Checks the data after the job has ended. It throws if the data is wrong. */
+  /**
+   * Checks the data after the job has ended. It throws if the data is wrong. What it throws does not count in a run in which
+   * somebody else has changed the data, because the job may have seen what was there before.
+   */
   readonly check?: ((sandbox: Sandbox, outcome: SweepOutcome<Context, Value>) => void | Promise<void>) | undefined
   /**
    * Whether the job has done everything, for a job that resolves although something failed.

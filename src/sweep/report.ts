@@ -1,5 +1,6 @@
 import type { RecordedRequest } from '../sandbox/index.ts'
-import { faultNames, faults, idOf, isAtAssignment, type Strike } from './faults.ts'
+import type { Subject } from './clean-runs.ts'
+import { faultNames, faults, idOf, placeOf, type Strike } from './faults.ts'
 import type { SweepEnd } from './options.ts'
 import type { Run } from './run.ts'
 import type { Verdict } from './verdicts.ts'
@@ -19,6 +20,8 @@ export interface SweepRun {
   readonly appliedBefore: readonly string[]
   /** What is wrong. Empty if nothing is. */
   readonly verdicts: readonly Verdict[]
+  /** The last lines that a program has printed. Empty for a job. */
+  readonly output: readonly string[]
 }
 
 /** What a sweep found. It prints as a table and a bug report for each cause. */
@@ -42,10 +45,13 @@ export interface SweepReport {
 }
 
 interface ReportParts {
+  readonly what: Subject
   /** A run without faults. */
   readonly clean: Run
   readonly runs: readonly { readonly run: Run; readonly verdicts: readonly Verdict[] }[]
   readonly seed: number
+  /** Sentences about all runs. */
+  readonly notes: readonly string[]
 }
 
 export function createReport(parts: ReportParts): SweepReport {
@@ -54,10 +60,10 @@ export function createReport(parts: ReportParts): SweepReport {
   const writes = clean.writes.map(({ target }) => target.split(' ')[0] ?? '')
   const runs = parts.runs.map(({ run, verdicts }) => toSweepRun(run, verdicts))
   const groups = groupByCause(runs)
-  const reports = groups.map((group) => describeGroup(group, requests))
+  const reports = groups.map((group) => describeGroup(group, requests, parts.what))
   const failed = runs.filter(({ verdicts }) => verdicts.length > 0).length
   const counts = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}, ${failed} failed${failed === 0 ? '' : ` (causes: ${groups.length})`}.`
-  const summary = `${counts} ${describeWrites(writes)}`
+  const summary = [counts, describeWrites(parts.what, writes), ...parts.notes].join(' ')
   const tableAs = (isMarkdown: boolean) => describeTable(runs, requests, isMarkdown)
   return {
     runs,
@@ -76,8 +82,8 @@ export function createReport(parts: ReportParts): SweepReport {
   }
 }
 
-function describeWrites(writes: readonly string[]): string {
-  if (writes.length === 0) return 'The job wrote nothing.'
+function describeWrites(what: Subject, writes: readonly string[]): string {
+  if (writes.length === 0) return `The ${what} wrote nothing.`
   const groups = [...Map.groupBy(writes, (operation) => operation)]
   const list = groups.map(([operation, all]) => `${operation} ×${all.length}`).join(', ')
   return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${list}.`
@@ -90,21 +96,23 @@ function fence(text: string): string {
   return `${marks}text\n${text}\n${marks}`
 }
 
-function toSweepRun({ strikes, outcome, appliedBefore }: Run, verdicts: readonly Verdict[]): SweepRun {
+function toSweepRun({ strikes, outcome, appliedBefore, output }: Run, verdicts: readonly Verdict[]): SweepRun {
   const { end, attempts } = outcome
   const applied = appliedBefore.map(({ target }) => target)
-  return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts }
+  return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts, output }
 }
 
 /** Groups the failed runs by what came out wrong, each from its earliest request and simplest fault. */
 function groupByCause(runs: readonly SweepRun[]): SweepRun[][] {
   const rank = ({ faults: [first = { fault: 'unavailable', at: 0 }, ...more] }: SweepRun): number =>
-    (more.length * 2 + Number(isAtAssignment(first))) * 1e9 + first.at * 1e3 + faultNames.indexOf(first.fault)
+    (more.length * 2 + Number(placeOf(first.fault) !== 'request')) * 1e9 +
+    first.at * 1e3 +
+    faultNames.indexOf(first.fault)
   const failed = runs.filter(({ verdicts }) => verdicts.length > 0).sort((a, b) => rank(a) - rank(b))
   return [...Map.groupBy(failed, ({ verdicts: [first] }) => `${first?.name} ${first?.subject}`).values()]
 }
 
-function describeGroup(group: readonly SweepRun[], requests: readonly RecordedRequest[]): string {
+function describeGroup(group: readonly SweepRun[], requests: readonly RecordedRequest[], what: Subject): string {
   const [run, ...others] = group
   if (run === undefined) return ''
   const [first] = run.verdicts
@@ -112,14 +120,18 @@ function describeGroup(group: readonly SweepRun[], requests: readonly RecordedRe
     `${first?.name.toUpperCase()}: ${run.faults.map((strike) => describeStrike(strike, requests)).join(', then ')}`,
     ...run.verdicts.slice(0, 5).map(({ text }) => `  ${text}`),
     `  Applied before: ${run.appliedBefore.join(', ') || 'nothing'}`,
-    `  The job ${run.attempts.join(', then ')}.`,
+    `  The ${what} ${run.attempts.join(', then ')}.`,
+    ...(run.output.length > 0 ? ['  It printed last:', ...run.output.map((line) => `    ${line}`)] : []),
     ...(others.length > 0 ? [`  The same in ${others.length} more: ${listOf(others.map(({ id }) => id))}`] : []),
     '  To repeat it:',
     `    test('survives ${run.id}', async () => {`,
-    `      (await sweepFaults(job, { ...options, only: ['${run.id}'] })).assert()`,
+    `      (await ${calls[what]}, { ...options, only: ['${run.id}'] })).assert()`,
     '    })',
   ].join('\n')
 }
+
+/** How what is under test is swept. */
+const calls = { job: 'sweepFaults(job', program: 'sweepProgram(command' }
 
 function listOf(texts: readonly string[]): string {
   return texts.length > 6 ? `${texts.slice(0, 6).join(', ')}, …` : texts.join(', ')
@@ -127,7 +139,7 @@ function listOf(texts: readonly string[]): string {
 
 function describeStrike(strike: Strike, requests: readonly RecordedRequest[]): string {
   const { text } = faults[strike.fault]
-  if (isAtAssignment(strike)) return `${text} (number ${strike.at} of the run)`
+  if (placeOf(strike.fault) !== 'request') return `${text} (number ${strike.at} of the run)`
   const request = requests[strike.at - 1]
   const what = request === undefined ? '' : ` (${operationOf(request)}, ${request.method} ${request.path})`
   return `${text} at request ${strike.at} of ${requests.length}${what}`
@@ -139,11 +151,16 @@ function describeEnd({ end, attempts }: SweepRun): string {
   return attempts.length > 1 ? 'retried' : 'ok'
 }
 
+/** What a word in a cell means, which looks like a failure and is none. */
+const explanations: Readonly<Record<string, string>> = {
+  'gave-up': 'the fault lasted for every repeat, so it could not be done. That is no failure.',
+}
+
 /** A row for each fault and a column for each request. Assignments and pairs follow, one line each. */
 function describeTable(runs: readonly SweepRun[], requests: readonly RecordedRequest[], isMarkdown: boolean): string {
   const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
   const rows = faultNames
-    .filter((fault) => !isAtAssignment({ fault }))
+    .filter((fault) => placeOf(fault) === 'request')
     .map((fault) => [fault, ...requests.map((_, index) => words.get(`${fault}@${index + 1}`) ?? '')])
     .filter(([, ...cells]) => cells.some((cell) => cell !== ''))
   const summarize = (title: string, pattern: RegExp): string[] => {
@@ -155,7 +172,12 @@ function describeTable(runs: readonly SweepRun[], requests: readonly RecordedReq
       ? [toTable([['', ...requests.map((_, index) => String(index + 1))], ...rows], isMarkdown)]
       : []),
     requests.map((request, index) => `${index + 1} ${operationOf(request)}`).join(', '),
+    ...Object.entries(explanations)
+      .filter(([word]) => [...words.values()].includes(word))
+      .map(([word, explanation]) => `${word}: ${explanation}`),
     ...summarize('Killed before an assignment', /^killed-before-assignment@\d+$/),
+    ...summarize('Killed before a file write', /^killed-before-file-write@\d+$/),
+    ...summarize('Killed in the middle of a file write', /^killed-in-file-write@\d+$/),
     ...summarize('Pairs of faults', /\+/),
   ].join('\n\n')
 }

@@ -3,22 +3,26 @@ import type { RecordedRequest } from '../sandbox/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { InvalidArgumentError, SupportWorkspaceError } from '../shared/errors/index.ts'
 import { kindOf } from '../shared/json.ts'
-import { idOf, type Strike } from './faults.ts'
+import { faults, idOf, type Place, type Strike } from './faults.ts'
 import type { SweepEnd, SweepOptions, SweepOutcome, SweptJob } from './options.ts'
 import { Stage, type StageOptions } from './stage.ts'
-import { type NamedWrite, namedWrites } from './writes.ts'
+import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
 /** What a run is made of, apart from its faults. */
-export type Plan = Pick<SweepOptions, 'setup' | 'check' | 'done'> & StageOptions & { readonly job: SweptJob }
+export interface Plan extends Pick<SweepOptions, 'setup' | 'check' | 'done'>, StageOptions {
+  readonly job: SweptJob
+  /** Ids of the data that each sandbox starts with. */
+  readonly ids: ReadonlySet<string>
+}
 
 /** What happened in a run. */
-export interface Run {
+export interface Run extends Effects {
   readonly strikes: readonly Strike[]
   readonly outcome: SweepOutcome<unknown, unknown>
   /** The requests of the job, without those of `setup` and `check`. */
   readonly requests: readonly RecordedRequest[]
-  readonly assignments: number
-  readonly writes: readonly NamedWrite[]
+  /** Number of places of each kind where a fault can strike, besides requests. */
+  readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
   /** The writes that had been applied when the first fault struck. */
   readonly appliedBefore: readonly NamedWrite[]
   /** Whether the last call of the job met a fault. */
@@ -29,6 +33,10 @@ export interface Run {
   readonly uncaught: readonly unknown[]
   /** The tokens and cursors of the run. */
   readonly secrets: readonly string[]
+  /** The ids of items in the state of a job, or the lines of each named file of a program. */
+  readonly outputs: ReadonlyMap<string, readonly string[]>
+  /** The last lines that a program has printed. */
+  readonly output: readonly string[]
   /** What `check` threw. */
   readonly checkError: { readonly thrown: unknown } | undefined
 }
@@ -57,17 +65,20 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   stage.begin()
   const attempts: string[] = []
   const errors: unknown[] = []
+  // What somebody else has changed meets the job in each call.
+  const isChanged = strikes.some(({ fault }) => faults[fault].change !== undefined)
+  const pauses = strikes.map(({ fault }) => faults[fault].pause ?? 0)
   let accessToken = sandbox.issueToken({ actor: 'self' })
   let [end, value, hasMetFault]: [SweepEnd?, unknown?, boolean?] = []
   while (end === undefined) {
     const firstRequest = sandbox.requests.length
     const ending = await stage.call((world) => plan.job({ ...world, context }), accessToken)
-    hasMetFault = sandbox.requests
-      .slice(firstRequest)
-      .some(({ fault, status }) => fault !== undefined || status === 401)
+    hasMetFault =
+      isChanged ||
+      sandbox.requests.slice(firstRequest).some(({ fault, status }) => fault !== undefined || status === 401)
     if (ending.kind === 'killed') {
       attempts.push('was killed')
-      await stage.pause(pauseAfter(0))
+      await stage.pause(Math.max(pauseAfter(0), ...pauses))
     } else if (ending.kind === 'stopped') {
       attempts.push(`was stopped after ${ending.why}`)
       end = 'never-ends'
@@ -96,7 +107,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     end = 'never-ends'
   }
   const requests = sandbox.requests.slice(before.requests)
-  const writes = namedWrites(sandbox).slice(before.writes)
+  const effects = effectsOf(sandbox, before.writes)
   const error = end === 'done' ? undefined : errors.at(-1)
   const outcome = { end, value, error, state: stage.durable.state, context, attempts }
   const checking = Promise.resolve().then(() => plan.check?.(sandbox, outcome))
@@ -111,9 +122,11 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
     strikes,
     outcome,
     requests,
-    assignments: stage.counts.assignments,
-    writes,
-    appliedBefore: writes.slice(0, (stage.writesBefore ?? before.writes) - before.writes),
+    counts: { assignment: stage.counts.assignments, 'file write': 0, 'cut of a file': 0 },
+    outputs: new Map([['`state`', textsIn(stage.durable.state).filter((text) => plan.ids.has(text))]]),
+    output: [],
+    ...effects,
+    appliedBefore: effects.writes.slice(0, (stage.writesBefore ?? before.writes) - before.writes),
     hasMetFault: hasMetFault ?? false,
     errors,
     uncaught: stage.uncaught,
@@ -143,4 +156,12 @@ export function print(value: unknown): string {
   } catch {
     return inspect(value, { depth: 8, customInspect: false })
   }
+}
+
+/** Returns every text in a value, and every name of a property. */
+function textsIn(value: unknown, around: readonly unknown[] = []): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null || around.includes(value)) return []
+  const entries = value instanceof Map || value instanceof Set ? [...value] : Object.entries(value)
+  return entries.flat().flatMap((inner) => textsIn(inner, [...around, value]))
 }

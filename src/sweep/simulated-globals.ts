@@ -4,7 +4,7 @@ import timers from 'node:timers'
 import timersPromises from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { watchActivity } from './activity.ts'
-import { type Scope, SimulatedTimer, scopes } from './clock.ts'
+import { type Scope, SimulatedTimer, scopes } from './simulated-time.ts'
 import { watchUncaught } from './uncaught.ts'
 
 type Callback = (...args: unknown[]) => void
@@ -25,12 +25,21 @@ export function simulateGlobals(): () => void {
   }
 }
 
+/** Gives the whole process simulated timers, dates and random numbers, until it ends. */
+export function simulateProcess(scope: Scope): void {
+  scopeOfProcess = scope
+  install()
+}
+
+let scopeOfProcess: Scope | undefined
+
+function currentScope(): Scope | undefined {
+  return scopeOfProcess ?? scopes.getStore()
+}
+
 function install(): () => void {
-  const stops = [
-    watchActivity(() => scopes.getStore()?.clock.activity),
-    watchUncaught('unhandledRejection'),
-    watchUncaught('uncaughtException'),
-  ]
+  const stops = [watchActivity(() => currentScope()?.clock.activity)]
+  if (scopeOfProcess === undefined) stops.push(watchUncaught('unhandledRejection'), watchUncaught('uncaughtException'))
   const patch = (target: object, name: string, value: unknown): void => {
     const before = Object.getOwnPropertyDescriptor(target, name)
     Object.defineProperty(target, name, { writable: true, configurable: true, enumerable: true, ...before, value })
@@ -60,17 +69,22 @@ function install(): () => void {
   }
   const { now } = performance
   const { random } = Math
+  const { now: realNow } = Date
   patch(performance, 'now', () => {
-    const clock = scopes.getStore()?.clock
+    const clock = currentScope()?.clock
     return clock === undefined ? now.call(performance) : clock.read() - clock.start
   })
-  patch(Math, 'random', () => scopes.getStore()?.clock.random() ?? random())
+  patch(Math, 'random', () => currentScope()?.clock.random() ?? random())
   // Only its promises show whether WebCrypto is under way: in Node 24 its requests look like those that ended at once.
   const subtle: object = Object.getPrototypeOf(crypto.subtle)
   for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(subtle))) {
     if (typeof value === 'function' && name !== 'constructor') patch(subtle, name, counted(value))
   }
-  patch(globalThis, 'Date', simulatedDate(Date))
+  patch(
+    globalThis,
+    'Date',
+    simulatedDate(Date, () => currentScope()?.clock.read() ?? realNow()),
+  )
   patch(AbortSignal, 'timeout', timeoutSignal(AbortSignal.timeout))
   syncBuiltinESMExports()
   return () => {
@@ -85,7 +99,7 @@ function startTimer(scope: Scope, delay: unknown, run: () => void, repeats = fal
 
 function starting(real: (run: Callback, delay?: number, ...args: unknown[]) => unknown, repeats: boolean) {
   return (run: Callback, delay?: number, ...args: unknown[]): unknown => {
-    const scope = scopes.getStore()
+    const scope = currentScope()
     if (scope === undefined || typeof run !== 'function') return real(run, delay, ...args)
     return startTimer(scope, delay, () => run(...args), repeats)
   }
@@ -101,7 +115,7 @@ function clearing(real: (timer?: never) => void) {
 /** Immediates are real. Those of a process that has ended do nothing, so that a loop of them ends too. */
 function startingImmediate(real: (run: Callback, ...args: unknown[]) => unknown): typeof real {
   return (run, ...args) => {
-    const owner = scopes.getStore()?.owner
+    const owner = currentScope()?.owner
     if (owner === undefined || typeof run !== 'function') return real(run, ...args)
     return real(() => {
       if (!owner.isEnded) run(...args)
@@ -112,7 +126,7 @@ function startingImmediate(real: (run: Callback, ...args: unknown[]) => unknown)
 function waitingForImmediate(real: typeof timersPromises.setImmediate): typeof real {
   return (value, options) => {
     const start = () => real(value, options)
-    return scopes.getStore()?.owner.whileAlive(start) ?? start()
+    return currentScope()?.owner.whileAlive(start) ?? start()
   }
 }
 
@@ -124,7 +138,7 @@ type Wait = <Value>(delay?: number, value?: Value, options?: WaitOptions) => Pro
 
 function waiting(real: typeof timersPromises.setTimeout): Wait {
   return <Value>(delay?: number, value?: Value, options?: WaitOptions) => {
-    const scope = scopes.getStore()
+    const scope = currentScope()
     if (scope === undefined) return real<Value>(delay, value, options)
     return new Promise<Value>((resolve, reject) => {
       const timer = startTimer(scope, delay, () => resolve(value as Value))
@@ -141,7 +155,7 @@ function waiting(real: typeof timersPromises.setTimeout): Wait {
 
 function repeating(real: typeof timersPromises.setInterval, wait: Wait) {
   return <Value>(delay?: number, value?: Value, options?: WaitOptions): AsyncIterable<Value> => {
-    if (scopes.getStore() === undefined) return real<Value>(delay, value, options)
+    if (currentScope() === undefined) return real<Value>(delay, value, options)
     return (async function* () {
       for (;;) yield await wait(delay, value as Value, options)
     })()
@@ -153,13 +167,13 @@ function counted(real: (...args: unknown[]) => Promise<unknown>): typeof real {
   return new Proxy(real, {
     apply(target, self, args) {
       const start = (): Promise<unknown> => Reflect.apply(target, self, args)
-      return scopes.getStore()?.clock.activity.during(`crypto.subtle.${target.name}`, start) ?? start()
+      return currentScope()?.clock.activity.during(`crypto.subtle.${target.name}`, start) ?? start()
     },
   })
 }
 
-function simulatedDate(real: DateConstructor): DateConstructor {
-  const now = (): number => Math.floor(scopes.getStore()?.clock.read() ?? real.now())
+export function simulatedDate(real: DateConstructor, read: () => number): DateConstructor {
+  const now = (): number => Math.floor(read())
   return new Proxy(real, {
     construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
     apply: (target) => new target(now()).toString(),
@@ -169,11 +183,11 @@ function simulatedDate(real: DateConstructor): DateConstructor {
 
 function timeoutSignal(real: typeof AbortSignal.timeout): typeof AbortSignal.timeout {
   return (delay) => {
-    const scope = scopes.getStore()
+    const scope = currentScope()
     if (scope === undefined) return real.call(AbortSignal, delay)
     const controller = new AbortController()
     const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError')
-    startTimer(scope, delay, () => controller.abort(reason))
+    startTimer(scope, delay, () => controller.abort(reason)).unref()
     return controller.signal
   }
 }

@@ -1,10 +1,11 @@
 import { SupportWorkspace } from '../client/index.ts'
-import { createSandbox, type Sandbox } from '../sandbox/index.ts'
+import { createSandbox, type RecordedRequest, type Sandbox } from '../sandbox/index.ts'
 import { throwIfAborted } from '../shared/abort.ts'
-import { Clock, scopes } from './clock.ts'
-import { faults, isAtAssignment, type Strike } from './faults.ts'
+import { Clock } from './clock.ts'
+import { changeAfter, faults, placeOf, type Strike } from './faults.ts'
 import { Durable, JobProcess } from './job-process.ts'
 import type { SweepOptions, SweepWorld } from './options.ts'
+import { scopes } from './simulated-time.ts'
 
 /** How one call of the job ended. */
 export type Ending =
@@ -20,6 +21,8 @@ export interface StageOptions extends Pick<SweepOptions, 'sandbox' | 'client' | 
   readonly seed: number
   /** Number of requests after which one call of the job is stopped. */
   readonly maxRequests: number
+  /** The requests of a run without faults. */
+  readonly cleanRequests: readonly RecordedRequest[]
 }
 
 const day = 86_400_000
@@ -133,16 +136,23 @@ export class Stage {
       if (scope?.clock !== clock) return real.fetch(input, init)
       return scope.owner.whileAlive(() => {
         this.#count('requests')
-        return scopes.run({ clock, owner: this.#service }, () => real.fetch(input, init))
+        const number = this.counts.requests
+        const responding = scopes.run({ clock, owner: this.#service }, () => real.fetch(input, init))
+        return responding.finally(() => this.#changeAfter(number, input instanceof Request ? input.url : String(input)))
       })
     }
+  }
+
+  #changeAfter(request: number, url: string): void {
+    const strike = this.#strikes.find(({ fault, at }) => at === request && faults[fault].change !== undefined)
+    if (strike !== undefined) changeAfter(strike, this.sandbox, new URL(url).pathname, this.#options.cleanRequests)
   }
 
   /** Counts a request or an assignment. Those strikes that the sandbox does not know happen now. */
   #count(kind: 'requests' | 'assignments'): void {
     this.counts[kind] += 1
     for (const strike of this.#strikes) {
-      if (strike.at !== this.counts[kind] || isAtAssignment(strike) !== (kind === 'assignments')) continue
+      if (strike.at !== this.counts[kind] || `${placeOf(strike.fault)}s` !== kind) continue
       this.writesBefore ??= this.sandbox.state.writes.length
       if (strike.fault === 'revoked') this.sandbox.revokeAll()
       if (kind === 'assignments') this.#process.kill()

@@ -1,4 +1,4 @@
-import { scopes } from './clock.ts'
+import { scopes } from './simulated-time.ts'
 
 type Listener = (error: unknown, detail: unknown) => void
 
@@ -7,14 +7,20 @@ type Listener = (error: unknown, detail: unknown) => void
  * a function that ends it.
  */
 export function watchUncaught(event: 'unhandledRejection' | 'uncaughtException'): () => void {
-  const others = process.listeners(event as 'unhandledRejection') as Listener[]
+  // Raw, so that one of `once` is still one afterwards, unless it was called.
+  const others = new Set(process.rawListeners(event) as (Listener & { listener?: unknown })[])
   const listener: Listener = (error, detail) => {
     const scope = scopes.getStore()
     // Nobody sees how a process fails that was killed.
     if (scope?.owner.isEnded) return
     if (scope !== undefined) scope.owner.uncaught.push(error)
-    else if (others.length > 0) for (const other of others) other(error, detail)
-    else throw error
+    else if (others.size === 0) throw error
+    else {
+      for (const other of others) {
+        if (other.listener !== undefined) others.delete(other)
+        other(error, detail)
+      }
+    }
   }
   process.removeAllListeners(event)
   process.on(event, listener)

@@ -1,4 +1,5 @@
 import type { Baseline } from './clean-runs.ts'
+import { faults } from './faults.ts'
 import { describeError, print, type Run } from './run.ts'
 import type { NamedWrite } from './writes.ts'
 
@@ -19,7 +20,10 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
   const isDone = run.outcome.end === 'done'
   return [
     ...judgeWrites(baseline, run, isDone),
-    ...(isDone ? judgeItems(baseline, run) : []),
+    // Time and somebody else may have changed what the lists hold.
+    ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
+      ? judgeOutputs(baseline, run)
+      : []),
     ...judgeEnd(run),
     ...judgeErrors(run),
   ]
@@ -27,71 +31,109 @@ export function judge(baseline: Baseline, run: Run): Verdict[] {
 
 function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boolean): Verdict[] {
   const verdicts: Verdict[] = []
+  const { expectsLost, expectsExtra, expectsAgain } = expectationsOf(run)
   const targets = new Set([...clean.writes, ...run.writes].map(({ target }) => target))
   for (const target of targets) {
     const expected = clean.writes.filter((write) => write.target === target)
     const actual = run.writes.filter((write) => write.target === target)
-    const [operation = ''] = target.split(' ')
+    const [sample] = [...actual, ...expected]
+    if (sample === undefined) continue
     const report = (name: VerdictName, what: string): void => {
-      verdicts.push({ name, subject: operation, text: `${target} ${what}.` })
+      verdicts.push({ name, subject: target.split(' ')[0] ?? '', text: `${target} ${what}.` })
     }
-    if (actual.length === 0 && isDone) report('lost', 'was never applied, although the job said that it was done')
-    if (actual.length === 0 || !(actual[0] ?? expected[0])?.creates) continue
+    const mayLack = !isDone || expectsLost(sample)
+    // A write that creates nothing need not be sent if its effect is there already.
+    const isThere = expected.every((write) => !write.creates && run.contentOf(write) === write.content)
+    if (actual.length === 0 && !mayLack && !isThere) {
+      report('lost', 'was never applied, although the job said that it was done')
+    }
+    if (actual.length === 0 || !sample.creates) continue
     if (expected.length === 0) {
-      report('extra', `was applied, but a clean run does not apply it: ${shorten(actual[0]?.content)}`)
+      if (!expectsExtra) report('extra', `was applied, but a clean run does not apply it: ${shorten(sample.content)}`)
       continue
     }
     const isVariable = variable.has(target)
-    const missing = isVariable ? [] : without(expected, actual)
-    const left = isVariable ? [] : without(actual, expected)
+    const contents = [expected, actual].map((writes) => writes.map(({ content }) => content))
+    const [wanted = [], found = []] = isVariable ? [] : contents
+    const [missing, left] = [without(wanted, found), without(found, wanted)]
     const surplus = actual.length - expected.length
-    if (surplus > 0) {
-      const which = (left[0] ?? actual.at(-1))?.content
+    // What has another text than in a clean run stands for what is missing. The same text twice does not.
+    const replaced = left.filter((content) => !wanted.includes(content)).length
+    const mayBeAgain = expectsAgain(sample) || (expectsExtra && left.length === replaced)
+    if (surplus > 0 && !mayBeAgain) {
+      const which = left[0] ?? actual.at(-1)?.content
       report('doubled', `was applied ${actual.length} times instead of ${expected.length}: ${shorten(which)}`)
     }
-    // What has another text than in a clean run stands for what is missing. The same text twice does not.
-    const replaced = left.filter(({ content }) => !expected.some((write) => write.content === content)).length
     const lacking = isVariable ? -surplus : missing.length - replaced
-    if (surplus <= 0 && left.length > replaced) report('doubled', `was applied twice: ${shorten(left[0]?.content)}`)
-    if (lacking > 0 && isDone) {
+    if (surplus <= 0 && left.length > replaced) report('doubled', `was applied twice: ${shorten(left[0])}`)
+    if (lacking > 0 && !mayLack) {
       report(
         'lost',
-        `lacks ${lacking} of ${expected.length}, although the job said that it was done: ${shorten(missing[0]?.content)}`,
+        `lacks ${lacking} of ${expected.length}, although the job said that it was done: ${shorten(missing[0])}`,
       )
     }
   }
   return verdicts
 }
 
-/** Returns the writes that remain when each of the others has removed one with its content. */
-function without(writes: readonly NamedWrite[], others: readonly NamedWrite[]): NamedWrite[] {
-  const counts = countsOf(others.map(({ content }) => content))
-  return writes.filter(({ content }) => {
-    const count = counts.get(content) ?? 0
-    counts.set(content, count - 1)
+/** What a run may write or leave out because time passed in it, or because somebody else changed the data. */
+interface Expectations {
+  /** Whether a write that a clean run makes may be missing. */
+  expectsLost(write: NamedWrite): boolean
+  /** Whether writes that a clean run does not make are due. */
+  readonly expectsExtra: boolean
+  /** Whether the same write is due again. */
+  expectsAgain(write: NamedWrite): boolean
+}
+
+function expectationsOf({ strikes, writes }: Run): Expectations {
+  const names = strikes.map(({ fault }) => fault)
+  const isLate = names.some((name) => faults[name].pause !== undefined)
+  const isChanged = names.some((name) => faults[name].change !== undefined)
+  const isAnswered = names.includes('message-received')
+  const parentOf = ({ place }: NamedWrite): string => place.slice(0, 2).join('/')
+  // What a job has begun with an item, it must end, also if the item is no longer in the list that the job reads.
+  const begun = new Set(writes.filter(({ creates }) => creates).map(parentOf))
+  return {
+    expectsLost(write) {
+      if (isLate || names.includes('item-removed')) return true
+      return isChanged && !(write.creates && write.place.length > 1 && begun.has(parentOf(write)))
+    },
+    expectsExtra: isLate || isChanged,
+    // The customer has written again, which may want another answer.
+    expectsAgain: ({ place }) => isAnswered && place.length > 1,
+  }
+}
+
+/** Returns the texts that remain when each of the others has removed one that is the same. */
+function without(texts: readonly string[], others: readonly string[]): string[] {
+  const counts = countsOf(others)
+  return texts.filter((text) => {
+    const count = counts.get(text) ?? 0
+    counts.set(text, count - 1)
     return count <= 0
   })
 }
 
-/** Compares the ids of items in the state: each item of a list is processed once. */
-function judgeItems({ run: clean, ids }: Baseline, run: Run): Verdict[] {
-  const expected = countsOf(textsIn(clean.outcome.state).filter((text) => ids.has(text)))
-  const actual = countsOf(textsIn(run.outcome.state).filter((text) => ids.has(text)))
-  const all = [...new Set([...expected.keys(), ...actual.keys()])]
-  const surplus = (id: string): number => (actual.get(id) ?? 0) - (expected.get(id) ?? 0)
-  const verdicts: Verdict[] = []
-  const report = (name: VerdictName, what: string, found: readonly string[]): void => {
-    if (found.length > 0)
-      verdicts.push({ name, subject: 'state', text: `${what} \`state\`: ${shorten(found.join(', '))}` })
-  }
-  const lost = all.filter((id) => surplus(id) < 0)
-  const doubled = all.filter((id) => surplus(id) > 0)
-  report('lost', 'Missing in', lost)
-  report('doubled', 'Too often in', doubled)
-  return verdicts
+/** Compares what the state or a file holds, whose order does not matter: each item of a list is processed once. */
+function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
+  return [...clean.outputs].flatMap(([name, lines]): Verdict[] => {
+    const [wanted = [], found = []] = [lines, run.outputs.get(name) ?? []].map((all) =>
+      variable.has(name) ? all.map(() => 'something') : all,
+    )
+    const left = without(found, wanted)
+    const verdicts = [
+      ['lost', 'lacks', without(wanted, found)],
+      ['doubled', 'has too often', left.filter((line) => wanted.includes(line))],
+      ['extra', 'has, unlike after a clean run,', left.filter((line) => !wanted.includes(line))],
+    ] as const
+    return verdicts.flatMap(([verdict, what, found]) =>
+      found.length === 0 ? [] : { name: verdict, subject: name, text: `${name} ${what} ${shorten(found.join(', '))}` },
+    )
+  })
 }
 
-function judgeEnd({ outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
+function judgeEnd({ strikes, outcome, hasMetFault, checkError, uncaught }: Run): Verdict[] {
   const verdicts: Verdict[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
@@ -103,7 +145,8 @@ function judgeEnd({ outcome, hasMetFault, checkError, uncaught }: Run): Verdict[
     const text = `The last run met no fault, and yet the job gave up with ${shorten(words)}`
     verdicts.push({ name: 'stuck', subject: errorName, text })
   }
-  if (checkError !== undefined) {
+  // What a job has seen and what the data is now differ if somebody else has changed it meanwhile.
+  if (checkError !== undefined && !strikes.some(({ fault }) => faults[fault].change)) {
     const { text } = describeError(checkError.thrown)
     verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })
   }
@@ -128,14 +171,6 @@ function judgeErrors({ uncaught, errors, secrets }: Run): Verdict[] {
     })
   }
   return verdicts
-}
-
-/** Returns every text in a value, and every name of a property. */
-function textsIn(value: unknown, around: readonly unknown[] = []): string[] {
-  if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null || around.includes(value)) return []
-  const entries = value instanceof Map || value instanceof Set ? [...value] : Object.entries(value)
-  return entries.flat().flatMap((inner) => textsIn(inner, [...around, value]))
 }
 
 function countsOf(texts: readonly string[]): Map<string, number> {

@@ -1,5 +1,6 @@
 import { operations } from '../client/index.ts'
 import type { RecordedRequest, Sandbox } from '../sandbox/index.ts'
+import { isObject } from '../shared/json.ts'
 
 /** A write that took effect, in words that are the same in every run. */
 export interface NamedWrite {
@@ -7,23 +8,52 @@ export interface NamedWrite {
   readonly target: string
   /** Whether applying it twice makes two of something. */
   readonly creates: boolean
-  /** What it created, as JSON without ids and times. */
+  /** What it created, as JSON without ids and times. Otherwise the fields that it sent, as they are at the end of the run. */
   readonly content: string
+  /** The parts of the path that lead to the item, named as in `target`. */
+  readonly place: readonly string[]
+  /** The names of the fields that the job sent to it. */
+  readonly fields: readonly string[]
 }
 
-/** Returns the writes of a run, oldest first. */
-export function namedWrites({ state, requests }: Sandbox): NamedWrite[] {
+/** The writes of a run, and what the data looks like after it. */
+export interface Effects {
+  /** Oldest first. */
+  readonly writes: readonly NamedWrite[]
+  /** Returns the `content` that a write of another run has here, where it was perhaps not sent. */
+  contentOf(write: NamedWrite): string
+}
+
+/** Reads the writes of a sandbox, without the first ones. */
+export function effectsOf({ state, requests }: Sandbox, skipped: number): Effects {
   const names = new Map<string, string>()
   const data = [state, ...state.organizations.slice(1).map(({ id }) => state.of(id))]
-  return state.writes.map(({ operation, path, id }) => {
+  const fieldsAt = (path: string): readonly string[] => {
+    const bodies = requests.flatMap((each) => (each.path === path && isObject(each.body) ? Object.keys(each.body) : []))
+    return [...new Set(bodies)].sort()
+  }
+  const contentOf = ({ place, fields }: NamedWrite): string => {
+    const ids = new Map([...names].map(([id, name]) => [name, id]))
+    const item = itemAt(
+      data,
+      place.map((part) => ids.get(part) ?? part),
+    )
+    return isObject(item) ? JSON.stringify(fields.map((field) => item[field])) : ''
+  }
+  const writes = state.writes.map(({ operation, path, id }): NamedWrite => {
     const request = requests.find((each) => each.operation === operation)
     const name = request === undefined ? operation : operationOf(request)
+    const parts = path.split('/').slice(4)
+    const place = parts.map((part) => names.get(part) ?? part)
     const target = `${name} ${path.replace(/[^/]+/g, (part) => names.get(part) ?? part)}`
     const creates = /^(create|invite)/.test(operation)
-    const content = creates ? contentOf(find(data, path, id), names) : ''
-    if (creates && id !== undefined) names.set(id, `{${name} ${content}}`)
-    return { target, creates, content }
+    if (!creates) return { target, creates, content: '', place, fields: fieldsAt(path) }
+    const content = createdContent(itemAt(data, [...parts, id ?? '']), names)
+    if (id !== undefined) names.set(id, `{${name} ${content}}`)
+    return { target, creates, content, place, fields: [] }
   })
+  const read = writes.slice(skipped)
+  return { writes: read.map((write) => (write.creates ? write : { ...write, content: contentOf(write) })), contentOf }
 }
 
 /** Returns the id of a request's operation, such as `messages.create`, or what the service calls it if there is none. */
@@ -34,17 +64,18 @@ export function operationOf({ method, path, operation }: RecordedRequest): strin
 
 type Data = Pick<
   Sandbox['state'],
-  'conversations' | 'contacts' | 'members' | 'tasks' | 'segments' | 'messages' | 'notes'
+  'organization' | 'settings' | 'conversations' | 'contacts' | 'members' | 'tasks' | 'segments' | 'messages' | 'notes'
 >
 
-/** Returns what a write created, unless it was deleted since. */
-function find(data: readonly Data[], path: string, id: string | undefined): unknown {
-  const [, conversation, name = path.split('/').at(-1)] = /\/conversations\/([^/]+)\/(\w+)$/.exec(path) ?? []
-  const list = name === 'users' ? 'members' : name
+/** Returns what is at a path, such as `['conversations', id, 'messages', id]`, unless it was deleted since. */
+function itemAt(data: readonly Data[], [list = '', id, inner, innerId]: readonly string[]): unknown {
+  const name = list === 'users' ? 'members' : list
   for (const one of data) {
-    const items = conversation === undefined ? one[list as 'contacts'] : one[list as 'messages']?.(conversation)
-    const found = items?.find((item) => item.id === id)
-    if (found !== undefined) return found
+    if (name === 'organization') return id === 'settings' ? one.settings : one.organization
+    const found = one[name as 'conversations']?.find((item) => item.id === id)
+    if (found === undefined) continue
+    if (inner === 'assignee') return found.conversation_assignee
+    return inner === undefined ? found : one[inner as 'messages']?.(found.id).find((item) => item.id === innerId)
   }
   return undefined
 }
@@ -52,7 +83,7 @@ function find(data: readonly Data[], path: string, id: string | undefined): unkn
 /** Fields that later requests change, or that differ in each run. */
 const variable = /(^|_)(id|at)$|^last_message|^unread_count$/
 
-function contentOf(item: unknown, names: ReadonlyMap<string, string>): string {
+function createdContent(item: unknown, names: ReadonlyMap<string, string>): string {
   const text = JSON.stringify(item, (name, value) => (variable.test(name) ? undefined : value)) ?? ''
   return [...names].reduce((all, [id, name]) => all.replaceAll(id, name), text)
 }

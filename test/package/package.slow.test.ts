@@ -14,6 +14,8 @@ import {
   readsConsole,
   runsStorageTests,
   sweepsMe,
+  sweepsOtherCopy,
+  sweepsProgram,
   watchesLoading,
 } from './programs.ts'
 import { violationsIn } from './public-types.ts'
@@ -61,6 +63,8 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       ...maps,
       'dist/evidence.schema.json',
       'dist/openapi.json',
+      'dist/sweep-preload.js',
+      'dist/sweep-preload.js.map',
       'dist/third-party-licenses.txt',
     ].sort(),
   )
@@ -146,6 +150,24 @@ test('the command runs from the package', async () => {
   const { version } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'))
   expect(await project.run(process.execPath, join(project.installed, 'dist/cli.js'), '--version')).toBe(`${version}\n`)
 })
+
+test('a CommonJS client keeps its not-sent in a fault test of the ESM build', async () => {
+  expect(await runProgram('other-copy.mjs', sweepsOtherCopy)).toEqual([
+    ['rejected with NetworkError (retry)', 'resolved'],
+  ])
+})
+
+test.each(['program.mjs', 'program.cjs'])(
+  'a program is swept through %s, with the clock of the package',
+  async (file) => {
+    const load = file.endsWith('.cjs')
+      ? "const { sweepProgram } = require('support-workspace-sdk/sweep')"
+      : "import { sweepProgram } from 'support-workspace-sdk/sweep'"
+    expect(await runProgram(file, sweepsProgram(load))).toEqual([
+      'killed-after-effect@1: was killed, ended with code 0 (done)',
+    ])
+  },
+)
 
 // What else holds across copies is asserted in `test/shared/errors/errors.test.ts`.
 test('instanceof works across the ESM and CommonJS builds', async () => {

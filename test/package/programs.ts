@@ -11,6 +11,34 @@ sweepFaults(({ workspace }) => workspace.me(), { faults: ['refused', 'killed-aft
 })
 `
 
+/** Sweeps a job whose client is of the CommonJS build, and prints how its write survives a refused connection. */
+export const sweepsOtherCopy = `
+import { createRequire } from 'node:module'
+import { sweepFaults } from 'support-workspace-sdk/sweep'
+const { SupportWorkspace } = createRequire(import.meta.url)('support-workspace-sdk')
+const report = await sweepFaults(async ({ sandbox }) => {
+  const accessToken = sandbox.issueToken({ actor: 'self' })
+  const { url: baseUrl, fetch } = sandbox
+  const workspace = new SupportWorkspace({ baseUrl, fetch, accessToken, actor: 'self', maxRetries: 0 })
+  await workspace.contacts.create({ email: 'ada@example.com' })
+}, { faults: ['refused'] })
+console.log(JSON.stringify(report.runs.map(({ attempts }) => attempts)))
+`
+
+/** Sweeps a program that waits for an hour, and prints how it survives a kill. */
+export const sweepsProgram = (load: string) => `
+${load}
+const program = \`
+const { SUPPORT_WORKSPACE_URL: url, SUPPORT_WORKSPACE_TOKEN: token } = process.env
+const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' }
+setTimeout(async () => {
+  await fetch(url + '/api/oauth/v1/contacts', { method: 'POST', headers, body: '{"email":"ada@example.com"}' })
+}, 3600000)\`
+sweepProgram([process.execPath, '-e', program], { only: ['killed-after-effect@1'] }).then(({ runs }) => {
+  console.log(JSON.stringify(runs.map(({ id, attempts }) => id + ': ' + attempts.join(', '))))
+})
+`
+
 /** Runs the storage tests on a storage in memory and prints how many passed. */
 export const runsStorageTests = (load: Load) => `
 ${load('memoryStorage', 'support-workspace-sdk/storage')}

@@ -119,7 +119,7 @@ test.each<[why: string, message: string, job: SweptJob, options?: SweepOptions]>
   ],
   [
     'that remembers an earlier run',
-    'differ. Requests: 1 in the first, 2 in the second. The second run is a day later.',
+    'differ. Requests: 1 in the first, 2 in the second. The second run is a day later, and then a minute.',
     async ({ workspace }) => {
       rememberedCalls += 1
       if (rememberedCalls > 1) await workspace.me()
@@ -127,9 +127,9 @@ test.each<[why: string, message: string, job: SweptJob, options?: SweepOptions]>
     },
   ],
   [
-    'that writes on another day',
-    'differ. contacts.create /api/oauth/v1/contacts: 1 in the first, 0 in the second.',
-    (world) => (new Date().getDate() % 2 === 0 ? readMe(world) : createContact(world)),
+    'that writes in another minute',
+    'differ. contacts.create /api/oauth/v1/contacts: 0 in the first, 1 in the second.',
+    (world) => (new Date().getMinutes() === 0 ? readMe(world) : createContact(world)),
   ],
 ])('a job is refused %s', async (_, message, job, options) => {
   await expect(sweepFaults(job, options)).rejects.toThrow(message)
@@ -148,6 +148,7 @@ test.each<[what: string, options: object, message: string]>([
   ['a request that the job does not send', { requests: [1, 7] }, 'unavailable@7 never struck: the job made 1 request.'],
   ['a request beyond the last', { faults: ['killed-before-request'], requests: [7] }, 'killed-before-request@7 never'],
   ['a request before the first', { requests: [0] }, '`requests[0]` must be an integer of at least 1'],
+  ['a change of what is not there', { only: ['item-removed@1'] }, 'item-removed@1 never struck: no request that it'],
   ['faults that cannot strike', { faults: ['killed-before-assignment'] }, noAssignments],
   ['one of several faults that cannot', { faults: ['unavailable', 'killed-before-assignment'] }, noAssignments],
   ['a hole in `faults`', { faults: new Array(1) }, '`faults[0]` must be a non-empty string, not undefined.'],
@@ -609,6 +610,23 @@ test.each(events)('an %s outside the job goes where it went before', async (even
   expect(listener.mock.calls.map(([thrown]) => thrown)).toEqual([error, error, error])
 })
 
+test.each(events)('a listener of `once` for an %s is called once, also after a fault test', async (event) => {
+  const others = process.rawListeners(event)
+  process.removeAllListeners(event)
+  const [during, after] = [vi.fn(), vi.fn()]
+  const emit = () => process.emit(event as 'uncaughtException', new Error('Outside'))
+  process.once(event, during)
+  process.on(event, () => {})
+  await sweepFaults(readMe, { only: ['rate-limited@1'], setup: () => void emit() as undefined })
+  process.once(event, after)
+  await sweepFaults(readMe, { only: ['rate-limited@1'] })
+  emit()
+  emit()
+  expect([during.mock.calls, after.mock.calls].map(({ length }) => length)).toEqual([1, 1])
+  process.removeAllListeners(event)
+  for (const other of others) process.on(event, other as () => void)
+})
+
 test('two sweeps at once do not see each other', async () => {
   const reports = await Promise.all([sweepFaults(readMe), sweepFaults(reply, { faults: ['killed-after-effect'] })])
   expect(reports.map(failuresOf)).toEqual([[], ['killed-after-effect@2 doubled']])
@@ -657,6 +675,12 @@ describe('a report', () => {
     ])
   })
 
+  test('explains what looks like a failure and is none', async () => {
+    const report = await sweepFaults(readMe, { faults: ['unavailable-from-here', 'rate-limited'] })
+    expect(String(report)).toContain('\n\ngave-up: the fault lasted for every repeat, so it could not be done.')
+    expect(String(await sweepFaults(readMe, { faults: ['rate-limited'] }))).not.toContain('gave-up')
+  })
+
   test('says what the job wrote', async () => {
     const only = ['rate-limited@1']
     const reports = [await sweepFaults(readMe, { only }), await sweepFaults(reply, { only })]
@@ -696,7 +720,9 @@ describe('a report', () => {
       state.isDone = true
     })
     expect(report.failures.map(({ id }) => id)).toEqual(['killed-after-effect@2'])
-    expect(String(report)).toContain('The same in 4 more: revoked@3, killed-before-request@3, killed-after-effect@3, ')
+    expect(String(report)).toContain(
+      'The same in 12 more: killed-for-an-hour@2, killed-for-a-day@2, status-changed@2, ',
+    )
   })
 })
 

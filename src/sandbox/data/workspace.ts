@@ -3,6 +3,7 @@ import { Collection } from './collection.ts'
 import type {
   Contact,
   Conversation,
+  ConversationAssignee,
   LooseRecord,
   Member,
   Message,
@@ -59,6 +60,26 @@ export class Workspace {
   /** Returns the first member with this role who is not archived; for `admin` that is the owner. */
   memberWithRole(role: string): Member | undefined {
     return this.members.find((member) => member.role === role && !member.archived)
+  }
+
+  /** Assigns a conversation to a member. `assignor` is the user id of the person that does it. */
+  assign(conversation: Conversation, member: Member, at: number, assignor: string | null = null): ConversationAssignee {
+    conversation.conversation_assignee = {
+      id: this.random.id('asg'),
+      conversation_id: conversation.id,
+      user_id: member.user.id,
+      assignor_id: assignor,
+      assigned_at: at,
+    }
+    return conversation.conversation_assignee
+  }
+
+  /** Removes the item with this id from its list, and returns whether there was one. */
+  remove(id: string): boolean {
+    const { conversations, contacts, members, tasks, segments } = this
+    return [conversations, contacts, members, tasks, segments, ...this.#threads.values()].some((list) =>
+      list.remove(id),
+    )
   }
 
   addContact(email: string, name: string | null, source: string, at: number): Contact {

@@ -58,14 +58,7 @@ export const conversationOperations = {
       })
       if (member === undefined)
         throw validationFailed('`user_id` must be the id of a team member of this organization.')
-      found.conversation_assignee = {
-        id: workspace.random.id('asg'),
-        conversation_id: found.id,
-        user_id: member.user.id,
-        assignor_id: authorOf(call).id,
-        assigned_at: service.seconds(),
-      }
-      return found.conversation_assignee
+      return workspace.assign(found, member, service.seconds(), authorOf(call).id)
     },
   }),
   unassignConversation: operation({

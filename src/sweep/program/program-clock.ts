@@ -1,0 +1,108 @@
+import { Socket } from 'node:net'
+import { setTimeout } from 'node:timers'
+import { SimulatedTime, type SimulatedTimer } from '../simulated-time.ts'
+import { monotonic, type SharedNumbers } from './clock-file.ts'
+
+// Captured before anything is patched.
+const realTimeout = setTimeout
+
+/** Real milliseconds after which an open connection counts as idle. */
+const silence = 100
+/** Real milliseconds of one turn that count, and for which a process that was at work keeps others from a jump. */
+const longestTurn = 10
+const longestWork = 20
+/** Real milliseconds after which a program without a timer is not expected to go on. */
+const grace = 2_000
+const day = 86_400_000
+
+/** Kinds of activity that another process of the program has, which jumps itself. */
+const ofOthers = /^(PROCESSWRAP|WORKER)$/
+
+/** The time of a program, in one of its processes. It flows, and jumps to the next timer when nothing but timers is left. */
+export class ProgramClock extends SimulatedTime {
+  readonly #numbers: SharedNumbers
+  readonly #connections = new WeakMap<Socket, { readonly bytes: number; readonly at: number }>()
+  #tick: NodeJS.Timeout
+  #lastTurn = monotonic()
+  #idleTurns = 0
+  #quiet = 0
+
+  constructor(numbers: SharedNumbers) {
+    super(numbers.now, numbers.get('seed'), 0)
+    this.#numbers = numbers
+    numbers.set('processes', numbers.get('processes') + 1)
+    this.#tick = this.#schedule()
+  }
+
+  override get now(): number {
+    return this.#numbers.now
+  }
+
+  override add(timer: SimulatedTimer): SimulatedTimer {
+    this.#tick.ref()
+    this.#idleTurns = 0
+    return super.add(timer)
+  }
+
+  /** A timer keeps the process alive, and the clock without one does not. */
+  #schedule(): NodeJS.Timeout {
+    const timer = realTimeout(() => this.#turn(), 1)
+    return [...this.timers].some((each) => each.hasRef()) ? timer : timer.unref()
+  }
+
+  #turn(): void {
+    const elapsed = Math.min(monotonic() - this.#lastTurn, longestTurn)
+    this.#lastTurn = monotonic()
+    this.realTime += elapsed
+    // Before the timers fire, because one that throws ends this turn.
+    this.#tick = this.#schedule()
+    const isIdle = !this.#fireDue() && !this.#isBusy()
+    this.#idleTurns = isIdle ? this.#idleTurns + 1 : 0
+    if (this.#idleTurns < 2) {
+      this.#quiet = 0
+      this.#numbers.set('busyUntil', monotonic() + longestWork)
+      this.#numbers.set('busyProcess', process.pid)
+      return
+    }
+    this.#quiet += elapsed
+    const waitsForOthers = this.activity.underWay().some((type) => ofOthers.test(type))
+    const isOtherBusy = this.#numbers.get('busyUntil') > monotonic() && this.#numbers.get('busyProcess') !== process.pid
+    if (waitsForOthers || isOtherBusy) return
+    const next = this.next()
+    if (next !== undefined) this.#numbers.passTo(next.at)
+    else if (this.#quiet > grace) this.#numbers.passTo(this.now + day)
+    this.#fireDue()
+  }
+
+  #fireDue(): boolean {
+    const due = this.next()
+    if (due === undefined || due.at > this.now) return false
+    this.#numbers.set('timers', this.#numbers.get('timers') + 1)
+    this.fire(due)
+    return true
+  }
+
+  #isBusy(): boolean {
+    return this.activity.underWay().some((type) => !ofOthers.test(type)) || this.#isConnected()
+  }
+
+  /**
+   * Whether a connection waits for the sandbox, or something has just gone through another one. A client lets go of a
+   * connection that it keeps for later.
+   */
+  #isConnected(): boolean {
+    const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] }
+    const sockets = handles.call(process).filter((handle) => handle instanceof Socket)
+    return sockets.some((socket) => {
+      if (socket.remotePort === this.#numbers.get('port')) return !this.#isStalled(socket.localPort ?? 0)
+      const bytes = socket.bytesRead + socket.bytesWritten
+      const seen = this.#connections.get(socket)
+      if (seen?.bytes !== bytes) this.#connections.set(socket, { bytes, at: this.realTime })
+      return seen?.bytes !== bytes || this.realTime - seen.at < silence
+    })
+  }
+
+  #isStalled(port: number): boolean {
+    return Array.from({ length: 8 }, (_, index) => this.#numbers.get('stalled', index)).includes(port)
+  }
+}

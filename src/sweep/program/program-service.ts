@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { RecordedRequest, Sandbox } from '../../sandbox/index.ts'
+import { changeAfter, faults, type Strike } from '../faults.ts'
+import { createData } from '../stage.ts'
+import type { SharedNumbers } from './clock-file.ts'
+import type { ProgramOptions } from './program-options.ts'
+
+/** What a service is made of. */
+interface ServiceParts {
+  readonly options: Pick<ProgramOptions, 'sandbox'>
+  readonly strikes: readonly Strike[]
+  readonly numbers: SharedNumbers
+  /** The requests of a run without faults. */
+  readonly cleanRequests: readonly RecordedRequest[]
+  /** Whether the program cannot wait without taking real time. */
+  readonly isReal: boolean
+  /** Kills the program. */
+  kill(): Promise<void>
+}
+
+/** A sandbox over HTTP, in which faults strike a program. */
+export class ProgramService {
+  readonly sandbox: Sandbox
+  requests = 0
+  /** Number of writes that had been applied when the first fault struck. */
+  writesBefore: number | undefined
+  readonly #parts: ServiceParts
+  readonly #server = createServer((incoming, outgoing) => void this.#respond(incoming, outgoing))
+  readonly #counts = new Map<string, number>()
+  #removeLasting = (): void => {}
+  #late: { readonly at: number; send(): Promise<unknown> } | undefined
+  #lateTime: number | undefined
+  #stalled = 0
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts
+    this.sandbox = createData(parts.options, () => this.#lateTime ?? parts.numbers.now)
+  }
+
+  /** Returns the base URL. */
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    const { port } = this.#server.address() as AddressInfo
+    this.#parts.numbers.set('port', port)
+    return `http://127.0.0.1:${port}`
+  }
+
+  /** Ends a fault that lasts. */
+  recover(): void {
+    this.#removeLasting()
+  }
+
+  /** Lets a late effect happen whose time has come. Only a request can see it. */
+  async applyLate(): Promise<void> {
+    const late = this.#late
+    if (late === undefined || late.at > this.#parts.numbers.now) return
+    this.#late = undefined
+    this.#lateTime = late.at
+    await late.send()
+    this.#lateTime = undefined
+  }
+
+  async close(): Promise<void> {
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await this.sandbox.close()
+  }
+
+  async #respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { method = 'GET', url = '/', headers } = incoming
+    const path = url.replace(/\?.*/, '')
+    let strike: Strike | undefined
+    try {
+      const body = await buffer(incoming)
+      const type = headers['content-type']
+      const sent = {
+        method,
+        headers: { authorization: headers.authorization ?? '', ...(type !== undefined && { 'content-type': type }) },
+        ...(body.length > 0 && { body: body as Uint8Array<ArrayBuffer> }),
+      }
+      const send = (): Promise<Response> => this.sandbox.fetch(this.sandbox.url + url, sent)
+      this.requests += 1
+      await this.applyLate()
+      strike = this.#strikeAt(method, path)
+      if (strike !== undefined) this.#strike(strike, { method, path }, incoming, send)
+      const response = await send()
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+      for await (const chunk of response.body ?? []) outgoing.write(chunk)
+      outgoing.end()
+    } catch {
+      if (strike !== undefined && faults[strike.fault].kills) await this.#parts.kill()
+      // What was written is sent before.
+      incoming.socket.destroySoon()
+    } finally {
+      if (strike !== undefined) changeAfter(strike, this.sandbox, path, this.#parts.cleanRequests)
+    }
+  }
+
+  /** Returns what strikes at a request. It is known by its number among those of its kind, because several can be in flight. */
+  #strikeAt(method: string, path: string): Strike | undefined {
+    const { strikes, cleanRequests } = this.#parts
+    const isSame = (each: RecordedRequest): boolean => each.method === method && each.path === path
+    const count = (this.#counts.get(`${method} ${path}`) ?? 0) + 1
+    this.#counts.set(`${method} ${path}`, count)
+    return strikes.find(({ at }) => {
+      const struck = cleanRequests[at - 1]
+      return struck !== undefined && isSame(struck) && cleanRequests.slice(0, at).filter(isSame).length === count
+    })
+  }
+
+  #strike(
+    strike: Strike,
+    request: { readonly method: string; readonly path: string },
+    { socket }: IncomingMessage,
+    send: () => Promise<unknown>,
+  ): void {
+    const { numbers, isReal } = this.#parts
+    const { fault, lasts } = faults[strike.fault]
+    this.writesBefore ??= this.sandbox.state.writes.length
+    if (strike.fault === 'revoked') this.sandbox.revokeAll()
+    if (fault === undefined) return
+    const { lateEffect, ...rest } = fault
+    const retryAfter = isReal && fault.retryAfter !== undefined ? { retryAfter: 1 } : {}
+    const which = lasts ? { times: Number.POSITIVE_INFINITY } : request
+    this.#removeLasting = this.sandbox.faults.add({ ...rest, ...retryAfter, ...which })
+    if (lateEffect !== undefined) this.#late = { at: numbers.now + (isReal ? 1_000 : lateEffect), send }
+    if (fault.stall) numbers.set('stalled', socket.remotePort ?? 0, this.#stalled++ % 8)
+  }
+}

@@ -1,0 +1,130 @@
+import { availableParallelism } from 'node:os'
+import { checkSignal } from '../../core/index.ts'
+import { throwIfAborted } from '../../shared/abort.ts'
+import {
+  type Check,
+  checkFlag,
+  checkFunction,
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  checkText,
+  mustBe,
+  readOptions,
+} from '../../shared/check-options.ts'
+import { SupportWorkspaceError } from '../../shared/errors/index.ts'
+import { readData, runCleanly } from '../clean-runs.ts'
+import type { FaultName, Strike } from '../faults.ts'
+import { createReport, type SweepReport } from '../report.ts'
+import type { Run } from '../run.ts'
+import { checkSelection, checkStruck, selectionChecks, singlesOf } from '../strikes.ts'
+import { optionsWithout, showProgress } from '../sweep.ts'
+import { judge } from '../verdicts.ts'
+import { killAtExit } from './process-group.ts'
+import type { ProgramExit, ProgramOptions } from './program-options.ts'
+import { type ProgramResult, runProgram } from './program-run.ts'
+
+const ends = ['done', 'verify', 'fix', 'retry', 'reconnect'] as const satisfies readonly ProgramExit[]
+const texts = (hint: string) => (name: string, value: unknown) => {
+  const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
+  if (!isList) throw mustBe('an array of texts', name, value, hint)
+  return [...value]
+}
+const checkCommand = texts('Pass a program and its arguments, as in `["node", "reply.mjs"]`.')
+
+const checks = {
+  ...selectionChecks,
+  sandbox: optionsWithout<NonNullable<ProgramOptions['sandbox']>>('now'),
+  env: checkFunction<NonNullable<ProgramOptions['env']>>,
+  setup: checkFunction<NonNullable<ProgramOptions['setup']>>,
+  check: checkFunction<NonNullable<ProgramOptions['check']>>,
+  folder: checkText,
+  cwd: checkText,
+  outputs: texts('Pass the names of files below the folder.'),
+  exits(name, value) {
+    checkObject(name, value, 'Pass an object such as `{ 3: "verify" }`.')
+    return Object.fromEntries(
+      Object.entries(value).map(([code, end]) => [code, checkOneOf(`${name}[${code}]`, end, ends)]),
+    )
+  },
+  quick: checkFlag,
+  parallel: (name, value) => checkInteger(name, value, 1, 'Leave it out for the number of cores.'),
+  signal: checkSignal,
+} satisfies Record<keyof ProgramOptions, Check<unknown>>
+
+/** The faults that find most, for a test at every change. */
+const quickFaults: readonly FaultName[] = [
+  'unavailable',
+  'reset-after-effect',
+  'revoked',
+  'killed-before-request',
+  'killed-after-effect',
+  'killed-before-file-write',
+]
+
+/** What a read does not tell from another fault. */
+const sameForReads: readonly FaultName[] = ['reset-after-effect', 'late-effect', 'killed-after-effect']
+
+/** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
+export async function sweepCommand(givenCommand: readonly string[], given: ProgramOptions): Promise<SweepReport> {
+  const command = checkCommand('command', givenCommand)
+  const { only, ...options } = readOptions(given, checks, '`sweepProgram`')
+  if (process.platform === 'win32') {
+    throw new SupportWorkspaceError('The fault test of a program needs process groups, which Windows does not have.', {
+      hint: 'Run it on Linux or macOS, also in WSL.',
+    })
+  }
+  const started = performance.now()
+  const stopKilling = killAtExit()
+  try {
+    const data = readData(options)
+    const plan = {
+      ...options,
+      command,
+      seed: 1,
+      start: data.end,
+      maxRequests: 10_000,
+      cleanRequests: [],
+      isReal: false,
+    }
+    let isReal = false
+    const runOnce = async (delay: number): Promise<ProgramResult> => {
+      const run = await runProgram({ ...plan, start: data.end + delay, seed: delay > 0 ? 2 : 1 }, [])
+      isReal ||= run.processes === 0
+      return run
+    }
+    const { run: clean, ...baseline } = await runCleanly('program', runOnce)
+    const { requests, outputs } = clean
+    if (clean.writes.length === 0 && [...outputs.values()].every((lines) => lines.length === 0)) {
+      const hint = 'Name the files that it writes with `outputs`.'
+      throw new SupportWorkspaceError('The program writes nothing to the service, so nothing is compared.', { hint })
+    }
+    const maxRequests = Math.max(requests.length * 20 + 50, 1_000)
+    const swept = { ...plan, isReal, cleanRequests: requests, maxRequests }
+    checkSelection(options, clean)
+    const faults = options.faults ?? (options.quick ? quickFaults : undefined)
+    const canDiffer = ({ fault, at }: Strike): boolean =>
+      fault !== 'refused' && !(sameForReads.includes(fault) && requests[at - 1]?.method === 'GET')
+    const chosen = singlesOf(clean, { ...options, faults }).filter(canDiffer)
+    const all = only ?? chosen.map((strike) => [strike])
+    const runs: Run[] = []
+    let [next, count] = [0, 0]
+    const work = async (): Promise<void> => {
+      for (let index = next++; index < all.length; index = next++) {
+        throwIfAborted(options.signal)
+        runs[index] = await runProgram(swept, all[index] ?? [])
+        count += 1
+        showProgress(`Fault test: ${count} of ${all.length}`)
+      }
+    }
+    await Promise.all(Array.from({ length: options.parallel ?? availableParallelism() }, work))
+    const judged = runs.map((run) => ({ run, verdicts: judge({ ...baseline, run: clean }, run) }))
+    if (only !== undefined) for (const { run, verdicts } of judged) if (verdicts.length === 0) checkStruck(run)
+    const seconds = Math.round((performance.now() - started) / 1_000)
+    const notes = isReal ? [`The program waited in real time, ${seconds} s in all: only Node can simulate it.`] : []
+    return createReport({ what: 'program', clean, runs: judged, seed: 1, notes })
+  } finally {
+    stopKilling()
+    showProgress('')
+  }
+}

@@ -1,0 +1,113 @@
+import { type Check, checkInteger, checkText, mustBe } from '../shared/check-options.ts'
+import { InvalidArgumentError } from '../shared/errors/index.ts'
+import { randomFrom } from '../shared/random.ts'
+import { canStrike, type FaultName, faultNames, faults, idOf, type Place, placeOf, type Strike } from './faults.ts'
+import type { Run } from './run.ts'
+
+/** Options that leave runs out. */
+export interface Selection {
+  readonly faults?: readonly FaultName[] | undefined
+  readonly requests?: readonly number[] | undefined
+  readonly only?: readonly (readonly Strike[])[] | undefined
+}
+
+const everything = 'Leave it out to sweep everything.'
+
+/** The checks of the options that leave runs out. */
+export const selectionChecks = {
+  faults: listOf(checkFault),
+  requests: listOf((name, at) => checkInteger(name, at, 1, 'Requests count from 1.')),
+  only: listOf(checkId),
+}
+
+/** Returns every way in which a fault can strike a run. */
+function strikesOf(fault: FaultName, run: Run): Strike[] {
+  const strikes = Array.from({ length: countOf(placeOf(fault), run) }, (_, index) => ({ fault, at: index + 1 }))
+  return strikes.filter(({ at }) => canStrike(fault, run.requests, at))
+}
+
+function countOf(place: Place, { requests, counts }: Run): number {
+  return place === 'request' ? requests.length : counts[place]
+}
+
+/** Returns each fault at each request, and the kills before each assignment. */
+export function singlesOf(run: Run, { faults: chosen, requests }: Selection): Strike[] {
+  const singles = faultNames.filter((name) => chosen?.includes(name) ?? true).flatMap((name) => strikesOf(name, run))
+  return singles.filter(({ fault, at }) => placeOf(fault) !== 'request' || (requests?.includes(at) ?? true))
+}
+
+/** Yields every pair once, in random order: a fault that does no harm by itself, and a later one. */
+export function* pairsOf(firsts: readonly Run[], selection: Selection, seed: number): Generator<Strike[]> {
+  const random = randomFrom(seed)
+  function* pairsAfter(first: Run): Generator<Strike[], undefined> {
+    const [strike] = first.strikes
+    if (strike === undefined || faults[strike.fault].lasts) return
+    const seconds = singlesOf(first, selection).filter((each) => canFollow(strike, each))
+    while (seconds.length > 0) yield [strike, ...seconds.splice(Math.floor(random() * seconds.length), 1)]
+  }
+  const sources = firsts.map(pairsAfter)
+  while (sources.length > 0) {
+    const index = Math.floor(random() * sources.length)
+    const pair = sources[index]?.next().value
+    if (pair === undefined) sources.splice(index, 1)
+    else yield pair
+  }
+}
+
+/** Whether a strike can follow another: each place is struck once, in order. */
+function canFollow(first: Strike, second: Strike): boolean {
+  return placeOf(first.fault) !== placeOf(second.fault) || second.at > first.at
+}
+
+/** Refuses a selection of which a part strikes nothing in a run without faults. */
+export function checkSelection({ faults: chosen, requests }: Selection, run: Run): void {
+  const fault = chosen?.find((name) => placeOf(name) === 'request') ?? 'unavailable'
+  for (const at of requests ?? []) if (at > run.requests.length) throw neverStruck('requests', { fault, at }, run)
+  for (const name of chosen ?? []) {
+    if (strikesOf(name, run).length === 0) throw neverStruck('faults', { fault: name, at: 1 }, run)
+  }
+}
+
+/** Refuses `only` if a strike did not happen in its run, because the run proved nothing. */
+export function checkStruck(run: Run): void {
+  const missed = run.strikes.find(({ fault, at }) => !strikesOf(fault, run).some((strike) => strike.at === at))
+  if (missed !== undefined) throw neverStruck('only', missed, run)
+}
+
+function neverStruck(option: keyof Selection, strike: Strike, run: Run): InvalidArgumentError {
+  const place = placeOf(strike.fault)
+  const count = countOf(place, run)
+  const made = `the job made ${count} ${place}${count === 1 ? '' : 's'}`
+  const why = strike.at > count ? made : `no ${place} that it could strike was there`
+  const hint = `Mend \`${option}\`, or leave it out to sweep everything.`
+  return new InvalidArgumentError(option, `${idOf([strike])} never struck: ${why}.`, hint)
+}
+
+/** Checks a list that leaves runs out. */
+function listOf<Item>(checkItem: Check<Item>): Check<readonly Item[]> {
+  return (name, list) => {
+    if (!Array.isArray(list)) throw mustBe('an array', name, list, everything)
+    if (list.length === 0)
+      throw new InvalidArgumentError(name, `\`${name}\` is empty, so nothing is swept.`, everything)
+    return Array.from(list, (item, index) => checkItem(`${name}[${index}]`, item))
+  }
+}
+
+/** Reads the id of a run. */
+function checkId(name: string, id: unknown): readonly Strike[] {
+  const hint = 'Pass the ids of runs, as a report names them: their faults strike one after another.'
+  const parts = checkText(name, id).split('+')
+  const strikes = parts.map((part) => {
+    const [fault, at] = part.split('@')
+    return { fault: checkFault(name, fault), at: checkInteger(name, Number(at), 1, hint) }
+  })
+  const isInOrder = strikes.every((each, index) => strikes.slice(0, index).every((first) => canFollow(first, each)))
+  if (isInOrder && idOf(strikes) === id) return strikes
+  throw new InvalidArgumentError(name, `"${id}" is not the id of a run.`, hint)
+}
+
+function checkFault(name: string, fault: unknown): FaultName {
+  if (faultNames.includes(fault as FaultName)) return fault as FaultName
+  const text = checkText(name, fault)
+  throw new InvalidArgumentError(name, `There is no fault "${text}".`, `Use one of: ${faultNames.join(', ')}.`)
+}
