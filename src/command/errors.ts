@@ -12,7 +12,7 @@ import { redact } from '../shared/errors/redact.ts'
 /** The exit codes of every command. 65, 70, 75 and 77 are the codes that `exitCodeOf` returns. */
 export const exitCodes = {
   0: 'ok',
-  1: 'anything else: a bug, or a port that is in use',
+  1: 'anything else: a bug, a port that is in use, or a fault test that failed',
   2: 'the arguments are wrong, or input is needed and there is no terminal',
   3: 'not found',
   65: 'verify: a write may have been applied',

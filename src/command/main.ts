@@ -8,6 +8,7 @@ import { addCommands } from './commands.ts'
 import { addDoctor } from './doctor.ts'
 import { describeFailure, exitCodes, programName } from './errors.ts'
 import { addExport } from './export.ts'
+import { addFaultTest } from './fault-test.ts'
 import { addIdentity } from './identity.ts'
 import { addImport } from './import.ts'
 import { addLogin } from './login.ts'
@@ -66,6 +67,7 @@ function createProgram(terminal: Terminal): Command {
     addDoctor,
     addProbe,
     addSandbox,
+    addFaultTest,
     addCommands,
   ])
     add(program, terminal)

@@ -6,6 +6,7 @@ import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../helpers/free-port.ts'
 import { useSandboxes } from '../sandbox/helpers.ts'
+import { byStatus, programOf } from '../sweep/programs.ts'
 import { useFolder } from './folder.ts'
 import { run, start } from './run.ts'
 
@@ -87,6 +88,9 @@ describe('the commands of the pages', () => {
       sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
       expect((await run(imported, { env: withToken })).code).toBe(65)
       expect((await run(args, { env: withToken })).code).toBe(0)
+    } else if (args[0] === 'fault-test') {
+      // The page runs its program with `sweepProgram`.
+      expect((await run([...args.slice(0, args.indexOf('--') + 1), ...programOf(byStatus)])).code).toBe(0)
     } else if (line === 'probe') {
       // It asks first, and takes ten seconds.
       expect((await run(args, { env: withToken })).stderr).toContain('Pass --yes.')

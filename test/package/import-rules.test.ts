@@ -41,7 +41,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   sandbox: [],
   sweep: ['client', 'core', 'key-value', 'sandbox'],
   // The root index is the entry point of the package.
-  command: ['.', 'client', 'journal', 'key-value', 'oauth', 'probe', 'sandbox', 'storage'],
+  command: ['.', 'client', 'journal', 'key-value', 'oauth', 'probe', 'sandbox', 'storage', 'sweep'],
 }
 
 /** The layers of the sandbox, as listed in its index, from the bottom up: what else each imports, besides packages and itself. */
