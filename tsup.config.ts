@@ -132,8 +132,6 @@ export default defineConfig([
   command,
   {
     ...library,
-    // Node loads it before a program under test, which may be of either kind.
-    entry: { ...library.entry, 'sweep-preload': 'src/sweep/program/preload.ts' },
     format: 'esm',
     noExternal: carried.esm,
     plugins: [licenses],
@@ -150,6 +148,8 @@ export default defineConfig([
   },
   { ...facts, format: 'esm' },
   { ...facts, format: 'cjs' },
+  // Node loads it before a program under test, which may be of either kind.
+  { ...shared, entry: { 'sweep-preload': 'src/sweep/program/preload.ts' }, format: 'esm', sourcemap: false },
   {
     ...sandbox,
     entry: { sandbox: 'src/sandbox/index.ts' },

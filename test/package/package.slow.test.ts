@@ -64,7 +64,6 @@ test('the tarball contains exactly these files, declarations, and chunks that se
       'dist/evidence.schema.json',
       'dist/openapi.json',
       'dist/sweep-preload.js',
-      'dist/sweep-preload.js.map',
       'dist/third-party-licenses.txt',
     ].sort(),
   )
