@@ -107,26 +107,16 @@ describeOnRedis((path) => {
     },
   )
 
-  test('while the client is rate limited, the next job is delayed without a request, and both are done later', async () => {
+  test('a job that is delayed by a 429 delays no other', async () => {
     sandbox.failNext({ status: 429, retryAfter: 30 })
-    const errors: Error[] = []
-    workers.replies.on('error', (error) => errors.push(error))
-    const jobs = []
-    for (let count = 0; count < 2; count += 1) {
-      const isDelayed = nextDelayed()
-      jobs.push(await addReply(1))
-      await isDelayed
-    }
-    expect(sandbox.requests.map(({ status }) => status)).toEqual([429])
-    const now = performance.now.bind(performance)
-    vi.spyOn(performance, 'now').mockImplementation(() => now() + 30_000)
-    for (const job of jobs) {
-      await job.promote()
-      await job.waitUntilFinished(events.replies)
-      expect(await stateOf(job)).toMatchObject({ state: 'completed', attemptsMade: 1, attemptsStarted: 2 })
-    }
-    expect(sandbox.state.writes).toHaveLength(2)
-    expect(errors).toEqual([])
+    const isDelayed = nextDelayed()
+    const job = await addReply(1)
+    await isDelayed
+    await (await addReply(1)).waitUntilFinished(events.replies)
+    await job.promote()
+    await job.waitUntilFinished(events.replies)
+    expect(await stateOf(job)).toMatchObject({ state: 'completed', attemptsMade: 1, attemptsStarted: 2 })
+    expect(sandbox.requests.map(({ status }) => status)).toEqual([429, 201, 201])
   })
 
   test.each([1, 10])(
@@ -139,7 +129,8 @@ describeOnRedis((path) => {
       for (const job of jobs) await job.waitUntilFinished(events.replies)
       const starts = await Promise.all(jobs.map(async (job) => (await stateOf(job)).attemptsStarted))
       const refused = sandbox.requests.filter(({ status }) => status === 429)
-      expect(refused.length).toBeLessThan(20)
+      // A backlog of four seconds is half over before its rate is known.
+      expect(refused.length).toBeLessThan(40)
       expect(starts.reduce((sum, count) => sum + count, 0)).toBeLessThan(60)
       expect(await queues.replies.getJobCounts('completed', 'failed')).toEqual({ completed: 40, failed: 0 })
       expect(sandbox.state.writes).toHaveLength(40)
