@@ -30,15 +30,6 @@ export function loginErrorPage(failure: LoginFailure, tryAgain: string): Respons
   })
 }
 
-/** Returns the page for the callback of a login that was completed before. */
-export function alreadyConnectedPage(status: number, returnTo: string): Response {
-  return page(status, 'You are already connected', {
-    text: '<p>This login has already been completed.</p>',
-    link: `<a href="${escapeHtml(returnTo)}">Continue</a>`,
-    footer: '',
-  })
-}
-
 interface Content {
   readonly text: string
   readonly link: string

@@ -4,7 +4,7 @@ import { isError } from '../shared/errors/redact.ts'
 import { createSealer } from '../shared/seal.ts'
 import type { WebRequest, WebResponse } from '../shared/web-types.ts'
 import { loginCookies } from './login-cookies.ts'
-import { alreadyConnectedPage, type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
+import { type LoginFailure, loginErrorPage, statusOf } from './login-error-page.ts'
 import {
   checkReturnTo,
   checkStartOptions,
@@ -152,7 +152,7 @@ export function createLoginHandlers<Data = unknown>(
     } catch (error) {
       if (!isLoginFailure(error)) throw error
       // A reloaded page, for example. Nothing has failed.
-      if (isComplete(state)) return withSecurityHeaders(alreadyConnectedPage(200, context().returnTo), cleared)
+      if (isComplete(state)) return withSecurityHeaders(seeOther(context().returnTo), cleared)
       // biome-ignore lint/suspicious/noConsole: somebody must hear that the app is not set up correctly
       if (onError === undefined && error.remedy === 'fix') console.error(error)
       const response = (await report(error, statusOf(error))) ?? failurePage(error)

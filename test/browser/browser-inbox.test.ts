@@ -11,7 +11,7 @@ let server: Awaited<ReturnType<typeof startBrowserInbox>>
 
 const { visit, connected, reply } = inboxStories({
   name: 'browser-inbox',
-  notices: { denied: 'Access was denied', unchanged: 'Start the login again' },
+  notices: { denied: 'Access was denied' },
   sandbox: () => sandbox,
   url: () => server.url,
   async expectFailed({ watch }, status) {
@@ -20,7 +20,10 @@ const { visit, connected, reply } = inboxStories({
     if (status === 401) await watch.expectFailedResponses({ status, path })
     if (status === 502) await watch.expectNoResponse({ error: 'net::ERR_CONTENT_LENGTH_MISMATCH', path })
   },
-  expectUnchanged: async (page) => expect(page.url()).toBe(`${server.url}/`),
+  async expectUnchanged(page) {
+    await page.getByRole('alert').filter({ hasText: 'Start the login again' }).waitFor()
+    expect(page.url()).toBe(`${server.url}/`)
+  },
 })
 
 beforeAll(buildPage)

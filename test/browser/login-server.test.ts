@@ -12,13 +12,12 @@ let server: Awaited<ReturnType<typeof startLoginServer>>
 
 const { visit, startLogin, connected, reply } = inboxStories({
   name: 'login-server',
-  notices: { denied: 'You are not connected', unchanged: 'Your connection is unchanged' },
+  notices: { denied: 'You are not connected' },
   sandbox: () => sandbox,
   url: () => server.url,
   expectFailed: ({ page, watch }, status) =>
     watch.expectFailedResponses({ status, path: new URL(page.url()).pathname }),
   async expectUnchanged(page) {
-    await page.getByRole('link', { name: 'Go to your conversations' }).click()
     await page.getByRole('heading', { name: 'Conversations' }).waitFor()
   },
 })

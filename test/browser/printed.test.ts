@@ -55,7 +55,7 @@ test('a connected client, its lists and its errors print well in the console, wi
   await watch.expectFailedResponses({ status: 404, path: '/api/oauth/v1/contacts/none' })
 })
 
-test('the stack of an error begins in the code that made the call', async () => {
+test('the stack of an error leads to the code that made the call', async () => {
   const { page } = await visit()
   await page.goto(site.url)
   expect(await run(page, 'caller', sandbox.issueToken({ actor: 'self' }))).toBe('inMyApp')

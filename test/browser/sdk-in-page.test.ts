@@ -81,10 +81,6 @@ describe.each(['page', 'worker'] as const)('in a %s with a strict Content-Securi
     }
   })
 
-  test('recognizes the fetch of the browser, but no wrapper, bound wrapper or Proxy', async () => {
-    expect(await run('platformFetch')).toEqual([true, false, false, false])
-  })
-
   test('reports that a read had no effect if CORS blocks its response', async () => {
     const closed = await startSandbox({ cors: false })
     const failure = await run('me', { baseUrl: closed.url })

@@ -45,7 +45,7 @@ const given = {
   redirectUri: 'http://127.0.0.1:3000/callback',
 }
 
-// workerd does not say why a connection failed, Next wraps fetch, and Deno may have sent the request before.
+// workerd does not say why a connection failed, and Deno may have sent the request before.
 const givenUnproven = { ...given, refusedOutcome: 'unknown' }
 
 const runtimes = [
@@ -160,7 +160,7 @@ async function worker() {
 
 /** Runs the test in a route handler, and parts of it in a client component. */
 async function nextApplication() {
-  const next = await startNext(node24, { GIVEN: JSON.stringify(givenUnproven) })
+  const next = await startNext(node24, { GIVEN: JSON.stringify(given) })
   try {
     const response = await fetch(`${next.url}/api/smoke`)
     const text = await response.text()

@@ -52,24 +52,11 @@ export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
     `a refused connection is ${refusedOutcome}`,
     refused instanceof errors.NetworkError && refused.outcome === refusedOutcome,
   )
-  await wrapped()
   if (breakingUrl !== undefined) await broken()
 
   await login()
   await handlers()
   return done
-
-  async function wrapped() {
-    const real = globalThis.fetch
-    const wrapper = { fetch: (...request) => real(...request) }.fetch
-    const fetches = { wrapper, 'bound wrapper': wrapper.bind(null), proxy: new Proxy(real, {}) }
-    for (const [name, fetch] of Object.entries(fetches)) {
-      globalThis.fetch = fetch
-      const { outcome } = await failure(write())
-      globalThis.fetch = real
-      check(`a ${name} proves nothing`, outcome === 'unknown')
-    }
-  }
 
   /** A runtime that sends a request again on its own reports that the second connection was refused. */
   async function broken() {

@@ -1,6 +1,5 @@
 import { type ClientOptions, isSupportWorkspaceError, SupportWorkspace } from 'support-workspace-sdk'
 import { OAuthApp, PublicOAuthApp, parseTransaction, serializeTransaction } from 'support-workspace-sdk/oauth'
-import { isPlatformFetch } from '../../../src/core/fetch-error.ts'
 
 /** The settings of a check. */
 export interface Facts {
@@ -27,11 +26,6 @@ const checks = {
 
   write: (facts: Facts) => failureOf(client(facts).contacts.create({ email: 'ada@example.com' }, { maxRetries: 0 })),
 
-  async platformFetch() {
-    const wrapper = { fetch: () => fetch('') }.fetch
-    return [fetch, wrapper, wrapper.bind(null), new Proxy(fetch, {})].map(isPlatformFetch)
-  },
-
   /** Prints a connected client, a list and an error, as a developer does who looks at them. */
   async print({ baseUrl, accessToken }: Facts) {
     const workspace = await SupportWorkspace.connect({ baseUrl, accessToken })
@@ -46,8 +40,7 @@ const checks = {
       await client(facts).contacts.create({} as never)
     }
     const { stack = '' } = (await reasonOf(inMyApp())) as Error
-    const [first = ''] = stack.split('\n').filter((line) => /^ +at |@/.test(line))
-    return first.includes(` ${inMyApp.name} `) || first.startsWith(`${inMyApp.name}@`) ? 'inMyApp' : first
+    return stack.includes(` ${inMyApp.name} `) || stack.includes(`${inMyApp.name}@`) ? 'inMyApp' : stack
   },
 
   shortTimeout: (facts: Facts) => failureOf(client(facts).me({ maxRetries: 0, timeout: 50 })),
