@@ -100,7 +100,7 @@ export class SupportWorkspace<out A extends Actor = Actor> {
   ): Promise<ConnectedWorkspace<'app'> | ConnectedWorkspace<'self'>> {
     try {
       const unknown = new this<Actor>(options)
-      const { data: identity, response } = await unknown.me(callOptions).withResponse()
+      const { data: identity, response } = await unknown.withOptions({ fresh: true }).me(callOptions).withResponse()
       const { actor, scopes } = identity
       if (actor !== 'app' && actor !== 'self') {
         throw new UnexpectedResponseError('The service did not say whether the token acts as "app" or "self".', {

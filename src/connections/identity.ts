@@ -78,7 +78,7 @@ export class Identity {
   }
 
   async #me(accessToken: string): Promise<Me> {
-    return inner(new SupportWorkspace({ ...this.#settings.clientOptions, accessToken }).me())
+    return inner(new SupportWorkspace({ ...this.#settings.clientOptions, accessToken, fresh: true }).me())
   }
 
   #checkApplication(me: Me): void {

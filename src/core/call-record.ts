@@ -1,4 +1,4 @@
-import { type Attempt, isSupportWorkspaceError, type Outcome, type RequestError } from '../shared/errors/index.ts'
+import { type Attempt, isSupportWorkspaceError, type Outcome, RequestError } from '../shared/errors/index.ts'
 import { isError } from '../shared/errors/redact.ts'
 import { CallClock } from './call-clock.ts'
 import { type EventOf, emit, type Hooks, type OperationEvent } from './hooks.ts'
@@ -56,7 +56,7 @@ export class CallRecord {
     this.settings = settings
     this.start = call.startedAt ?? performance.now()
     this.clock = new CallClock(call.signal as AbortSignal | undefined, this.start + call.totalTimeout)
-    this.#worst = call.pastOutcome ?? 'not-sent'
+    this.#worst = call.history?.outcome ?? 'not-sent'
     const { after, before } = call.query
     const cursor = call.operation.envelope === 'list' ? (after ?? before) : undefined
     if (cursor !== undefined && cursor !== null) this.secrets.push(String(cursor))
@@ -85,6 +85,12 @@ export class CallRecord {
     if (this.#worst === 'unknown') return 'unknown'
     if (outcome === 'not-sent') return this.#worst
     return outcome === 'unknown' && this.call.operation.method === 'GET' ? 'no-effect' : outcome
+  }
+
+  /** Whether the service may have applied the call, if this is how it failed. A caller's reason says nothing of that. */
+  mayHaveBeenApplied(error: unknown): boolean {
+    if (error instanceof RequestError) return error.outcome === 'unknown'
+    return this.call.operation.method !== 'GET' && this.sent > 0
   }
 
   startCall(): void {

@@ -42,9 +42,22 @@ export interface PreparedCall extends Omit<CapturedCall, 'body' | 'extraQuery' |
   readonly guard?: Guard | undefined
   /** When the caller made the call, in milliseconds of `performance.now()`, unless a middleware has taken its time. */
   readonly startedAt?: number | undefined
-  /** The outcome of what middleware has sent of this call before. */
-  readonly pastOutcome?: Outcome | undefined
+  /** What middleware has sent of the call, if there is middleware. */
+  readonly history?: CallHistory | undefined
 }
+
+/** What middleware has sent of a call. A journal begins another one each time that it decides to send. */
+export interface CallHistory {
+  /** Whether the service may have applied what was sent. */
+  outcome: Outcome
+  /** The first request of a POST or PATCH, unless it had no effect. It is never sent again. */
+  first: Promise<Reply> | undefined
+  /** The whole call, with all that a journal sends. */
+  readonly whole: { isSent: boolean; isOver: boolean }
+}
+
+/** Where a journal puts its guard into the call that it passes on. The same in every copy of this package. */
+export const guardKey: unique symbol = /* @__PURE__ */ Symbol.for('support-workspace-sdk.guard')
 
 /** Sends a request, and does what must be done immediately before and after it. */
 export type Guard = (send: () => Promise<Reply>, attempt: GuardedAttempt) => Promise<Reply>

@@ -1,81 +1,141 @@
-import { untilAborted } from '../shared/abort.ts'
+import { throwIfAborted, untilAborted } from '../shared/abort.ts'
 import { checkPlain } from '../shared/check-options.ts'
 import { InvalidArgumentError, RequestError } from '../shared/errors/index.ts'
 import { withoutSecrets } from '../shared/errors/redact.ts'
 import { isObject, toJson } from '../shared/json.ts'
 import { readHeaders } from './headers.ts'
-import { checkNoBody, checkSignal, copyParameters, type Guard, type PreparedCall } from './input.ts'
-import type { Layer } from './layers.ts'
+import {
+  type CallHistory,
+  checkNoBody,
+  checkSignal,
+  copyParameters,
+  type Guard,
+  guardKey,
+  type PreparedCall,
+} from './input.ts'
+import { compose, type Layer, type Next, type Reply } from './layers.ts'
 import type { Middleware, OutgoingCall } from './middleware.ts'
 import type { Operation } from './operation.ts'
 import type { ClientSettings } from './settings.ts'
 
-/** Makes a layer of a middleware. */
-export function asLayer(middleware: Middleware, { baseUrl, fresh }: ClientSettings): Layer<PreparedCall> {
-  return async (call, send) => {
-    const shown = show(call, baseUrl.href.replace(/\/$/, ''), fresh)
-    const text = JSON.stringify(shown.body)
-    let { pastOutcome } = call
-    let unconfirmed: RequestError | undefined
-    const next = async (changed: OutgoingCall) => {
-      const { guard } = checkCall(changed, shown)
-      // Only a journal can find out whether the write is there.
-      if (unconfirmed !== undefined && guard === undefined) throw unconfirmed
-      try {
-        return await send({
-          ...applyChanges(call, text, changed),
-          guard: guard ?? call.guard,
-          pastOutcome,
-          startedAt: undefined,
-        })
-      } catch (thrown) {
-        if (thrown instanceof RequestError && thrown.outcome === 'unknown') {
-          pastOutcome = 'unknown'
-          if (call.operation.method !== 'DELETE') unconfirmed = thrown
-        }
-        throw thrown
-      }
+/** Returns what sends calls through the middleware of a client. */
+export function aroundCall(settings: ClientSettings, innermost: Next<PreparedCall>): Next<PreparedCall> {
+  const layers = settings.middleware.map((middleware) => asLayer(middleware, settings))
+  const send = compose(layers, innermost)
+  return async (call) => {
+    const history: CallHistory = { outcome: 'not-sent', first: undefined, whole: { isSent: false, isOver: false } }
+    try {
+      return await send({ ...call, history })
+    } finally {
+      history.whole.isOver = true
     }
-    const reply = await untilAborted((async () => middleware(shown, next))(), call.signal)
-    if (isObject(reply) && 'data' in reply) return reply
-    throw noReply(call.operation)
   }
 }
 
-function noReply({ id, method }: Operation): RequestError {
-  const isRead = method === 'GET'
-  return new RequestError(`${withoutSecrets(id)}: a middleware returned no reply.`, {
-    operation: withoutSecrets(id),
+/**
+ * Sends a POST or PATCH once, whatever middleware does: a further `next` gets the same reply or error, also while the first is
+ * under way, unless that had no effect. Nothing is sent once the call has ended.
+ */
+export function sendingOnce(send: Next<PreparedCall>): Next<PreparedCall> {
+  return (call) => {
+    const { history, operation } = call
+    if (history === undefined) return send(call)
+    if (history.first !== undefined) return history.first
+    if (history.whole.isOver) throw notSent(operation, 'a middleware called `next` after the call had ended.')
+    history.whole.isSent = true
+    const sending = send(call)
+    if (operation.method === 'GET' || operation.method === 'DELETE') return sending
+    history.first = sending
+    sending.catch(() => {
+      if (history.outcome !== 'unknown') history.first = undefined
+    })
+    return sending
+  }
+}
+
+/** Makes a layer of a middleware. */
+function asLayer(middleware: Middleware, settings: ClientSettings): Layer<PreparedCall> {
+  return async (call, send) => {
+    throwIfAborted(call.signal)
+    const shown = show(call, settings)
+    const original = { ...shown }
+    const text = JSON.stringify(shown.body)
+    let history = call.history as CallHistory
+    const next = async (changed: OutgoingCall) => {
+      const guard = checkCall(changed, original)
+      // A journal finds out whether the write is there before it sends it again.
+      if (guard !== undefined) history = { ...history, first: undefined }
+      const given = applyChanges(call, text, changed)
+      return send({ ...given, guard: guard ?? call.guard, history, startedAt: undefined })
+    }
+    const reply = await untilAborted((async () => middleware(shown, next))(), call.signal)
+    if (isReply(reply, call.operation)) return reply
+    throw noReply(call.operation, history.whole.isSent)
+  }
+}
+
+function isReply(reply: unknown, { envelope }: Operation): reply is Reply {
+  if (!isObject(reply) || !('data' in reply)) return false
+  return envelope !== 'list' || (Array.isArray(reply.data) && isObject(reply.cursors))
+}
+
+function noReply(operation: Operation, isSent: boolean): RequestError {
+  if (!isSent) return notSent(operation, 'a middleware returned no reply.')
+  const isRead = operation.method === 'GET'
+  return new RequestError(`${withoutSecrets(operation.id)}: a middleware returned no reply.`, {
+    operation: withoutSecrets(operation.id),
     outcome: isRead ? 'no-effect' : 'unknown',
     remedy: isRead ? 'fix' : 'verify',
     hint: 'Return what `next` returns.',
   })
 }
 
-function show(call: PreparedCall, baseUrl: string, fresh: boolean): OutgoingCall {
+function notSent({ id }: Operation, problem: string): RequestError {
+  return new RequestError(`${withoutSecrets(id)}: ${problem}`, {
+    operation: withoutSecrets(id),
+    outcome: 'not-sent',
+    remedy: 'fix',
+    hint: 'Await `next` in the middleware, and return its reply.',
+  })
+}
+
+function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): OutgoingCall {
   const { operation, path, parameters, query, body, headers, signal, page, timeout, totalTimeout } = call
   return {
-    operation,
+    // The same object serves every client.
+    operation: Object.freeze({ ...operation }),
     path,
     parameters,
     query: { ...query },
     body: body === undefined ? undefined : JSON.parse(body),
     headers: typeof headers === 'function' ? {} : { ...headers },
     signal,
-    baseUrl,
+    baseUrl: baseUrl.href.replace(/\/$/, ''),
     page,
     timeout,
     totalTimeout,
     fresh,
+    context,
   }
 }
 
-const readOnly = ['operation', 'path', 'parameters', 'baseUrl', 'page', 'timeout', 'totalTimeout', 'fresh'] as const
+const readOnly = [
+  'operation',
+  'path',
+  'parameters',
+  'baseUrl',
+  'page',
+  'timeout',
+  'totalTimeout',
+  'fresh',
+  'context',
+] as const
 
-function checkCall(changed: unknown, shown: OutgoingCall): { readonly guard?: Guard | undefined } {
+/** Returns the guard of a journal, if there is one. */
+function checkCall(changed: unknown, shown: OutgoingCall): Guard | undefined {
   const given = checkPlain('call', changed, 'Pass the call of the middleware to `next`, or a changed copy of it.')
   const name = readOnly.find((each) => given[each] !== shown[each])
-  if (name === undefined) return given
+  if (name === undefined) return (given as { readonly [guardKey]?: Guard })[guardKey]
   throw new InvalidArgumentError(
     `call.${name}`,
     `A middleware cannot change \`${name}\` of a call.`,

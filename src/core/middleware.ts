@@ -31,6 +31,8 @@ export interface OutgoingCall {
   readonly totalTimeout: number
   /** Whether the reply must come from the service: a cache must pass the call on. */
   readonly fresh: boolean
+  /** The `context` of the client: in a connection store, by default the key of the connection. */
+  readonly context: unknown
 }
 
 /**

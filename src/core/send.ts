@@ -7,7 +7,7 @@ import { CallRecord } from './call-record.ts'
 import { exchange } from './exchange.ts'
 import type { PreparedCall } from './input.ts'
 import { compose, type Next, type Reply } from './layers.ts'
-import { asLayer } from './middleware-layer.ts'
+import { aroundCall, sendingOnce } from './middleware-layer.ts'
 import { urlOf } from './prepare.ts'
 import { retrying } from './retrying.ts'
 import type { ClientSettings } from './settings.ts'
@@ -25,8 +25,8 @@ const sendAttempt = /* @__PURE__ */ compose<AttemptRequest>(
 )
 
 export function createCore(settings: ClientSettings): Core {
-  const layers = settings.middleware.map((middleware) => asLayer(middleware, settings))
-  return { settings, send: compose(layers, (call) => sendCall(call, settings)) }
+  const send = (call: PreparedCall) => sendCall(call, settings)
+  return { settings, send: settings.middleware.length === 0 ? send : aroundCall(settings, sendingOnce(send)) }
 }
 
 /** Rejects with a `RequestError`, an `InvalidArgumentError`, the caller's abort reason, or the token provider's error. */
@@ -46,6 +46,7 @@ async function sendCall(call: PreparedCall, settings: ClientSettings): Promise<R
     const isLate = clock.end?.isLate && clock.isEnd(thrown)
     const error = isLate ? timeoutError(record, { limit: 'total', isSent: false }) : thrown
     record.endCall({ error })
+    if (call.history !== undefined && record.mayHaveBeenApplied(error)) call.history.outcome = 'unknown'
     throw error
   } finally {
     clock.stop()

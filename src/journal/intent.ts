@@ -1,4 +1,4 @@
-import type { Guard, OutgoingCall, Reply } from '../core/index.ts'
+import { type Guard, guardKey, type OutgoingCall, type Reply } from '../core/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { randomId } from '../shared/bytes.ts'
 import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
@@ -172,7 +172,7 @@ export class Intent {
       }
     }
     try {
-      const guarded = { ...write.call, guard }
+      const guarded = { ...write.call, [guardKey]: guard }
       const reply = await send(guarded)
       const id = idOf(reply.data)
       if (this.#mine !== undefined)

@@ -16,7 +16,9 @@ export class ServiceClock {
   /** Learns from the responses of a client. */
   readonly middleware: Middleware = async (call, next) => {
     const reply = await next(call)
-    const { headers } = reply.response
+    const headers = reply.response?.headers
+    // A reply that a middleware made up.
+    if (headers === undefined) return reply
     const difference = Date.parse(headers.get('date') ?? '') - performance.now()
     const isFresh = Number(headers.get('age') ?? 0) === 0
     if (isFresh && !Number.isNaN(difference)) this.#difference = Math.max(difference, this.#difference ?? difference)

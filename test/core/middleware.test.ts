@@ -23,7 +23,7 @@ import {
   scripted,
   token,
 } from '../helpers/client.ts'
-import { jitter } from '../helpers/clock.ts'
+import { fakeClock, jitter } from '../helpers/clock.ts'
 import { printedForms } from '../helpers/printed-forms.ts'
 
 const contact = { email: 'ada@example.com' }
@@ -230,6 +230,96 @@ describe('middleware that repeats a call', () => {
     expect(await rejection(client.contacts.create(contact))).toBeInstanceOf(ServerError)
     expect(fetch.requests).toHaveLength(1)
   })
+})
+
+describe('a POST is sent once', () => {
+  fakeClock()
+  const wrapping: Middleware = (call, next) =>
+    next(call).catch((cause: unknown) => {
+      throw new Error('mine', { cause })
+    })
+  const repeating: Middleware = (call, next) => next(call).catch(() => next(call))
+
+  test.each<[string, Middleware[]]>([
+    [
+      'a middleware ends its wait with a signal of its own, and repeats it',
+      [
+        (call, next) => {
+          const own = new AbortController()
+          setTimeout(() => own.abort(new Error('enough')), 5)
+          return next({ ...call, signal: own.signal }).catch(() => next(call))
+        },
+      ],
+    ],
+    ['it is repeated around one that has errors of its own', [repeating, wrapping]],
+    ['it is repeated while it is under way', [(call, next) => Promise.any([next(call), next(call)])]],
+    ['it is repeated after a success', [async (call, next) => (await next(call)) && next(call)]],
+  ])('if %s', async (_, middleware) => {
+    for (const steps of [
+      [neverSettles, created()],
+      [refusal(500, 'x'), created()],
+      [created(), created()],
+    ]) {
+      const fetch = scripted(...steps)
+      const client = makeClient({ fetch, middleware, maxRetries: 0, timeout: 50 })
+      const settled = client.contacts.create(contact).catch(() => {})
+      await vi.advanceTimersByTimeAsync(1_000)
+      await settled
+      expect(fetch.requests).toHaveLength(1)
+    }
+  })
+
+  test('and not at all once its call has ended', async () => {
+    const fetch = scripted(created())
+    let late: (() => Promise<unknown>) | undefined
+    const middleware: Middleware = (call, next) => {
+      late = async () => next(call)
+      return new Promise(() => {})
+    }
+    const controller = new AbortController()
+    const call = makeClient({ fetch, middleware }).contacts.create(contact, { signal: controller.signal })
+    await vi.advanceTimersByTimeAsync(1)
+    controller.abort(new Error('enough'))
+    expect(await rejection(call)).toMatchObject({ message: 'enough' })
+    expect(await rejection(late?.() as Promise<unknown>)).toMatchObject({ outcome: 'not-sent', remedy: 'fix' })
+    expect(fetch.requests).toEqual([])
+  })
+
+  test('also of a journal, whose own middleware repeats it', async () => {
+    const fetch = scripted(json({ id: 'me' }), created(), created())
+    const workspace = makeClient({ fetch, actor: 'self' })
+    const journal = new WriteJournal({ workspace, storage: memoryStorage() })
+    const middleware: Middleware = async (call, next) => (await next(call)) && next(call)
+    await journal.once('key', (client) => client.withOptions({ middleware }).contacts.create(contact)).catch(() => {})
+    expect(fetch.requests.filter(({ method }) => method === 'POST').length).toBeLessThan(2)
+  })
+})
+
+test('a middleware cannot change the operation that all clients share', async () => {
+  const middleware: Middleware = (call, next) => {
+    Object.assign(call.operation, { method: 'DELETE' })
+    return next(call)
+  }
+  const fetch = scripted(created())
+  expect(await rejection(makeClient({ fetch, middleware }).contacts.create(contact))).toBeInstanceOf(TypeError)
+  await makeClient({ fetch }).contacts.create(contact)
+  expect(fetch.requests.map(({ method }) => method)).toEqual(['POST'])
+})
+
+test('a cache that obeys `fresh` never answers who a token belongs to', async () => {
+  const sandbox = createSandbox()
+  const seen: boolean[] = []
+  const middleware: Middleware = (call, next) => {
+    if (call.operation.id === 'me') seen.push(call.fresh)
+    return next(call)
+  }
+  await SupportWorkspace.connect({
+    baseUrl: sandbox.url,
+    fetch: sandbox.fetch,
+    accessToken: sandbox.issueToken(),
+    middleware,
+  })
+  expect(seen).toEqual([true])
 })
 
 /** Keeps the replies of reads for a while. What it hands out are copies, and one caller's abort ends only that caller's call. */

@@ -63,7 +63,7 @@ test.each([1, 2])(
     expect({ html, status: response.status }).toEqual({ html: 'page /inbox', status: 200 })
     // And without its cookie.
     const again = await visitor.go(url.href)
-    expect(await again.response.text()).toBe('page /inbox')
+    expect(await again.response.text()).toBe('page /')
     expect(errors).toEqual([])
   },
 )
