@@ -17,8 +17,8 @@ const optionChecks = {
   maxConcurrency: (name, value) => (value === Number.POSITIVE_INFINITY ? value : checkInteger(name, value, 1)),
 } satisfies Record<keyof AdaptiveRateLimiterOptions, Check<number>>
 
-/** Queues that hold back nothing are removed each time that so many were added. */
-const cleaning = 100
+/** Queues and operations that hold back nothing are forgotten after so many requests. */
+const cleaning = 1_000
 
 /**
  * The default rate limiter of clients and connection stores, in the memory of the process. It slows nothing down until the
@@ -35,7 +35,7 @@ const cleaning = 100
 export class AdaptiveRateLimiter implements RateLimiter {
   readonly #maxConcurrency: number
   readonly #queues = new Map<string, RateQueue>()
-  #created = 0
+  #acquired = 0
 
   /** @throws InvalidArgumentError if an option is invalid. */
   constructor(options: AdaptiveRateLimiterOptions = {}) {
@@ -45,6 +45,10 @@ export class AdaptiveRateLimiter implements RateLimiter {
 
   /** Returns a function that ends the request's permit, or a promise of it that rejects with the reason of the signal. */
   acquire(key: string, signal: WebAbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
+    this.#acquired += 1
+    if (this.#acquired % cleaning === 0) {
+      for (const [other, queue] of this.#queues) if (queue.forget()) this.#queues.delete(other)
+    }
     return this.#queueOf(key).acquire(signal as AbortSignal, call)
   }
 
@@ -55,8 +59,8 @@ export class AdaptiveRateLimiter implements RateLimiter {
    *   `setRate` has set
    */
   getRate(key: string, operation?: string): number | undefined {
-    const rate = this.#queues.get(key)?.rateOf(operation)
-    return rate && rate * 1_000
+    const interval = this.#queues.get(key)?.intervalOf(operation)
+    return interval ? 1_000 / interval : undefined
   }
 
   /**
@@ -69,17 +73,11 @@ export class AdaptiveRateLimiter implements RateLimiter {
   setRate(key: string, rate: number | undefined): void {
     const isRate = rate === undefined || (typeof rate === 'number' && rate > 0)
     if (!isRate) throw mustBe('a positive number', 'rate', rate, 'Pass requests per second, or undefined for no limit.')
-    this.#queueOf(key).setCeiling(rate === undefined ? Number.POSITIVE_INFINITY : rate / 1_000)
+    this.#queueOf(key).setCeiling(rate === undefined ? 0 : 1_000 / rate)
   }
 
   #queueOf(key: string): RateQueue {
-    const known = this.#queues.get(key)
-    if (known !== undefined) return known
-    this.#created += 1
-    if (this.#created % cleaning === 0) {
-      for (const [other, queue] of this.#queues) if (queue.forget()) this.#queues.delete(other)
-    }
-    const queue = new RateQueue(this.#maxConcurrency)
+    const queue = this.#queues.get(key) ?? new RateQueue(this.#maxConcurrency)
     this.#queues.set(key, queue)
     return queue
   }

@@ -1,220 +1,223 @@
-// How fast the calls of one operation go, when the service says nothing but yes and 429. An example, with a limit of 5 a second:
+// Learns from its 429s how fast one operation can be requested. Times are in milliseconds of `performance.now()`.
 //
-// 1. Free: 16 workers send as they like. A refused call waits by itself, and nobody else does.
-// 2. Measure: between two refusals, 1 s apart, the service has served 5 calls. That is what the limit lets through, whatever its kind.
-// 3. Fall: more than a fifth of the last calls was refused, so calls are sent at 98 % of 5 a second from now on.
-// 4. Try: after 4 calls that were held back, 4 more are sent at once. They are refused, so the limit is still there: the law falls to
-//    the last measurement, and the next try comes after 8 held calls, then 16, up to 256. Had they been served, the rate would rise.
+// Example: the service allows 10 requests a second, and 16 workers want to send more.
 //
-// Accidents are refusals that come at any rate. Their share is known from the calls at or below the measured rate, and a try may
-// have as many. An outage is many refusals in a row: then calls begin one at a time.
+// 1. At first nothing is held back. A refused call waits alone, as long as its `Retry-After` says.
+// 2. Soon more than a fifth of the last requests were refused. Between two 429s the service served 10 a second. A busy client
+//    is served what the limit allows, so that is the rate.
+// 3. After 4 calls that had to wait for the rate, 4 more are sent at once. This is a probe. The service refuses it, so the
+//    rate stays, and the next probe comes after 8 calls, then after 16, and later after 256.
+// 4. The limit rises to 100 a second. Now the service serves a probe, so the rate rises and probes come sooner.
+// 5. Another day, the service refuses 30 % of all requests by accident. It refuses no more of a probe than of the requests
+//    at the measured rate, so the rate rises until no call has to wait.
+// 6. Then it refuses everything. After the eighth 429 in a row, all calls wait as long as it asks. After that, one is sent,
+//    and each served request allows one more in flight.
+//
+// `npm run limiter-rows` measures the results.
 
-/** Calls of a try. One would be judged by chance, and more would be refused under a limit. */
-const tryCalls = 4
-/** Held calls before the first try, and after one that failed, twice as many up to the most. Close to the limit, tries are refused. */
-const firstPatience = 4
-const mostPatience = 256
-/** After a try that succeeded, the next one comes after this part of the held calls: from 4 on, that doubles the rate each 8 calls. */
-const patienceAfterRise = 1 / 8
-/** Weight of a call in a moving share: the last 18 calls or so count. */
-const weight = 1 / 18
-/** A rate is too high if more than a fifth of its calls is refused: less may be accidents, which a lower rate would not avoid. */
-const tooManyRefused = 0.2
-/** More refusals than this are no accidents, so that clients that flood a limit do not take them for that. */
-const mostAccidents = 0.25
-/** Four in a row are enough to fall: the moving share would take longer. */
-const refusedInRow = 4
-/** A little less than what was measured: at 100 % more calls are refused, at 95 % the limit is not used. */
-const belowMeasured = 0.98
-/** A measurement is at least so long, in milliseconds, because `Retry-After` has seconds, and has so many served calls. */
+/** A larger refused share is too much. Smaller ones are often accidents, which a lower rate would not avoid. */
+const toleratedShare = 0.2
+/** Accidents explain this share at most. Otherwise clients that flood a slow limit together take it for accidents. */
+const largestTolerance = 0.5
+/** The weight of one request in the share that is refused at the present rate, so that two 429s in a row are too much. */
+const shareWeight = 1 / 8
+/** Its weight in the share that is refused at the measured rate, which changes with the service only, so more slowly. */
+const baselineWeight = 1 / 16
+/** A shorter measurement measures `Retry-After`, which has whole seconds. */
 const shortestMeasurement = 1_000
-const fewestMeasured = 8
-/** A measurement that differs by more than this from the last one shows another limit, so tries begin again. */
-const muchSlower = 0.8
-const muchFaster = 1.5
-/** An older measurement says nothing about the limit of now, in milliseconds. */
+/** With fewer served requests, one more would change the measured rate by more than an eighth. */
+const fewestServed = 8
+/** A rate that is measured below this part of the last one shows that the service has changed, so probes start again. */
+const changedRate = 0.8
+/** A measurement from before says little about the present limit, if a faster rate succeeds. */
 const oldMeasurement = 120_000
-/** From so many refusals in a row on, it is an outage: calls begin one at a time, after a pause. */
+/** Fewer requests say little while accidents are frequent. More cost more 429s. */
+const probeSize = 4
+/** The most calls between probes: at a constant limit, 4 in 256 requests are refused. */
+const mostCalls = 256
+/** So many 429s in a row are an outage. If 30 % are refused by accident, they begin with one request of 15,000. */
 const outage = 8
-/** The first pause of an outage without `Retry-After`, which doubles, and the longest pause, in milliseconds. */
-const firstPause = 100
-const longestPause = 60_000
+/** The longest wait for a service that refuses everything and sends no `Retry-After`. */
+const longestBackoff = 30_000
+/** A timer that is late by up to this time is made up for. */
+export const slack = 20
+/** What was learned is forgotten when no call was refused or held back for this time. */
+const memory = 600_000
 
-/** At least one call a minute is sent: a slower rate would not find out that the service allows more. */
-const longestInterval = 60_000
-
-/** A call that was sent, for when its answer comes. */
-export interface SentCall {
+/** A request that was sent: when, at which interval, and for which probe. */
+export interface SentRequest {
   readonly at: number
-  /** The number of the rate at which it was sent: answers to calls of an earlier rate say nothing about this one. */
-  readonly round: number
-  /** In calls a millisecond. */
-  readonly rate: number
-  readonly trial: Trial | undefined
+  readonly interval: number
+  readonly probe: Probe | undefined
 }
 
-interface Trial {
-  left: number
+interface Probe {
+  unsent: number
   answered: number
   refused: number
 }
 
-/** The law of one operation. Times are in milliseconds of `performance.now()`, rates in calls a millisecond. */
+/** The rate of one operation. */
 export class RateLaw {
-  /** The time between two calls. 0 if there is no rate. */
+  /** The time between two requests. 0 if there is no rate. */
   interval = 0
+  /** The service asks to send nothing until then. 0 before the first outage. */
+  pausedUntil = 0
+  /** When the rate allows the next request. */
   #nextAt = 0
-  #round = 0
-  #refusedShare = 0
-  #inRow = 0
-  /** The share of the calls that is refused at a rate which the service lets through: accidents. */
-  #accidents = 0
-  #measured = Number.POSITIVE_INFINITY
-  #measuring: { since: number; served: number } | undefined
-  #patience = firstPatience
-  #held = 0
-  #heldUntilTry = firstPatience
-  #trial: Trial | undefined
-  /** Refusals in a row, of which those of one flight count once. */
-  #refusals = 0
-  #waitBegan = Number.NEGATIVE_INFINITY
-  #pausedUntil = Number.NEGATIVE_INFINITY
-  /** The part of the pause that the service asked for. */
-  #askedUntil = Number.NEGATIVE_INFINITY
-  #inFlight = 0
-  /** Calls in flight that an outage leaves. Each served call adds one. */
-  #slots = Number.POSITIVE_INFINITY
-  #usedAt = 0
 
-  /** When the service has asked for no call before. */
-  get askedUntil(): number {
-    return this.#askedUntil
-  }
+  /** What was served between two 429s, as the time for each request. 0 before the first measurement. */
+  #measured = 0
+  #measuredAt = Number.NEGATIVE_INFINITY
+  #served = 0
+
+  /** The share of requests that is refused at the present rate, and at the measured one. */
+  #share = 0
+  #baseline = 0
+
+  #probe: Probe | undefined
+  /** How many calls are held back between probes, and before the next one. */
+  #probeCalls = probeSize
+  #callsLeft = probeSize
+
+  /** 429s in a row. Those of requests that were sent before the wait for the last one count once. */
+  #refusals = 0
+  #waitBeganAt = 0
+  #inFlight = 0
+  #mostInFlight = Number.POSITIVE_INFINITY
+  #neededAt = Number.NEGATIVE_INFINITY
 
   /** When the next call can be sent. `Infinity` if another one has to end first. */
-  opensAt(now: number): number {
-    if (now < this.#pausedUntil) return this.#pausedUntil
-    if (this.#inFlight >= this.#slots) return Number.POSITIVE_INFINITY
-    return this.#trial !== undefined && this.#trial.left > 0 ? now : this.#nextAt
+  get opensAt(): number {
+    if (this.#inFlight >= this.#mostInFlight) return Number.POSITIVE_INFINITY
+    return Math.max(this.pausedUntil, this.#probe?.unsent ? 0 : this.#nextAt)
   }
 
-  /** @param isHeld whether the call had to wait */
-  send(now: number, isHeld: boolean): SentCall {
-    this.#usedAt = now
-    this.#inFlight += 1
-    const rate = this.interval === 0 ? Number.POSITIVE_INFINITY : 1 / this.interval
-    const trial = this.#trial !== undefined && this.#trial.left > 0 && this.#nextAt > now ? this.#trial : undefined
-    if (trial !== undefined) {
-      trial.left -= 1
-    } else if (this.interval > 0) {
-      this.#nextAt = Math.max(this.#nextAt, now) + this.interval
-      if (isHeld) this.#held += 1
-      if (this.#trial === undefined && this.#held >= this.#heldUntilTry) {
-        this.#held = 0
-        this.#trial = { left: tryCalls, answered: 0, refused: 0 }
+  /** Whether nothing is worth keeping. */
+  isOver(now: number): boolean {
+    return this.#inFlight === 0 && now >= this.pausedUntil && now - this.#neededAt > memory
+  }
+
+  /**
+   * Counts a request that is sent.
+   *
+   * @param arrivedAt when its call began to wait for the rate, or `undefined` if the rate does not hold it back
+   */
+  send(now: number, arrivedAt: number | undefined): SentRequest {
+    const { interval } = this
+    let probe: Probe | undefined
+    if (arrivedAt !== undefined && interval > 0) {
+      if (this.#probe?.unsent && now < this.#nextAt) {
+        probe = this.#probe
+        probe.unsent -= 1
+      } else {
+        if (arrivedAt < this.#nextAt) this.#countHeldCall(now)
+        this.#nextAt = Math.max(this.#nextAt, now - slack) + interval
       }
     }
-    return { at: now, round: this.#round, rate, trial }
-  }
-
-  /** Returns a call that was sent before there was a law. */
-  sentEarlier(at: number): SentCall {
     this.#inFlight += 1
-    return { at, round: this.#round, rate: Number.POSITIVE_INFINITY, trial: undefined }
+    return { at: now, interval, probe }
   }
 
-  serve(sent: SentCall, now: number): void {
-    if (this.#measuring !== undefined) this.#measuring.served += 1
+  /** Counts the end of a request that was not refused. */
+  serve(sent: SentRequest, now: number): void {
+    this.#served += 1
     this.#refusals = 0
-    this.#slots += 1
-    this.#answer(sent, 0, now)
+    this.#mostInFlight += 1
+    this.#end(sent, 0, now)
   }
 
-  /** @param asked what the service asks to wait, in milliseconds */
-  refuse(sent: SentCall, now: number, asked: number | undefined): void {
+  /** Counts a 429. `retryAfter` is how long the service asks to wait, if it says so. */
+  refuse(sent: SentRequest, now: number, retryAfter: number | undefined): void {
     const { interval } = this
+    this.#neededAt = now
     this.#measure(now)
-    this.#answer(sent, 1, now)
-    const isNew = sent.at >= this.#waitBegan
-    if (isNew) this.#refusals += 1
-    if (this.#refusedShare > tooManyRefused || this.#inRow >= refusedInRow) this.#fall(now)
-    if (!isNew) return
+    this.#end(sent, 1, now)
+    if (this.#isTooMuch(this.#share)) this.#fall(now)
+    if (sent.at < this.#waitBeganAt) return
+    this.#waitBeganAt = now
+    this.#refusals += 1
     const isOutage = this.#refusals >= outage
-    // At first a few intervals, in which the service may recover.
-    const steps = 2 ** (this.#refusals - 1) * interval
-    const wait = isOutage
-      ? (asked ?? Math.min(longestPause, firstPause * 2 ** (this.#refusals - outage)))
-      : Math.min(steps, asked ?? longestPause)
-    if (wait <= 0) return
-    if (isOutage) this.#slots = 1
-    this.#waitBegan = now
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + wait)
-    if (asked !== undefined && isOutage) this.#askedUntil = this.#pausedUntil
+    // Before there is a rate, a few 429s stop nobody else.
+    if (interval === 0 && !isOutage) return
+    const backoff = 2 ** (this.#refusals - 1) * Math.max(1, interval)
+    this.#nextAt = Math.max(this.#nextAt, now + Math.min(backoff, retryAfter ?? longestBackoff))
+    if (!isOutage) return
+    this.#mostInFlight = 1
+    this.pausedUntil = Math.max(this.pausedUntil, now + (retryAfter ?? 0))
   }
 
-  /** Whether a new law would do the same, or what this one knows is too old. */
-  isOver(now: number, memory: number): boolean {
-    if (this.#inFlight > 0 || now < this.#pausedUntil) return false
-    return (this.interval === 0 && this.#refusals === 0) || now - this.#usedAt > memory
-  }
-
-  #measure(now: number): void {
-    this.#measuring ??= { since: now, served: 0 }
-    const { since, served } = this.#measuring
-    if (now - since < shortestMeasurement || served < fewestMeasured) return
-    const rate = served / (now - since)
-    if (rate < muchSlower * this.#measured || rate > muchFaster * this.#measured) {
-      this.#patience = firstPatience
-      this.#heldUntilTry = Math.min(this.#heldUntilTry, firstPatience)
-    }
-    this.#measured = rate
-    this.#measuring = { since: now, served: 0 }
-  }
-
-  /** @param refused 1 if the call was refused, else 0 */
-  #answer({ trial, rate, round }: SentCall, refused: 0 | 1, now: number): void {
+  #end({ interval, probe }: SentRequest, refused: 0 | 1, now: number): void {
     this.#inFlight -= 1
-    if (trial === undefined) {
-      if (rate <= this.#measured) this.#accidents += (refused - this.#accidents) * weight
-      if (round !== this.#round) return
-      this.#refusedShare += (refused - this.#refusedShare) * weight
-      this.#inRow = refused === 1 ? this.#inRow + 1 : 0
-    } else if (trial === this.#trial) {
-      trial.answered += 1
-      trial.refused += refused
-      if (trial.answered === tryCalls) this.#judge(trial, now)
+    if (probe === undefined) {
+      if (interval >= this.#measured) this.#baseline += (refused - this.#baseline) * baselineWeight
+      // A request at an earlier rate says nothing about this one.
+      if (interval === this.interval) this.#share += (refused - this.#share) * shareWeight
+    } else if (probe === this.#probe) {
+      probe.answered += 1
+      probe.refused += refused
+      if (probe.answered === probeSize) this.#judge(probe, now)
     }
   }
 
-  #judge({ refused }: Trial, now: number): void {
-    const isRefused = refused > 1 + tryCalls * Math.min(this.#accidents, mostAccidents)
-    if (isRefused) {
-      this.#patience = Math.min(mostPatience, 2 * this.#patience)
-      this.#heldUntilTry = this.#patience
+  /** Whether a rate is the reason for a share of 429s. Both shares vary by chance, so twice the baseline is still accidents. */
+  #isTooMuch(share: number): boolean {
+    return share > Math.min(toleratedShare + 2 * this.#baseline, largestTolerance)
+  }
+
+  /** Ends a measurement if it is long enough, and starts the next one. */
+  #measure(now: number): void {
+    const duration = now - this.#measuredAt
+    // In a longer time the client was not always busy.
+    if (duration < memory) {
+      if (duration < shortestMeasurement || this.#served < fewestServed) return
+      const before = this.#measured
+      this.#measured = duration / this.#served
+      if (before < changedRate * this.#measured) {
+        this.#probeCalls = probeSize
+        this.#callsLeft = Math.min(this.#callsLeft, probeSize)
+      }
+    }
+    this.#startMeasurement(now)
+  }
+
+  #startMeasurement(now: number): void {
+    this.#measuredAt = now
+    this.#served = 0
+  }
+
+  #countHeldCall(now: number): void {
+    this.#neededAt = now
+    this.#callsLeft -= 1
+    if (this.#callsLeft <= 0) this.#probe ??= { unsent: probeSize, answered: 0, refused: 0 }
+  }
+
+  #judge({ refused }: Probe, now: number): void {
+    const calls = this.#probeCalls
+    if (this.#isTooMuch(refused / probeSize)) {
+      this.#probeCalls = Math.min(2 * calls, mostCalls)
       this.#fall(now)
       return
     }
-    this.#heldUntilTry = Math.max(1, this.#patience * patienceAfterRise)
-    this.#setInterval(this.interval / (1 + tryCalls / this.#patience), now)
-    if (this.#measuring === undefined || now - this.#measuring.since <= oldMeasurement) return
-    this.#measuring = { since: now, served: 0 }
-    this.#patience = firstPatience
+    // From 4 calls on, the rate doubles. From 256 on, it rises by 1.6 %.
+    this.#setInterval(this.interval / (1 + probeSize / calls), now)
+    this.#callsLeft = calls / probeSize
+    if (now - this.#measuredAt < oldMeasurement) return
+    this.#startMeasurement(now)
+    this.#probeCalls = probeSize
   }
 
   #fall(now: number): void {
-    this.#trial = undefined
-    this.#held = 0
-    if (this.#measured !== Number.POSITIVE_INFINITY) this.#setInterval(1 / (belowMeasured * this.#measured), now)
+    if (this.#measured === 0) return
+    this.#setInterval(this.#measured, now)
+    this.#callsLeft = this.#probeCalls
   }
 
   #setInterval(interval: number, now: number): void {
-    this.interval = Math.min(longestInterval, interval)
-    this.#round += 1
-    this.#refusedShare = 0
-    this.#inRow = 0
-    this.#held = 0
-    this.#trial = undefined
-    // The pace goes on: the next call is at most one new interval away.
+    this.interval = interval
+    this.#share = 0
+    this.#probe = undefined
+    // The next call is at most one new interval away.
     this.#nextAt = Math.min(this.#nextAt, now + interval)
   }
 }

@@ -1,35 +1,36 @@
 import { untilAborted } from '../shared/abort.ts'
 import { longestTimer } from '../shared/check-options.ts'
-import { RateLaw } from './rate-law.ts'
-import type { EndTurn, RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
+import { RateLaw, slack } from './rate-law.ts'
+import type { RateLimitedCall, RefusedRequest } from './rate-limiter.ts'
 
-/** The limit may have changed when an operation was not called for this time, in milliseconds. */
-const memory = 600_000
-/** A call hears of a longer wait if it is this much longer, in milliseconds. */
-const noticeable = 100
+/** Ends the permit of a request. */
+type EndPermit = (refused?: RefusedRequest) => void
 
-/** The calls of an operation that wait, in the order in which they were made, and their law once one was refused. */
+/** A held call is told again of a pause that is at least so long, in milliseconds: it may be more than the call can wait. */
+const longPause = 10_000
+
+/** The calls of an operation that are held back, in the order in which they are sent. */
 interface Lane {
+  readonly law: RateLaw
   readonly line: HeldCall[]
-  law: RateLaw | undefined
 }
 
 interface HeldCall extends RateLimitedCall {
   readonly lane: Lane
   readonly arrivedAt: number
   announcements: number
-  /** When the last announcement said that the call would be sent. */
-  expectedAt: number
-  endTurn?: EndTurn
+  permit?: EndPermit
   wake: () => void
 }
 
-/** Sends the calls of one key as soon as the laws of their operations, the ceiling and the concurrency allow it. */
+/** Sends the calls of one key when the laws of their operations, the ceiling and `maxConcurrency` allow it. */
 export class RateQueue {
   readonly #maxConcurrency: number
+  /** By operation. */
   readonly #lanes = new Map<string, Lane>()
+  #held = 0
   #inFlight = 0
-  /** The time between two calls of any operation, and when the next one can be sent. */
+  /** The ceiling: the time between two calls, or 0 if there is none, and when it allows the next one. */
   #interval = 0
   #nextAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -45,69 +46,67 @@ export class RateQueue {
     return Math.max(performance.now(), this.#provenTime)
   }
 
-  /** @param rate in calls a millisecond, can be `Infinity` */
-  setCeiling(rate: number): void {
-    this.#interval = 1 / rate
+  /** Sets the time between two calls, whatever their operations. 0 for no ceiling. */
+  setCeiling(interval: number): void {
+    this.#interval = interval
     this.#nextAt = 0
     this.#sendHeld()
   }
 
-  /** Returns the rate of an operation, or the ceiling, in calls a millisecond. */
-  rateOf(operation?: string): number | undefined {
-    const interval = operation === undefined ? this.#interval : this.#lanes.get(operation)?.law?.interval
-    return interval ? 1 / interval : undefined
-  }
-
-  /** Returns a function that ends the call's permit, at once if nothing holds it back. */
-  acquire(signal: AbortSignal, call: RateLimitedCall): EndTurn | Promise<EndTurn> {
-    // A limiter that delegates may leave it out.
-    const { operation = '', canWait } = call
-    const lane = this.#lanes.get(operation) ?? { line: [], law: undefined }
-    this.#lanes.set(operation, lane)
-    const now = this.#now
-    if (lane.line.length === 0 && this.#opensAt(lane, canWait, now) <= now) return this.#send(lane, call, now)
-    // Calls that cannot wait are sent first, because only what the service asks for holds them back.
-    const startedAt = canWait ? call.startedAt : Number.NEGATIVE_INFINITY
-    const untold = { announcements: 0, expectedAt: Number.NEGATIVE_INFINITY }
-    const held: HeldCall = { ...call, ...untold, startedAt, lane, arrivedAt: now, wake() {} }
-    lane.line.splice(lane.line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
-    this.#sendHeld()
-    return held.endTurn ?? this.#wait(held, signal)
+  /** Returns the time between two calls of an operation, or that of the ceiling. 0 or undefined if there is no rate. */
+  intervalOf(operation?: string): number | undefined {
+    return operation === undefined ? this.#interval : this.#lanes.get(operation)?.law.interval
   }
 
   /** Forgets what holds back no call. Returns whether a new queue would do the same. */
   forget(): boolean {
     const now = this.#now
-    for (const [operation, { line, law }] of this.#lanes) {
-      if (line.length === 0 && (law?.isOver(now, memory) ?? true)) this.#lanes.delete(operation)
-    }
+    for (const [operation, lane] of this.#lanes) if (isOver(lane, now)) this.#lanes.delete(operation)
     return this.#lanes.size === 0 && this.#inFlight === 0 && this.#interval === 0
   }
 
-  #opensAt({ law }: Lane, canWait: boolean, now: number): number {
-    if (this.#inFlight >= this.#maxConcurrency) return Number.POSITIVE_INFINITY
-    if (!canWait) return law?.askedUntil ?? now
-    return Math.max(law?.opensAt(now) ?? now, this.#interval > 0 ? this.#nextAt : now)
+  /** Returns a function that ends the permit, or a promise of it if the call is held back. */
+  acquire(signal: AbortSignal, call: RateLimitedCall): EndPermit | Promise<EndPermit> {
+    const now = this.#now
+    // A limiter that delegates may leave the operation out.
+    const lane = this.#laneOf(call.operation ?? '', now)
+    const isFree = this.#held === 0 && this.#inFlight < this.#maxConcurrency
+    if (isFree && this.#opensAt(lane, call.canWait) <= now) return this.#send(lane, call.canWait, now, now)
+    // Calls that cannot wait are sent first, because no rate holds them back.
+    const startedAt = call.canWait ? call.startedAt : Number.NEGATIVE_INFINITY
+    const held: HeldCall = { ...call, startedAt, lane, arrivedAt: now, announcements: 0, wake() {} }
+    lane.line.splice(lane.line.findLastIndex((other) => other.startedAt <= startedAt) + 1, 0, held)
+    this.#held += 1
+    this.#sendHeld()
+    return held.permit ?? this.#wait(held, signal)
   }
 
-  /** Returns a function that ends the permit. */
-  #send(lane: Lane, { canWait, attempt }: RateLimitedCall, now: number, isHeld = false): Exclude<EndTurn, void> {
-    if (this.#interval > 0 && canWait) this.#nextAt = Math.max(this.#nextAt, now) + this.#interval
+  #laneOf(operation: string, now: number): Lane {
+    const known = this.#lanes.get(operation)
+    if (known !== undefined && (known.law.interval === 0 || !isOver(known, now))) return known
+    const lane = { law: new RateLaw(), line: [] }
+    this.#lanes.set(operation, lane)
+    return lane
+  }
+
+  /** When the law and the ceiling allow a call. `Infinity` if another one has to end first. */
+  #opensAt({ law }: Lane, canWait: boolean): number {
+    return canWait ? Math.max(law.opensAt, this.#nextAt) : law.pausedUntil
+  }
+
+  #send({ law, line }: Lane, canWait: boolean, now: number, arrivedAt: number): EndPermit {
+    if (canWait && this.#interval > 0) this.#nextAt = Math.max(this.#nextAt, now - slack) + this.#interval
+    const sent = law.send(now, canWait ? arrivedAt : undefined)
     this.#inFlight += 1
-    // A call that was refused before has waited, too.
-    const sent = lane.law?.send(now, isHeld || attempt > 1)
-    let isOver = false
-    return (refused?: RefusedRequest) => {
-      if (isOver) return
-      isOver = true
+    let isEnded = false
+    return (refused) => {
+      if (isEnded) return
+      isEnded = true
       this.#inFlight -= 1
       const then = this.#now
-      if (refused === undefined) {
-        if (sent !== undefined) lane.law?.serve(sent, then)
-      } else {
-        lane.law ??= new RateLaw()
-        lane.law.refuse(sent ?? lane.law.sentEarlier(now), then, refused.retryAfter)
-      }
+      if (refused === undefined) law.serve(sent, then)
+      else law.refuse(sent, then, refused.retryAfter)
+      if (law.pausedUntil >= then + longPause) for (const { wake } of line) wake()
       this.#sendHeld()
     }
   }
@@ -118,26 +117,25 @@ export class RateQueue {
       const now = this.#now
       let next: HeldCall | undefined
       let wakesAt = Number.POSITIVE_INFINITY
-      for (const { line } of this.#lanes.values()) {
-        const first = line[0]
+      const lanes = this.#held > 0 && this.#inFlight < this.#maxConcurrency ? this.#lanes.values() : []
+      for (const { line } of lanes) {
+        const [first] = line
         if (first === undefined) continue
-        const opensAt = this.#opensAt(first.lane, first.canWait, now)
+        const opensAt = this.#opensAt(first.lane, first.canWait)
         if (opensAt > now) wakesAt = Math.min(wakesAt, opensAt)
         else if (next === undefined || first.startedAt < next.startedAt) next = first
       }
-      if (next === undefined) {
-        this.#wakeAt(wakesAt, now)
-        return
-      }
-      next.lane.line.shift()
-      next.endTurn = this.#send(next.lane, next, now, now > next.arrivedAt)
+      this.#wakeAt(wakesAt, now)
+      if (next === undefined) return
+      this.#remove(next)
+      next.permit = this.#send(next.lane, next.canWait, now, next.arrivedAt)
       next.wake()
     }
   }
 
-  async #wait(held: HeldCall, signal: AbortSignal): Promise<EndTurn> {
+  async #wait(held: HeldCall, signal: AbortSignal): Promise<EndPermit> {
     try {
-      while (held.endTurn === undefined) {
+      while (held.permit === undefined) {
         const woken = new Promise<void>((resolve) => {
           held.wake = resolve
         })
@@ -145,29 +143,33 @@ export class RateQueue {
         this.#announce(held)
         await untilAborted(woken, signal)
       }
-      return held.endTurn
+      return held.permit
     } catch (error) {
-      const place = held.lane.line.indexOf(held)
-      if (place !== -1) held.lane.line.splice(place, 1)
-      held.endTurn?.()
+      if (held.permit === undefined) this.#remove(held)
+      held.permit?.()
       this.#sendHeld()
       throw error
     }
   }
 
-  /** Calls `onWait` when a call is first held back, and once more when it waits for noticeably longer. */
+  #remove(held: HeldCall): void {
+    held.lane.line.splice(held.lane.line.indexOf(held), 1)
+    this.#held -= 1
+  }
+
+  /** Calls `onWait` when a rate or a pause holds a call back, and once more when a long pause has begun. */
   #announce(held: HeldCall): void {
     const now = this.#now
-    const { lane, canWait } = held
-    const interval = Math.max(lane.law?.interval ?? 0, this.#interval)
-    const opensAt = this.#opensAt(lane, canWait, now)
-    const place = canWait ? lane.line.indexOf(held) : 0
-    const expectedAt = (Number.isFinite(opensAt) ? Math.max(now, opensAt) : now) + place * interval
-    if (held.announcements === 2 || expectedAt < held.expectedAt + noticeable) return
+    const { law, line } = held.lane
+    const opensAt = this.#opensAt(held.lane, held.canWait)
+    const pause = Math.max(0, law.pausedUntil - now)
+    const isNews = held.announcements === 0 ? opensAt > now : held.announcements === 1 && pause >= longPause
+    if (!isNews) return
     held.announcements += 1
-    held.expectedAt = expectedAt
-    const pause = Math.max(0, (lane.law?.askedUntil ?? now) - now)
-    held.onWait(Math.ceil(expectedAt - now), Math.ceil(pause))
+    const interval = held.canWait ? Math.max(law.interval, this.#interval) : 0
+    // Nobody knows when another call ends.
+    const wait = (opensAt === Number.POSITIVE_INFINITY ? pause : opensAt - now) + line.indexOf(held) * interval
+    held.onWait(Math.max(1, Math.ceil(wait)), Math.ceil(pause))
   }
 
   #wakeAt(time: number, now: number): void {
@@ -182,4 +184,8 @@ export class RateQueue {
       this.#sendHeld()
     }, delay)
   }
+}
+
+function isOver({ law, line }: Lane, now: number): boolean {
+  return line.length === 0 && law.isOver(now)
 }

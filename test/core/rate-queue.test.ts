@@ -54,7 +54,7 @@ test('a call that nothing holds back needs no promise, no listener and no timer'
 describe('an outage', () => {
   test.each<[string, number | undefined, number]>([
     ['lasts as long as the service asks', 3_600_000, 3_600_000],
-    ['lasts a short time if the service does not say', undefined, 100],
+    ['lasts a short time if the service does not say', undefined, 128],
   ])('%s', async (_, retryAfter, expected) => {
     const queue = makeQueue()
     await queue.refuse(retryAfter)
@@ -126,6 +126,18 @@ describe('a call that is held back', () => {
     expect(queue.names).toBe('-abcdef')
   })
 
+  test('is not overtaken by one that arrives while the timer is late', async () => {
+    const queue = makeQueue()
+    queue.limiter.setRate('org', 10)
+    for (const name of ['a', 'b']) void queue.send({}, name)
+    await vi.advanceTimersByTimeAsync(0)
+    const now = vi.spyOn(performance, 'now').mockReturnValue(150)
+    void queue.send({ operation: post }, 'c')
+    now.mockRestore()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(queue.names).toBe('abc')
+  })
+
   test('goes before all others if it cannot wait, and no ceiling holds it back', async () => {
     const queue = makeQueue()
     queue.limiter.setRate('org', 1)
@@ -164,15 +176,41 @@ describe('a call that is held back', () => {
     expect(queue.names).toBe('ac')
   })
 
-  test('hears of its wait, in its own async context, and once more if it grows', async () => {
+  test('hears of its wait in its own async context, and once more when a long pause begins', async () => {
     const context = new AsyncLocalStorage<string>()
     const queue = makeQueue()
-    await queue.refuse(10_000)
+    queue.limiter.setRate('org', 1)
+    const flight = [await queue.send({ canWait: false }), await queue.send()]
     const waits: unknown[] = []
     const onWait = (...wait: unknown[]) => void waits.push([context.getStore(), ...wait])
-    void context.run('mine', () => queue.send({ onWait }))
+    for (const name of ['a', 'b']) void context.run(name, () => queue.send({ onWait }, name))
+    for (let count = 0; count < 6; count += 1) flight.push(await queue.send({ canWait: false }))
+    expect(waits).toEqual([
+      ['a', 1_000, 0],
+      ['b', 2_000, 0],
+    ])
+    for (const [index, end] of flight.entries()) end({ retryAfter: index < 7 ? 1_000 : 9_999 })
     await vi.advanceTimersByTimeAsync(0)
-    expect(waits).toEqual([['mine', 10_000, 10_000]])
+    expect(waits).toHaveLength(2)
+    for (const retryAfter of [10_000, 3_600_000]) {
+      // One is sent as soon as the pause is over, and refused again.
+      await vi.advanceTimersByTimeAsync(10_000)
+      queue.sent.at(-1)?.end({ retryAfter })
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    expect(waits.slice(2)).toEqual([['b', 10_000, 10_000]])
+  })
+
+  test.each<[string, (queue: ReturnType<typeof makeQueue>) => unknown, object]>([
+    ['maxConcurrency alone holds it back', ({ send }) => send(), {}],
+    ['it is sent at once', () => {}, {}],
+  ])('hears nothing if %s', async (_, hold, options) => {
+    const queue = makeQueue({ maxConcurrency: 1 })
+    await hold(queue)
+    const onWait = vi.fn()
+    void queue.send({ onWait, ...options })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(onWait).not.toHaveBeenCalled()
   })
 })
 
@@ -193,19 +231,23 @@ describe('setRate', () => {
   })
 })
 
-test('getRate tells the ceiling and the rate of an operation, and knows nothing of others', async () => {
+test('getRate tells the ceiling and the rate of an operation for ten minutes, and knows nothing of others', async () => {
   const { limiter, send } = makeQueue()
   expect([limiter.getRate('org'), limiter.getRate('org', get)]).toEqual([undefined, undefined])
-  limiter.setRate('org', 100)
-  for (let count = 0; count < 40; count += 1) {
-    const permit = send()
-    await vi.advanceTimersByTimeAsync(120_000)
-    const end = await permit
-    end(count % 2 === 0 ? undefined : { retryAfter: undefined })
+  for (const isServed of [false, ...Array<boolean>(20).fill(true), false, false]) {
+    const end = await send({ canWait: false })
+    end(isServed ? undefined : { retryAfter: undefined })
+    await vi.advanceTimersByTimeAsync(100)
   }
-  expect(limiter.getRate('org')).toBe(100)
-  expect(limiter.getRate('org', get)).toBeGreaterThan(0)
-  expect(limiter.getRate('org', post)).toBeUndefined()
+  limiter.setRate('org', 100)
+  expect([undefined, get, post].map((operation) => limiter.getRate('org', operation))).toEqual([
+    100,
+    expect.closeTo(9.524, 3),
+    undefined,
+  ])
+  await vi.advanceTimersByTimeAsync(600_000)
+  await send({ canWait: false })
+  expect(limiter.getRate('org', get)).toBeUndefined()
 })
 
 test('maxConcurrency is the most of a key that is in flight', async () => {
@@ -223,14 +265,27 @@ test.each([0, 1.5, '8', Number.NaN])('maxConcurrency %j is rejected', (maxConcur
   expect(() => new AdaptiveRateLimiter({ maxConcurrency: maxConcurrency as never })).toThrow('`maxConcurrency`')
 })
 
-test('keys and operations that hold back nothing are forgotten', async () => {
+test.each<[string, (index: number) => [key: string, operation: string]]>([
+  ['keys', (index) => [`org-${index}`, get]],
+  ['operations, whose paths may contain ids,', (index) => ['org', `GET /things/${index}`]],
+])('%s that hold back nothing are forgotten', (_, nameOf) => {
   const limiter = new AdaptiveRateLimiter()
-  const use = async (key: string, operation: string) => {
-    const end = (await limiter.acquire(key, new AbortController().signal, callOf({ operation }))) as End
+  const deleted = vi.spyOn(Map.prototype, 'delete')
+  for (let index = 0; index < 3_000; index += 1) {
+    const [key, operation] = nameOf(index)
+    const end = limiter.acquire(key, new AbortController().signal, callOf({ operation })) as End
     end()
   }
-  const sizes = vi.spyOn(Map.prototype, 'delete')
-  for (let key = 0; key < 1_000; key += 1) await use(`org-${key}`, get)
-  expect(sizes.mock.calls.length).toBeGreaterThan(800)
-  sizes.mockRestore()
+  const count = deleted.mock.calls.length
+  deleted.mockRestore()
+  expect(count).toBeGreaterThan(2_000)
+})
+
+test('a ceiling is not forgotten', () => {
+  const limiter = new AdaptiveRateLimiter()
+  limiter.setRate('org', 5)
+  for (let index = 0; index < 3_000; index += 1) {
+    void limiter.acquire('another', new AbortController().signal, callOf())
+  }
+  expect(limiter.getRate('org')).toBe(5)
 })
