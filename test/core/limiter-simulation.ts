@@ -174,9 +174,9 @@ export class SimulatedClient {
   }
 
   /** Makes this many calls a second until a time. */
-  async load(perSecond: number, end: number): Promise<void> {
+  async load(perSecond: number, end: number, path?: `/${string}`): Promise<void> {
     while (this.#clock.now < end) {
-      void this.call()
+      void this.call(path)
       await this.#clock.wait(1_000 / perSecond)
     }
   }
