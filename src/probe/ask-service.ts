@@ -73,7 +73,7 @@ async function askAll(questions: Questions): Promise<void> {
   const member = members.items?.[0]?.id
   const known =
     typeof member === 'string' ? await questions.ask('members.get', `/users/${encodeURIComponent(member)}`) : undefined
-  if (known?.item?.id === member && id.status >= 400) find('error.unknownId', shapeOf(id))
+  if (known !== undefined && known.item?.id === member && id.status >= 400) find('error.unknownId', shapeOf(id))
 
   await askHeaders(questions)
   await askPath(questions, 'organization.getSettings', '/organization/settings', controls)

@@ -387,3 +387,11 @@ test('fields of another type, null, absent and undocumented fields are reported'
   expect(text).toContain('conversation.priority is not documented, and was number.')
   expect(text).toContain('conversation.unread_count is documented as integer, and was string.')
 })
+
+test('an id that does not exist proves nothing if the token cannot read its kind', async () => {
+  const forbidden = () => Response.json({ error: 'insufficient_scope' }, { status: 403 })
+  const { findings } = await probeService({
+    request: ({ path }) => (path.startsWith('/users') ? forbidden() : undefined),
+  })
+  expect(foundIn(findings, 'error.unknownId')).toBeUndefined()
+})
