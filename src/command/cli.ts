@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 import process from 'node:process'
-import { interrupted } from './errors.ts'
-import { runCommand } from './main.ts'
 
 // The reader of a pipe such as `| head -3` can close it at any time. Without a listener Node would print the error's stack.
 for (const stream of [process.stdout, process.stderr]) {
@@ -9,6 +7,13 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 // Node prints one about `node:sqlite`, for which a program that reads stderr has no use.
 process.removeAllListeners('warning')
+
+if (Number(process.versions.node.split('.')[0]) < 22) {
+  process.stderr.write(`This command needs Node 22 or later, and this is Node ${process.versions.node}. Update Node.\n`)
+  process.exit(70)
+}
+// Loaded now, because an older Node cannot.
+const [{ interrupted }, { runCommand }] = await Promise.all([import('./errors.ts'), import('./main.ts')])
 
 const interrupt = new AbortController()
 const stop = () => interrupt.abort(interrupted())

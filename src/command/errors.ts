@@ -13,7 +13,7 @@ import { redact } from '../shared/errors/redact.ts'
 export const exitCodes = {
   0: 'ok',
   1: 'anything else: a bug, a port that is in use, or a fault test that failed',
-  2: 'the arguments are wrong, or input is needed and there is no terminal',
+  2: 'the arguments or the names of files are wrong, or input is needed and there is no terminal',
   3: 'not found',
   65: 'verify: a write may have been applied',
   70: 'fix: the request, the data or the configuration is wrong',
@@ -75,7 +75,7 @@ export interface Failure extends Readonly<Record<string, unknown>> {
 
 /** Describes what a command has thrown. No token or secret is in it. */
 export function describeFailure(thrown: unknown, args: readonly string[]): Failure {
-  const error = thrown instanceof CommanderError ? usageOf(thrown) : thrown
+  const error = thrown instanceof CommanderError ? usageOf(thrown) : isOfFile(thrown) ? unusable(thrown) : thrown
   const exitCode = codeOf(error)
   const again = exitCode === 75 ? commandOf(...args) : undefined
   const next = (typeof error === 'object' && error !== null ? nextCommands.get(error) : undefined) ?? again ?? null
@@ -85,6 +85,20 @@ export function describeFailure(thrown: unknown, args: readonly string[]): Failu
   }
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   return { name, message: redact(message), exitCode, next }
+}
+
+/** An error of the file system about a path that was given. */
+type FileError = Error & { readonly code: string; readonly path: string }
+
+function isOfFile(thrown: unknown): thrown is FileError {
+  const { code, path } = (thrown ?? {}) as Partial<FileError>
+  return (
+    thrown instanceof Error && typeof path === 'string' && /^E(NOENT|ACCES|PERM|ISDIR|NOTDIR|ROFS)$/.test(code ?? '')
+  )
+}
+
+function unusable({ path, code }: FileError): CommandError {
+  return usage(redact(`${path} cannot be opened (${code}).`), 'Check its name and its folder.')
 }
 
 function codeOf(error: unknown): number {

@@ -9,7 +9,7 @@ import {
   parseEvidence,
   probe,
 } from '../probe/index.ts'
-import { CommandError, usage } from './errors.ts'
+import { CommandError } from './errors.ts'
 import { replaceFile } from './private-files.ts'
 import { type SessionFlags, withSession, withSessionOptions } from './session.ts'
 import type { Terminal } from './terminal.ts'
@@ -57,16 +57,8 @@ async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Termin
 }
 
 async function compare(files: readonly string[], terminal: Terminal): Promise<void> {
-  const texts = await Promise.all(files.map(readEvidence))
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
   await show(mergeEvidence(...texts.map(parseEvidence)), terminal)
-}
-
-async function readEvidence(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (thrown) {
-    throw usage(`${file} cannot be read (${(thrown as NodeJS.ErrnoException).code}).`, 'Check the name of the file.')
-  }
 }
 
 async function show(evidence: EvidenceFile, terminal: Terminal): Promise<void> {
