@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
+import { join, parse } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import {
@@ -17,8 +17,8 @@ import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { readPairs, tellWho } from './call.ts'
 import { collect } from './commands.ts'
 import { type ContactRow, readContacts } from './contact-file.ts'
-import { CommandError, commandOf, usage } from './errors.ts'
-import { checkPrivateFile, preparePrivateFolder, requireSqlite } from './private-files.ts'
+import { CommandError, commandOf } from './errors.ts'
+import { checkPrivateFile, requireSqlite } from './private-files.ts'
 import { readBaseUrl, type Session, type SessionFlags, withSession, withSessionOptions } from './session.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -80,7 +80,6 @@ const mostUnconfirmed = 5
 async function importContacts(path: string, flags: Flags, terminal: Terminal): Promise<void> {
   const { state, check, dryRun, failed: failedPath } = flags
   const file = readContacts(await readFile(path), readPairs('--map', flags.map))
-  if (failedPath !== undefined && existsSync(failedPath)) throw usage(`${failedPath} exists.`, 'Choose another name.')
   const confirmTimeout = Number(flags.confirmTimeout) * 1_000
   const counts: Record<Outcome, number> = { created: 0, existed: 0, repeated: 0, failed: 0, unconfirmed: 0 }
   const failed: [ContactRow, string][] = []
@@ -91,6 +90,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   }
   const storage = dryRun ? undefined : await openStorage(state, terminal)
   const running = new Set<Promise<unknown>>()
+  let written = failedPath
   const work = async (session: Session): Promise<void> => {
     const { workspace } = session
     const { signal } = terminal.io
@@ -141,9 +141,7 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
     // Writes that have left are still answered, and the journal learns of it.
     await Promise.allSettled(running)
     storage?.close()
-    if (failedPath !== undefined && failed.length > 0) {
-      await writeFile(failedPath, file.withReasons(failed), { flag: 'wx', mode: 0o600 })
-    }
+    if (failedPath !== undefined && failed.length > 0) written = await writeNew(failedPath, file.withReasons(failed))
     const words = Object.entries(counts).map(([name, value]) => `${value} ${name}`)
     const text = `${dryRun ? 'It would be ' : ''}${words.join(', ')}`
     await terminal.show({ ...counts, dryRun: dryRun === true }, text).catch(() => {})
@@ -155,8 +153,22 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   }
   if (counts.failed > 0) {
     const hint =
-      failedPath === undefined ? 'Run it again with --failed to get them.' : `Correct ${failedPath}, and import it.`
+      written === undefined ? 'Run it again with --failed to get them.' : `Correct ${written}, and import it.`
     throw new CommandError(70, `${counts.failed} rows failed.`, hint)
+  }
+}
+
+/** Writes a file. If there is one of that name, which may have been corrected by hand, it gets a number. Returns its name. */
+async function writeNew(path: string, text: string): Promise<string> {
+  const { dir, name, ext } = parse(path)
+  for (let number = 1; ; number += 1) {
+    const file = number === 1 ? path : join(dir, `${name}-${number}${ext}`)
+    try {
+      await writeFile(file, text, { flag: 'wx', mode: 0o600 })
+      return file
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    }
   }
 }
 
@@ -170,8 +182,10 @@ async function openStorage(folder: string, terminal: Terminal): Promise<SqliteSt
   const { platform } = terminal.io
   requireSqlite('Imports and journals')
   const file = join(folder, 'journal.db')
-  const repairs = [...(await preparePrivateFolder(folder, platform)), ...(await checkPrivateFile(file, platform))]
-  for (const repair of repairs) terminal.note(repair)
+  // A folder that is there keeps its modes: it may have more than the journal.
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await (await open(file, 'a', 0o600)).close()
+  for (const repair of await checkPrivateFile(file, platform)) terminal.note(repair)
   return sqliteStorage(file)
 }
 

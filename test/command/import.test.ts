@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sandbox } from 'support-workspace-sdk/sandbox'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -70,10 +70,21 @@ describe('import contacts', () => {
       expect.stringMatching(/^"no address";"A ""quoted"" name";".*email.*"$/),
       ';Nobody;"The row has no address."',
     ])
-    expect(await importFile('contacts.csv', '--failed', place('failed.csv'))).toMatchObject({ code: 2 })
+    const repeated = await importFile('contacts.csv', '--failed', place('failed.csv'))
+    expect(repeated).toMatchObject({ code: 70, failure: { hint: `Correct ${place('failed-2.csv')}, and import it.` } })
+    expect(readFileSync(place('failed.csv'), 'utf8').split('\n')).toEqual(failed)
     const again = await importFile('failed.csv', '--failed', place('again.csv'))
     expect(again).toMatchObject({ code: 70, lines: [{ created: 0, failed: 2 }] })
     expect(readFileSync(place('again.csv'), 'utf8').split('\n').sort()).toEqual([...failed].sort())
+  })
+
+  test('leaves the modes of a folder that was there alone, and opens the journal for its user only', async () => {
+    const state = place('shared')
+    mkdirSync(state)
+    chmodSync(state, 0o755)
+    await importText('email\na@example.com\n', '--state', state)
+    const modes = [state, join(state, 'journal.db')].map((path) => lstatSync(path).mode & 0o777)
+    expect(modes).toEqual([0o755, 0o600])
   })
 
   test('a contact that the service has refused as a duplicate is `failed`, in its words', async () => {
