@@ -71,9 +71,11 @@ function checkDone(what: Subject, run: Run): Run {
     )
   }
   if (end !== 'done' || attempts.length > 1) {
-    const how = errors.length > 0 ? describeError(errors[0]).text : [...attempts, ...run.output].join(', ')
-    const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? 'Mend the job, `setup` or `done`.'
-    throw refused(`The ${what} is not done without a fault: ${how}.`, hint, errors[0])
+    const ended = errors.length > 0 ? describeError(errors[0]).text : attempts.join(', ')
+    const how = [`${ended}.`, ...run.output].join('\n') + (run.output.length > 0 ? '\n' : '')
+    const mend = what === 'job' ? 'Mend the job, `setup` or `done`.' : 'Mend the program, or what it needs to run.'
+    const hint = Object.entries(hints).find(([words]) => how.includes(words))?.[1] ?? mend
+    throw refused(`The ${what} is not done without a fault: ${how}`, hint, errors[0])
   }
   if (checkError !== undefined) {
     const { text } = describeError(checkError.thrown)

@@ -123,15 +123,20 @@ function describeGroup(group: readonly SweepRun[], requests: readonly RecordedRe
     `  The ${what} ${run.attempts.join(', then ')}.`,
     ...(run.output.length > 0 ? ['  It printed last:', ...run.output.map((line) => `    ${line}`)] : []),
     ...(others.length > 0 ? [`  The same in ${others.length} more: ${listOf(others.map(({ id }) => id))}`] : []),
-    '  To repeat it:',
-    `    test('survives ${run.id}', async () => {`,
-    `      (await ${calls[what]}, { ...options, only: ['${run.id}'] })).assert()`,
-    '    })',
+    ...howToRepeat(what, run.id),
   ].join('\n')
 }
 
-/** How what is under test is swept. */
-const calls = { job: 'sweepFaults(job', program: 'sweepProgram(command' }
+function howToRepeat(what: Subject, id: string): string[] {
+  if (what === 'program')
+    return [`  To repeat it, pass \`only: ['${id}']\` to \`sweepProgram\`, or --only ${id} in a shell.`]
+  return [
+    '  To repeat it:',
+    `    test('survives ${id}', async () => {`,
+    `      (await sweepFaults(job, { ...options, only: ['${id}'] })).assert()`,
+    '    })',
+  ]
+}
 
 function listOf(texts: readonly string[]): string {
   return texts.length > 6 ? `${texts.slice(0, 6).join(', ')}, …` : texts.join(', ')

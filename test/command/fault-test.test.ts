@@ -30,6 +30,12 @@ test('exits with 1 if a run failed, and has the report as JSON', async () => {
   })
 })
 
+test('shows the message of a program that fails without a fault', async () => {
+  const { code, stderr } = await run(['fault-test', '--', ...programOf("throw new Error('DB_URL is not set')")])
+  expect(code).toBe(70)
+  expect(stderr).toContain('\nError: DB_URL is not set\n')
+})
+
 test.each([
   ['without a program', ['fault-test'], 2, 'command'],
   ['with a program that there is not', ['fault-test', '--', './missing'], 2, 'missing'],

@@ -91,7 +91,7 @@ describe('rejects', () => {
     ['an exit that means nothing', sends, { exits: { 3: 'ok' } }, '`exits[3]` is not supported. Pass one of: "done", '],
     ['a program that writes nothing', programOf("await call('me')"), {}, 'writes nothing to the service, so nothing'],
     ['a program that sends nothing', programOf(''), {}, 'The program sends no request to the sandbox. Take `url`'],
-    ['a program that fails', programOf("console.log('Oh'); process.exit(70)"), {}, 'ended with code 70 (fix), Oh'],
+    ['a program that fails', programOf("console.log('Oh'); process.exit(70)"), {}, 'ended with code 70 (fix).\nOh'],
     ['a request that is not sent', sends, { requests: [9] }, 'unavailable@9 never struck'],
   ])('%s', async (_, command, options, message) => {
     await expect(sweepProgram(command, options)).rejects.toThrow(message)

@@ -39,6 +39,8 @@ const patience = { simulated: 10, real: 2 }
 /** Simulated time until a program is started again, and for late effects at the end, in milliseconds. */
 const [pauseBetween, afterwards] = [10_000, 300_000]
 const shownLines = 5
+/** What Node prints around the message of an error that nobody catches. */
+const aroundMessage = /^\s*(at .*|\^+|Node\.js v.*|)$/
 
 const defaultExits: Readonly<Record<string, ProgramExit>> = {
   0: 'done',
@@ -102,7 +104,10 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
     const requests = sandbox.requests.slice(before.requests)
     const effects = effectsOf(sandbox, before.writes)
     const text = await readFile(printed, 'utf8')
-    const lines = text.trimEnd().split('\n').slice(-shownLines)
+    const lines = text
+      .split('\n')
+      .filter((line) => !aroundMessage.test(line))
+      .slice(-shownLines)
     const error = `${attempts.at(-1)}: ${lines.at(-1)}`
     const checking = Promise.resolve().then(() => plan.check?.(sandbox, { end, folder, attempts, output: text }))
     return {
@@ -112,7 +117,7 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
       outcome: { end, value: undefined, error, state: {}, context: undefined, attempts },
       counts: { assignment: 0, 'file write': numbers.get('writes'), 'cut of a file': numbers.get('cuts') },
       outputs: new Map(await Promise.all((plan.outputs ?? []).map((name) => linesOf(folder, name)))),
-      output: text === '' ? [] : lines,
+      output: lines,
       appliedBefore: effects.writes.slice(0, (service.writesBefore ?? before.writes) - before.writes),
       hasMetFault: hasMetFault ?? false,
       errors: tokens.some((token) => text.includes(token)) ? [text] : [],
