@@ -1,14 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import {
-  announceProbe,
-  describeEvidence,
-  type EvidenceFile,
-  mergeEvidence,
-  overlayOf,
-  parseEvidence,
-  probe,
-} from '../probe/index.ts'
+import { announceProbe, describeEvidence, mergeEvidence, overlayOf, parseEvidence, probe } from '../probe/index.ts'
 import { CommandError } from './errors.ts'
 import { replaceFile } from './private-files.ts'
 import { type SessionFlags, withSession, withSessionOptions } from './session.ts'
@@ -45,12 +37,15 @@ async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Termin
     })
     // A probe takes a request that fails for an answer, and ends soon where all fail.
     signal.throwIfAborted()
+    const text = JSON.stringify(evidence, null, 2)
     const overlay = overlayOf(evidence)
-    await replaceFile(out, `${JSON.stringify(evidence, null, 2)}\n`, platform)
+    // Shown before it is written: its reader can still end the command.
+    await terminal.show(evidence, text)
+    await replaceFile(out, `${text}\n`, platform)
     if (overlay !== undefined) {
       await replaceFile(out.replace(/(\.json)?$/, '.overlay.json'), `${JSON.stringify(overlay, null, 2)}\n`, platform)
     }
-    await show(evidence, terminal)
+    for (const line of describeEvidence(evidence)) terminal.say(line)
     terminal.note(`${requests} requests were sent. The evidence is in ${out}.`, { requests, file: out })
     if (stopped !== undefined) throw new CommandError(75, stopped, 'What was found until then is in the file.')
   })
@@ -58,9 +53,6 @@ async function probeService({ out, yes, ...flags }: ProbeFlags, terminal: Termin
 
 async function compare(files: readonly string[], terminal: Terminal): Promise<void> {
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
-  await show(mergeEvidence(...texts.map(parseEvidence)), terminal)
-}
-
-async function show(evidence: EvidenceFile, terminal: Terminal): Promise<void> {
+  const evidence = mergeEvidence(...texts.map(parseEvidence))
   await terminal.show(evidence, describeEvidence(evidence).join('\n'))
 }

@@ -83,7 +83,7 @@ const journalChecks = {
   workspace: (_, value) => value,
   storage: (_, value) => value,
   confirmTimeout: checkPositive,
-  stopAfter: checkPositive,
+  stopAfter: (name, value) => checkInteger(name, value, 1),
   onCheck: checkFunction<NonNullable<WriteJournalOptions['onCheck']>>,
   logger: changeableChecks().logger,
 } satisfies Record<keyof WriteJournalOptions, Check<unknown>>
