@@ -152,7 +152,8 @@ test('client-options.md lists every option of a client, with its default', async
 test('client-options.md changes the options of a client, sends a header for each request, and measures calls', async () => {
   await run('client-options.md')
   expect(printed).toEqual([...sandbox.state.contacts.map(({ id }) => id), expect.stringMatching(/^me \d+$/)])
-  expect(sandbox.requests.at(-2)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
+  expect(sandbox.requests.at(-3)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
+  expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('replies')
 })
 
 describe('paging.md', () => {

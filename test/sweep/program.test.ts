@@ -39,6 +39,7 @@ test('each run has a copy of the folder, whose outputs are compared line by line
     outputs: ['out.txt'],
     only: ['unavailable@1', 'unavailable@2', 'killed-in-file-write@1'],
     async check(sandbox, outcome) {
+      expect(sandbox.requests[0]?.headers).toMatchObject({ 'user-agent': 'node' })
       folders.push(outcome.folder)
       expect(sandbox.state.writes).toEqual([])
       expect(await readFile(join(outcome.folder, 'out.txt'), 'utf8')).toContain('first\n')

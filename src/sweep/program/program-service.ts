@@ -21,6 +21,9 @@ interface ServiceParts {
   kill(): Promise<void>
 }
 
+/** Headers of the connection between the program and this server. */
+const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'keep-alive'])
+
 /** A sandbox over HTTP, in which faults strike a program. */
 export class ProgramService {
   readonly sandbox: Sandbox
@@ -76,10 +79,11 @@ export class ProgramService {
     let strike: Strike | undefined
     try {
       const body = await buffer(incoming)
-      const type = headers['content-type']
       const sent = {
         method,
-        headers: { authorization: headers.authorization ?? '', ...(type !== undefined && { 'content-type': type }) },
+        headers: Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+          ofConnection.has(name) ? [] : [[name, String(value)]],
+        ),
         ...(body.length > 0 && { body: body as Uint8Array<ArrayBuffer> }),
       }
       const send = (): Promise<Response> => this.sandbox.fetch(this.sandbox.url + url, sent)
