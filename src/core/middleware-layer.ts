@@ -109,22 +109,13 @@ function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): 
   }
 }
 
-const readOnly = [
-  'operation',
-  'path',
-  'parameters',
-  'baseUrl',
-  'page',
-  'timeout',
-  'totalTimeout',
-  'fresh',
-  'context',
-] as const
+const changeable = ['query', 'body', 'headers', 'signal']
 
 /** Returns the guard of a journal, if there is one. */
 function checkCall(changed: unknown, shown: OutgoingCall): Guard | undefined {
   const given = checkPlain('call', changed, 'Pass the call of the middleware to `next`, or a changed copy of it.')
-  const name = readOnly.find((each) => given[each] !== shown[each])
+  const isReadOnly = (each: string) => !changeable.includes(each)
+  const name = Object.keys(shown).find((each) => isReadOnly(each) && given[each] !== Reflect.get(shown, each))
   if (name === undefined) return (given as { readonly [guardKey]?: Guard })[guardKey]
   throw new InvalidArgumentError(
     `call.${name}`,
