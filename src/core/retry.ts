@@ -12,12 +12,9 @@ const longestDelay = 8_000
  */
 export function delayBefore(retry: number, retryAfter = 0, { isLimited }: { readonly isLimited: boolean }): number {
   if (isLimited && retryAfter > 0) return retryAfter
-  return Math.max(Math.floor(Math.random() * longestBackoff(retry)), retryAfter)
-}
-
-/** Returns the longest backoff before a retry, in milliseconds: 500, then twice as long each time, up to 8,000. */
-function longestBackoff(retry: number): number {
-  return Math.min(longestDelay, firstDelay * 2 ** (retry - 1))
+  // In milliseconds: 500, then twice as long each time, up to 8,000.
+  const longestBackoff = Math.min(longestDelay, firstDelay * 2 ** (retry - 1))
+  return Math.max(Math.floor(Math.random() * longestBackoff), retryAfter)
 }
 
 /** A year, in milliseconds. Nobody means to wait longer. */
