@@ -39,6 +39,8 @@ export class CallRecord {
   readonly attempts: Attempt[] = []
   /** How many requests were sent. */
   sent = 0
+  /** The cursor of a page. Undefined if there is none, or the operation is no list. */
+  readonly cursor: unknown
   /** What no error may quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
   /** How many requests of its operation were served when the call sent its last one. */
@@ -58,8 +60,8 @@ export class CallRecord {
     this.clock = new CallClock(call.signal as AbortSignal | undefined, this.start + call.totalTimeout)
     this.#worst = call.history?.outcome ?? 'not-sent'
     const { after, before } = call.query
-    const cursor = call.operation.envelope === 'list' ? (after ?? before) : undefined
-    if (cursor !== undefined && cursor !== null) this.secrets.push(String(cursor))
+    this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
+    if (this.cursor !== undefined) this.secrets.push(String(this.cursor))
   }
 
   /** Remembers a token that is sent. */
