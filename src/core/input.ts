@@ -91,7 +91,7 @@ export const callChecks = {
 } satisfies Record<keyof CallOptions, Check<unknown>>
 
 const noOptions: Checked<typeof callChecks> = /* @__PURE__ */ Object.freeze({} as Checked<typeof callChecks>)
-export const noParameters = /* @__PURE__ */ Object.freeze({})
+const noParameters = /* @__PURE__ */ Object.freeze({})
 
 /** Checks the options of a call. */
 export function readCallOptions(options: CallOptions | undefined): Checked<typeof callChecks> {

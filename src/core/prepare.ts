@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isObject, type JsonObject, toJson } from '../shared/json.ts'
 import { isPromise } from './call-clock.ts'
-import { type CapturedCall, noParameters, type PreparedCall } from './input.ts'
+import type { CapturedCall, PreparedCall } from './input.ts'
 import { isCustom } from './operation.ts'
 import { type Warn, warnOfUndocumented } from './undocumented.ts'
 import { validateInput } from './validation.ts'
@@ -27,7 +27,7 @@ function withQuery(call: CapturedCall, body: unknown): PreparedCall | Promise<Pr
     ...rest,
     operation,
     signal,
-    query: extraQuery === noParameters ? (query as JsonObject) : addExtraQuery(query as JsonObject, extraQuery),
+    query: addExtraQuery(query as JsonObject, extraQuery),
     body: extraBody === undefined ? (body as string | undefined) : addExtraBody(body as string | undefined, extraBody),
   })
   const query = operation.query === undefined || signal?.aborted ? call.query : checkQuery(operation.query, call)
