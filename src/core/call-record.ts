@@ -102,13 +102,13 @@ export class CallRecord {
   /** Starts an attempt, immediately before its request leaves. */
   startAttempt(): AttemptUnderWay {
     this.sent += 1
-    const attempt = { number: this.sent, startedAt: Date.now(), time: performance.now() }
-    this.#emit('onAttemptStart', () => ({ attempt: attempt.number }))
+    const attempt = { startedAt: Date.now(), time: performance.now() }
+    this.#emit('onAttemptStart', () => ({ attempt: this.sent }))
     return attempt
   }
 
   /** @param failed absent if the attempt succeeded */
-  endAttempt({ number, startedAt, time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): void {
+  endAttempt({ startedAt, time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): void {
     const duration = Math.round(performance.now() - time)
     const status = head?.status
     const error = failed && this.#nameOf(failed)
@@ -120,7 +120,7 @@ export class CallRecord {
       ...(status !== undefined && { status }),
       ...(error !== undefined && { error }),
     })
-    this.#emit('onAttemptEnd', () => ({ attempt: number, duration, status, requestId: head?.requestId, error }))
+    this.#emit('onAttemptEnd', () => ({ attempt: this.sent, duration, status, requestId: head?.requestId, error }))
   }
 
   /** Ends an attempt that has failed. Returns the error. */
@@ -180,7 +180,6 @@ export class CallRecord {
 
 /** A request that has not ended. */
 export interface AttemptUnderWay {
-  readonly number: number
   /** By the wall clock, and by the monotonic one, in milliseconds. */
   readonly startedAt: number
   readonly time: number
