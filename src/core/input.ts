@@ -159,6 +159,11 @@ export function copyParameters(name: string, query: unknown): JsonObject {
   return Object.fromEntries(copies)
 }
 
+/** Whether a query parameter is sent: one that is null or undefined is omitted. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
 function fillPath({ path }: Operation, parameters: JsonObject): string {
   const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeSegment(name, parameters[name]))
   const unknown = Object.keys(parameters).find((name) => !path.includes(`{${name}}`))
