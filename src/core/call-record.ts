@@ -39,6 +39,8 @@ export class CallRecord {
   readonly attempts: Attempt[] = []
   /** How many requests were sent. */
   sent = 0
+  /** The cursor of a page. Undefined if there is none, or the operation is no list. */
+  readonly cursor: unknown
   /** What no error may quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []
   /** How many requests of its operation were served when the call sent its last one. */
@@ -58,8 +60,8 @@ export class CallRecord {
     this.clock = new CallClock(call.signal as AbortSignal | undefined, this.start + call.totalTimeout)
     this.#worst = call.history?.outcome ?? 'not-sent'
     const { after, before } = call.query
-    const cursor = call.operation.envelope === 'list' ? (after ?? before) : undefined
-    if (cursor !== undefined && cursor !== null) this.secrets.push(String(cursor))
+    this.cursor = call.operation.envelope === 'list' ? (after ?? before ?? undefined) : undefined
+    if (this.cursor !== undefined) this.secrets.push(String(this.cursor))
   }
 
   /** Remembers a token that is sent. */
@@ -100,13 +102,13 @@ export class CallRecord {
   /** Starts an attempt, immediately before its request leaves. */
   startAttempt(): AttemptUnderWay {
     this.sent += 1
-    const attempt = { number: this.sent, startedAt: Date.now(), time: performance.now() }
-    this.#emit('onAttemptStart', () => ({ attempt: attempt.number }))
+    const attempt = { startedAt: Date.now(), time: performance.now() }
+    this.#emit('onAttemptStart', () => ({ attempt: this.sent }))
     return attempt
   }
 
   /** @param failed absent if the attempt succeeded */
-  endAttempt({ number, startedAt, time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): void {
+  endAttempt({ startedAt, time }: AttemptUnderWay, head: ResponseHead | undefined, failed?: Failed): void {
     const duration = Math.round(performance.now() - time)
     const status = head?.status
     const error = failed && this.#nameOf(failed)
@@ -118,7 +120,7 @@ export class CallRecord {
       ...(status !== undefined && { status }),
       ...(error !== undefined && { error }),
     })
-    this.#emit('onAttemptEnd', () => ({ attempt: number, duration, status, requestId: head?.requestId, error }))
+    this.#emit('onAttemptEnd', () => ({ attempt: this.sent, duration, status, requestId: head?.requestId, error }))
   }
 
   /** Ends an attempt that has failed. Returns the error. */
@@ -178,7 +180,6 @@ export class CallRecord {
 
 /** A request that has not ended. */
 export interface AttemptUnderWay {
-  readonly number: number
   /** By the wall clock, and by the monotonic one, in milliseconds. */
   readonly startedAt: number
   readonly time: number

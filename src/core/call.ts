@@ -43,13 +43,8 @@ export class Call<Data> implements Promise<Data> {
   }
 
   /** Returns the data together with status, headers and request id of the response. */
-  async withResponse(): Promise<WithResponse<Data>> {
-    try {
-      const { data, response } = await this.#receive()
-      return { data, response }
-    } catch (thrown) {
-      throw trace(thrown, this.operation)
-    }
+  withResponse(): Promise<WithResponse<Data>> {
+    return this.#receive(({ data, response }) => ({ data, response }))
   }
 
   /** Handles the data or a rejection, like `then` of any promise. Usually called by `await`. */
@@ -58,7 +53,7 @@ export class Call<Data> implements Promise<Data> {
     onFulfilled?: ((data: Data) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
-    return this.#receiveData().then(onFulfilled, onRejected)
+    return this.#receive(({ data }) => data).then(onFulfilled, onRejected)
   }
 
   /** Handles a rejection, like `catch` of any promise. */
@@ -73,17 +68,13 @@ export class Call<Data> implements Promise<Data> {
     return this.then().finally(onFinally)
   }
 
-  async #receiveData(): Promise<Data> {
+  async #receive<Result>(use: (reply: Reply<Data>) => Result): Promise<Result> {
     try {
-      return (await this.#receive()).data
+      this.#reply ??= this.#start()
+      return use(await this.#reply)
     } catch (thrown) {
       throw trace(thrown, this.operation)
     }
-  }
-
-  #receive(): Promise<Reply<Data>> {
-    this.#reply ??= this.#start()
-    return this.#reply
   }
 
   /** @hidden */

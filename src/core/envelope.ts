@@ -1,18 +1,10 @@
 import { isObject, parseObject } from '../shared/json.ts'
+import type { PageCursors, Reply } from './layers.ts'
 import type { Envelope } from './operation.ts'
 import { UnusableResponse } from './response.ts'
 
-/** The cursors of a page. Null if there is no further page. */
-export interface PageCursors {
-  readonly after: string | null
-  readonly before: string | null
-}
-
 /** The content of an envelope. */
-export interface Unwrapped {
-  readonly data: unknown
-  readonly cursors: PageCursors
-}
+export type Unwrapped = Pick<Reply, 'data' | 'cursors'>
 
 const noCursors: PageCursors = { after: null, before: null }
 

@@ -9,7 +9,7 @@ import { classifyFetchError, isPlatformFetch } from './fetch-error.ts'
 import type { Reply } from './layers.ts'
 import { refusedError } from './refused-error.ts'
 import { OpenResponse, ResponseHead, UnusableResponse } from './response.ts'
-import { isValidated, validateResponse } from './validation.ts'
+import { validateResponse } from './validation.ts'
 
 /** Longer error bodies are ignored, in bytes. */
 const maxErrorBytes = 64 * 1024
@@ -75,9 +75,8 @@ async function receive({ record, url, headers }: AttemptRequest, progress: Progr
   if (head.isRefusal) throw refusedError(record, head, await opened.text(maxErrorBytes).catch(() => ''))
   const { data, cursors } = parse(await opened.text(settings.maxResponseBytes), record)
   signal.throwIfAborted()
-  const isChecked = isValidated(call.operation, settings)
   return {
-    data: isChecked ? await validateResponse(call.operation, data, settings) : data,
+    data: await validateResponse(call.operation, data, settings),
     cursors,
     get response() {
       return head.info

@@ -91,7 +91,7 @@ export const callChecks = {
 } satisfies Record<keyof CallOptions, Check<unknown>>
 
 const noOptions: Checked<typeof callChecks> = /* @__PURE__ */ Object.freeze({} as Checked<typeof callChecks>)
-export const noParameters = /* @__PURE__ */ Object.freeze({})
+const noParameters = /* @__PURE__ */ Object.freeze({})
 
 /** Checks the options of a call. */
 export function readCallOptions(options: CallOptions | undefined): Checked<typeof callChecks> {
@@ -157,6 +157,11 @@ export function copyParameters(name: string, query: unknown): JsonObject {
     Array.isArray(value) ? [...value] : value,
   ])
   return Object.fromEntries(copies)
+}
+
+/** Whether a query parameter is sent: one that is null or undefined is omitted. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 function fillPath({ path }: Operation, parameters: JsonObject): string {

@@ -9,7 +9,7 @@ import {
   readOptions,
 } from '../shared/check-options.ts'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
-import { type CapturedCall, callChecks, captureCall } from './input.ts'
+import { type CapturedCall, callChecks, captureCall, isGiven } from './input.ts'
 import { isCustom, type Operation, type OperationInput } from './operation.ts'
 import type { CallOptions } from './options.ts'
 import type { ClientSettings } from './settings.ts'
@@ -122,11 +122,6 @@ export function readListArguments(
 /** Reads the options of `toArray`. */
 export function readMaxItems(options: Pick<ListOptions, 'maxItems'>): number | undefined {
   return readOptions(options, { maxItems: ownChecks.maxItems }, '`toArray`').maxItems
-}
-
-/** A query parameter that is null or undefined is omitted. */
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 /** Rejects what a list cannot do, and options in the query, where they would have no effect. */

@@ -10,9 +10,7 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'off'] as const sati
 export function loggingHooks(hooks: Hooks, log: Log): Hooks {
   /** How long the next request of a call has waited, in milliseconds. */
   const waits = new Map<number, number>()
-  const logging: Required<Hooks> = {
-    onOperationStart() {},
-    onAttemptStart() {},
+  const logging: Hooks = {
     onWait(event) {
       waits.set(event.callId, event.wait)
       log('info', `${event.operation} waits ${event.wait} ms for the rate limit`)
@@ -51,7 +49,7 @@ export function loggingDrift(onDrift: (drift: Drift) => unknown, log: Log): (dri
 }
 
 /** Logs a message if its level is at least that of the client. */
-export type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
+export type Log = (level: keyof Logger, message: string) => void
 
 /** Returns undefined if nothing is logged: there is no logger, and the environment variable is not set either. */
 export function createLog(logger: Logger | undefined, level: LogLevel | undefined): Log | undefined {

@@ -41,7 +41,7 @@ export function sendingOnce(send: Next<PreparedCall>): Next<PreparedCall> {
     const { history, operation } = call
     if (history === undefined) return send(call)
     if (history.first !== undefined) return history.first
-    if (history.whole.isOver) throw notSent(operation, 'a middleware called `next` after the call had ended.')
+    if (history.whole.isOver) throw misuse(operation, 'called `next` after the call had ended', false)
     history.whole.isSent = true
     const sending = send(call)
     if (operation.method === 'GET' || operation.method === 'DELETE') return sending
@@ -70,7 +70,7 @@ function asLayer(middleware: Middleware, settings: ClientSettings): Layer<Prepar
     }
     const reply = await untilAborted((async () => middleware(shown, next))(), call.signal)
     if (isReply(reply, call.operation)) return reply
-    throw noReply(call.operation, history.whole.isSent)
+    throw misuse(call.operation, 'returned no reply', history.whole.isSent)
   }
 }
 
@@ -79,23 +79,13 @@ function isReply(reply: unknown, { envelope }: Operation): reply is Reply {
   return envelope !== 'list' || (Array.isArray(reply.data) && isObject(reply.cursors))
 }
 
-function noReply(operation: Operation, isSent: boolean): RequestError {
-  if (!isSent) return notSent(operation, 'a middleware returned no reply.')
-  const isRead = operation.method === 'GET'
-  return new RequestError(`${withoutSecrets(operation.id)}: a middleware returned no reply.`, {
-    operation: withoutSecrets(operation.id),
-    outcome: isRead ? 'no-effect' : 'unknown',
-    remedy: isRead ? 'fix' : 'verify',
-    hint: 'Return what `next` returns.',
-  })
-}
-
-function notSent({ id }: Operation, problem: string): RequestError {
-  return new RequestError(`${withoutSecrets(id)}: ${problem}`, {
+function misuse({ id, method }: Operation, problem: string, isSent: boolean): RequestError {
+  const outcome = !isSent ? 'not-sent' : method === 'GET' ? 'no-effect' : 'unknown'
+  return new RequestError(`${withoutSecrets(id)}: a middleware ${problem}.`, {
     operation: withoutSecrets(id),
-    outcome: 'not-sent',
-    remedy: 'fix',
-    hint: 'Await `next` in the middleware, and return its reply.',
+    outcome,
+    remedy: outcome === 'unknown' ? 'verify' : 'fix',
+    hint: isSent ? 'Return what `next` returns.' : 'Await `next` in the middleware, and return its reply.',
   })
 }
 
@@ -119,22 +109,13 @@ function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): 
   }
 }
 
-const readOnly = [
-  'operation',
-  'path',
-  'parameters',
-  'baseUrl',
-  'page',
-  'timeout',
-  'totalTimeout',
-  'fresh',
-  'context',
-] as const
+const changeable = ['query', 'body', 'headers', 'signal']
 
 /** Returns the guard of a journal, if there is one. */
 function checkCall(changed: unknown, shown: OutgoingCall): Guard | undefined {
   const given = checkPlain('call', changed, 'Pass the call of the middleware to `next`, or a changed copy of it.')
-  const name = readOnly.find((each) => given[each] !== shown[each])
+  const isReadOnly = (each: string) => !changeable.includes(each)
+  const name = Object.keys(shown).find((each) => isReadOnly(each) && given[each] !== Reflect.get(shown, each))
   if (name === undefined) return (given as { readonly [guardKey]?: Guard })[guardKey]
   throw new InvalidArgumentError(
     `call.${name}`,

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../shared/errors/index.ts'
 import { isObject, type JsonObject, toJson } from '../shared/json.ts'
 import { isPromise } from './call-clock.ts'
-import { type CapturedCall, noParameters, type PreparedCall } from './input.ts'
+import { type CapturedCall, isGiven, type PreparedCall } from './input.ts'
 import { isCustom } from './operation.ts'
 import { type Warn, warnOfUndocumented } from './undocumented.ts'
 import { validateInput } from './validation.ts'
@@ -27,7 +27,7 @@ function withQuery(call: CapturedCall, body: unknown): PreparedCall | Promise<Pr
     ...rest,
     operation,
     signal,
-    query: extraQuery === noParameters ? (query as JsonObject) : addExtraQuery(query as JsonObject, extraQuery),
+    query: addExtraQuery(query as JsonObject, extraQuery),
     body: extraBody === undefined ? (body as string | undefined) : addExtraBody(body as string | undefined, extraBody),
   })
   const query = operation.query === undefined || signal?.aborted ? call.query : checkQuery(operation.query, call)
@@ -73,8 +73,7 @@ function addExtraBody(body: string | undefined, extra: JsonObject): string {
 }
 
 function addExtraQuery(query: JsonObject, extra: JsonObject): JsonObject {
-  // A query parameter that is null or undefined is omitted, so nothing is overridden.
-  checkRepeated('extraQuery', extra, (name) => Object.hasOwn(query, name) && (query[name] ?? undefined) !== undefined)
+  checkRepeated('extraQuery', extra, (name) => Object.hasOwn(query, name) && isGiven(query[name]))
   return { ...query, ...extra }
 }
 
@@ -106,7 +105,7 @@ function encodeQuery(query: JsonObject): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     for (const single of Array.isArray(value) ? value : [value]) {
-      if (single !== undefined && single !== null) parameters.append(name, encodeValue(name, single))
+      if (isGiven(single)) parameters.append(name, encodeValue(name, single))
     }
   }
   const text = parameters.toString()

@@ -4,8 +4,6 @@ import type { WebAbortSignal } from '../shared/web-types.ts'
 export interface RateLimitedCall {
   /** HTTP method and path template, for example `GET /api/oauth/v1/contacts/{id}`. */
   readonly operation: string
-  /** The number of the attempt, starting at 1. */
-  readonly attempt: number
   /** Whether the call waits for a rate limit. False with `maxRetries: 0`: it is held back by `Retry-After` alone. */
   readonly canWait: boolean
   /** When the call was made, in milliseconds of `performance.now()`. The call that was made first is sent first. */

@@ -70,7 +70,7 @@ interface Refusal {
 }
 
 /** The code takes precedence, because it is more specific. */
-function meaningOf({ call: { operation, query } }: CallRecord, refusal: Refusal): Meaning {
+function meaningOf({ call: { operation }, cursor }: CallRecord, refusal: Refusal): Meaning {
   const { status, code, retryAfter } = refusal
   if (code === 'actor_self_required') return [ActorSelfRequiredError, 'fix', actorHint]
   if (code === 'insufficient_scope') {
@@ -78,8 +78,7 @@ function meaningOf({ call: { operation, query } }: CallRecord, refusal: Refusal)
     const hint = `Log in again and ask for ${scope} in addition to the scopes you already have; a role without admin rights may not get it.`
     return [InsufficientScopeError as typeof ApiError, 'reconnect', hint]
   }
-  const hasCursor = operation.envelope === 'list' && (query.after ?? query.before ?? undefined) !== undefined
-  if (hasCursor && cursorRefusals.has(status)) return [CursorRejectedError, 'fix', cursorHint]
+  if (cursor !== undefined && cursorRefusals.has(status)) return [CursorRejectedError, 'fix', cursorHint]
   if (operation.method === 'POST' && status === 409) return [AlreadyExistsError, 'fix', existsHint]
   const meaning = byStatus[status] ?? (status >= 500 ? serverError : otherStatus)
   const [ErrorClass, remedy] = meaning

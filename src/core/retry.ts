@@ -12,12 +12,9 @@ const longestDelay = 8_000
  */
 export function delayBefore(retry: number, retryAfter = 0, { isLimited }: { readonly isLimited: boolean }): number {
   if (isLimited && retryAfter > 0) return retryAfter
-  return Math.max(Math.floor(Math.random() * longestBackoff(retry)), retryAfter)
-}
-
-/** Returns the longest backoff before a retry, in milliseconds: 500, then twice as long each time, up to 8,000. */
-function longestBackoff(retry: number): number {
-  return Math.min(longestDelay, firstDelay * 2 ** (retry - 1))
+  // In milliseconds: 500, then twice as long each time, up to 8,000.
+  const longestBackoff = Math.min(longestDelay, firstDelay * 2 ** (retry - 1))
+  return Math.max(Math.floor(Math.random() * longestBackoff), retryAfter)
 }
 
 /** A year, in milliseconds. Nobody means to wait longer. */
@@ -27,25 +24,22 @@ export const longestRetryAfter = 31_536_000_000
  * Returns the delay that an error response requests, in milliseconds: from `Retry-After` (RFC 9110, section 10.2.3), or else
  * from `RateLimit-Reset`. Undefined if there is none, or it cannot be parsed.
  */
-export function retryAfterOf(
-  response: Pick<ResponseHead, 'status' | 'get'>,
-  now: number = Date.now(),
-): number | undefined {
+export function retryAfterOf(response: Pick<ResponseHead, 'status' | 'get'>): number | undefined {
   const { status } = response
-  const retryAfter = delayOf(response, 'retry-after', now)
+  const retryAfter = delayOf(response, 'retry-after')
   // Gateways send the reset with every response. A 503 has to do with the limit only if nothing remains of it.
   const isExceeded = status === 429 || (status === 503 && response.get('ratelimit-remaining') === '0')
-  return retryAfter ?? (isExceeded ? delayOf(response, 'ratelimit-reset', now) : undefined)
+  return retryAfter ?? (isExceeded ? delayOf(response, 'ratelimit-reset') : undefined)
 }
 
 /** Returns the longest of the delays in a header: a gateway and the service may both have sent it ("3, 10"). */
-function delayOf(response: Pick<ResponseHead, 'get'>, name: string, now: number): number | undefined {
+function delayOf(response: Pick<ResponseHead, 'get'>, name: string): number | undefined {
   // The comma after the day of an HTTP date separates nothing.
   const parts = response.get(name)?.split(/(?<![a-z]),/) ?? []
   const delays = parts.flatMap((part) => {
     const { delay, time } = parse(part.trim())
     if (delay !== undefined) return [delay]
-    return time === undefined ? [] : [delayUntil(time, response, now)]
+    return time === undefined ? [] : [delayUntil(time, response)]
   })
   const longest = delays.sort((a, b) => b - a)[0]
   return longest && Math.min(longestRetryAfter, Math.ceil(longest))
@@ -55,11 +49,11 @@ function delayOf(response: Pick<ResponseHead, 'get'>, name: string, now: number)
  * Returns the time until a date. The clock of this machine can be wrong, and so can the `Date` of the response: the shorter
  * wait counts, unless it is over.
  */
-function delayUntil(time: number, response: Pick<ResponseHead, 'get'>, now: number): number {
+function delayUntil(time: number, response: Pick<ResponseHead, 'get'>): number {
   // A response from a cache has the date at which it was stored.
   const isStored = Number(response.get('age') ?? 0) > 0
   const sentAt = isStored ? Number.NaN : Date.parse(response.get('date') ?? '')
-  const waits = [time - now, time - sentAt].filter((wait) => wait > 0)
+  const waits = [time - Date.now(), time - sentAt].filter((wait) => wait > 0)
   return waits.length === 0 ? 0 : Math.min(...waits)
 }
 

@@ -44,7 +44,6 @@ async function acquire(record: CallRecord, rateLimiter: RateLimiter, key: string
     clock.throwIfOver()
     acquired = rateLimiter.acquire(key, clock.signal, {
       operation: operationOf(record),
-      attempt: record.sent + 1,
       canWait,
       startedAt: start,
       timeLeft: clock.remaining,

@@ -90,7 +90,7 @@ function expectedKind(issue: Issue): string {
 const kinds = /^(string|number|int|integer|bigint|boolean|object|record|array|tuple|set|map|date|null|undefined)$/
 
 /** Whether to validate the responses of an operation. Observing without `onDrift` would be wasted. */
-export function isValidated(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
+function isValidated(operation: Operation, { validation, onDrift }: ValidationSettings): boolean {
   if (operation.response === undefined || operation.envelope === 'none') return false
   if (isCustom(operation)) return true
   return validation === 'strict' || (validation === 'observe' && onDrift !== undefined)
@@ -105,6 +105,7 @@ export async function validateResponse(
   data: unknown,
   settings: ValidationSettings,
 ): Promise<unknown> {
+  if (!isValidated(operation, settings)) return data
   const { id, envelope, response } = operation
   // The result type of a custom operation is the output of its schema, in every mode.
   const transforms = isCustom(operation)

@@ -9,14 +9,10 @@ export function throwIfAborted(
 
 /** Aborts a controller when a signal aborts, with the same reason. Returns a function that removes the listener. */
 export function forwardAbort(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
-  if (!signal) return () => {}
-  const abort = () => controller.abort(signal.reason)
-  if (signal.aborted) {
-    abort()
-    return () => {}
-  }
-  signal.addEventListener('abort', abort)
-  return () => signal.removeEventListener('abort', abort)
+  const abort = () => controller.abort(signal?.reason)
+  if (signal?.aborted) abort()
+  else signal?.addEventListener('abort', abort)
+  return () => signal?.removeEventListener('abort', abort)
 }
 
 /**
@@ -29,23 +25,17 @@ export async function untilAborted<Value>(
 ): Promise<Value> {
   if (signal === undefined) return promise
   return new Promise((resolve, reject) => {
-    const done = () => signal.removeEventListener('abort', abort)
-    const abort = () => {
-      done()
-      reject(signal.reason)
+    const settle = <Result>(report: (result: Result) => void) => {
+      return (result: Result) => {
+        signal.removeEventListener('abort', abort)
+        report(result)
+      }
     }
+    const fail = settle(reject)
+    const abort = () => fail(signal.reason)
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort)
-    promise.then(
-      (value) => {
-        done()
-        resolve(value)
-      },
-      (error) => {
-        done()
-        reject(error)
-      },
-    )
+    promise.then(settle(resolve), fail)
   })
 }
 

@@ -48,7 +48,7 @@ export function kindOf(value: unknown): string {
 }
 
 /** Returns the name of the class of an object, with an article. Undefined for plain objects. */
-export function classNameOf(value: object): string | undefined {
+function classNameOf(value: object): string | undefined {
   for (let prototype = Object.getPrototypeOf(value); prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
     if (!Object.hasOwn(prototype, 'constructor') || Object.hasOwn(prototype, 'isPrototypeOf')) continue
     const made: unknown = prototype.constructor

@@ -12,7 +12,7 @@ const post = 'POST /things'
 
 function callOf(call: Partial<RateLimitedCall> = {}): RateLimitedCall {
   const startedAt = performance.now()
-  return { operation: get, attempt: 1, canWait: true, startedAt, timeLeft: 1e9, onWait() {}, ...call }
+  return { operation: get, canWait: true, startedAt, timeLeft: 1e9, onWait() {}, ...call }
 }
 
 type End = (refused?: RefusedRequest) => void

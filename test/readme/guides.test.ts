@@ -403,7 +403,7 @@ describe('rate-limits.md', () => {
       cleanUps.push(() => redis.disconnect())
       const waits: number[] = []
       const onWait = (wait: number) => void waits.push(wait)
-      const call = { operation: 'GET /x', attempt: 1, canWait: true, startedAt: 0, timeLeft: 1e9, onWait }
+      const call = { operation: 'GET /x', canWait: true, startedAt: 0, timeLeft: 1e9, onWait }
       const controller = new AbortController()
       const limiters = [
         new SharedRateLimiter(redis, 6),
