@@ -1,4 +1,4 @@
-import { factFrom, frozen, guide, reference, type Source, type Statement, specification } from './fact.ts'
+import { fact, frozen, guide, inferred, reference, type Statement, specification } from './fact.ts'
 
 /** What is known about one subject, in the order of `docs/service.md`. */
 export interface Topic {
@@ -18,16 +18,6 @@ type Parts = Partial<Omit<Topic, 'title'>>
 
 function topic(title: string, { intro = '', facts = [], unknown = [], advice = '', ...rest }: Parts): Topic {
   return { title, intro, facts, unknown, advice, ...rest }
-}
-
-/** A fact that a document tells. With several sources, the first one says how it is known. */
-function fact(text: string, source: Source, ...more: Source[]): Statement {
-  const { evidence, sources } = factFrom(source)
-  return { text, evidence, sources: [...sources, ...more] }
-}
-
-function inferred(text: string, ...sources: Source[]): Statement {
-  return { text, evidence: 'inferred', sources }
 }
 
 const all: readonly Topic[] = [
