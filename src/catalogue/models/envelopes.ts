@@ -7,15 +7,12 @@ const section4 = specification('section 4')
 /** What surrounds the resources: pages, errors and the three requests of a login, whose responses are not wrapped. */
 export const envelopes = {
   pageMetadata: fromDocument('PageMetadata', 'The cursors of a page.', section2, {
-    after: { ...told(section2, text('Opaque cursor of the next page. Null when there is none.')), nullFrom: section2 },
-    before: {
-      ...told(section2, text('Opaque cursor of the previous page. Null when there is none.')),
-      nullFrom: section2,
-    },
+    after: { ...text('Opaque cursor of the next page. Null when there is none.'), nullFrom: section2 },
+    before: { ...text('Opaque cursor of the previous page. Null when there is none.'), nullFrom: section2 },
   }),
   error: fromDocument('ErrorBody', 'The body of an error response.', guide('Errors'), {
-    error: told(guide('Errors'), text('The code, for example `insufficient_scope`. The list of codes is not closed.')),
-    error_description: told(guide('Errors'), text('A sentence for people.')),
+    error: text('The code, for example `insufficient_scope`. The list of codes is not closed.'),
+    error_description: text('A sentence for people.'),
   }),
   authorizeQuery: requested('AuthorizeQuery', 'The query of `GET /api/oauth/authorize`.', section4, {
     client_id: told(section4, text('Identifier of the registered app.')),
@@ -78,8 +75,8 @@ export const envelopes = {
     code_verifier: told(section4, text('PKCE verifier of the challenge.')),
   }),
   tokenResponse: fromDocument('TokenResponse', 'The response of `POST /api/oauth/token`.', section4, {
-    access_token: told(section4, text('Opaque token with a fixed prefix.')),
-    token_type: told(section4, text('`Bearer`.')),
-    scope: told(section4, text('The granted scopes, separated by spaces.')),
+    access_token: text('Opaque token with a fixed prefix.'),
+    token_type: text('`Bearer`.'),
+    scope: text('The granted scopes, separated by spaces.'),
   }),
 }

@@ -84,9 +84,10 @@ export function sampled(title: string, text: string, pages: readonly string[], p
   return response(title, text, { evidence: 'reference', sources: pages.map(reference) }, parts)
 }
 
-/** A model of responses that a text describes. */
+/** A model of responses that a text describes, which also tells what each field means. */
 export function fromDocument(title: string, text: string, source: Source, parts: Parts): CatalogueModel {
-  return response(title, text, factFrom(source), parts)
+  const described = Object.entries(parts).map(([name, part]) => [name, told(source, part)])
+  return response(title, text, factFrom(source), Object.fromEntries(described))
 }
 
 function response(title: string, text: string, known: Fact, parts: Parts): CatalogueModel {
