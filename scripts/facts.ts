@@ -26,7 +26,7 @@ if (import.meta.main) {
   if (process.argv.includes('--write')) {
     writeFileSync(path, text)
     console.log(
-      'It is written. Run `npm run format` and `npm run docs`, and answer the questions above in src/catalogue/topics.ts.',
+      'It is written. Run `npm run format` and `npm run docs`, and answer the questions above in src/catalogue/topics/.',
     )
   }
 }

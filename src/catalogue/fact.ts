@@ -71,6 +71,17 @@ export function factFrom(source: Source): Fact {
   return { evidence, sources: [source] }
 }
 
+/** A fact that a document tells. With several sources, the first one says how it is known. */
+export function fact(text: string, source: Source, ...more: Source[]): Statement {
+  const { evidence, sources } = factFrom(source)
+  return { text, evidence, sources: [...sources, ...more] }
+}
+
+/** A fact that is inferred from sources. */
+export function inferred(text: string, ...sources: Source[]): Statement {
+  return { text, evidence: 'inferred', sources }
+}
+
 /** Freezes a value and everything in it. */
 export function frozen<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value

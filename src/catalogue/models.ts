@@ -1,7 +1,7 @@
 import { frozen } from './fact.ts'
 import { bodies } from './models/bodies.ts'
 import { envelopes } from './models/envelopes.ts'
-import type { CatalogueModel } from './models/field.ts'
+import type { CatalogueModel, ModelEntry } from './models/field.ts'
 import { resources } from './models/resources.ts'
 import { observed } from './observed.ts'
 
@@ -16,16 +16,17 @@ export type ModelName = keyof typeof resources | keyof typeof bodies | keyof typ
  * const { status } = models.conversation.fields
  * console.log(status?.evidence, status?.meaning.evidence, status?.nullable?.evidence) // reference inferred inferred
  */
-export const models: Readonly<Record<ModelName, CatalogueModel>> = /* @__PURE__ */ withObservations()
+export const models: Readonly<Record<ModelName, CatalogueModel>> = /* @__PURE__ */ withTitles()
 
-function withObservations(): Record<ModelName, CatalogueModel> {
-  const all: Record<string, CatalogueModel> = { ...resources, ...bodies, ...envelopes }
+function withTitles(): Record<ModelName, CatalogueModel> {
+  const all: Record<string, ModelEntry> = { ...resources, ...bodies, ...envelopes }
   const named = Object.entries(all).map(([name, model]) => {
     const fields = Object.entries(model.fields).map(([field, known]) => {
       const seen = observed.fields[`${name}.${field}`]
       return [field, { ...known, ...(seen && { observed: seen }) }]
     })
-    return [name, { ...model, fields: Object.fromEntries(fields) }]
+    const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+    return [name, { title, ...model, fields: Object.fromEntries(fields) }]
   })
   return frozen(Object.fromEntries(named))
 }

@@ -1,4 +1,5 @@
 import type { OperationId } from '../client/index.ts'
+import type { KnownScope } from '../shared/scopes.ts'
 import { frozen } from './fact.ts'
 import { observed } from './observed.ts'
 import { conversationOperations } from './operations/conversations.ts'
@@ -29,8 +30,15 @@ export const operations: Readonly<Record<OperationId, CatalogueOperation>> = /* 
 
 function withIds(): Record<OperationId, CatalogueOperation> {
   const named = Object.entries(entries).map(([id, entry]) => {
-    const seen = observed.operations[id as OperationId]
-    return [id, { id, ...entry, ...(seen && { observed: seen }) }]
+    const [scope, seen] = [scopeOf(id, entry), observed.operations[id]]
+    return [id, { id, ...entry, ...(scope && { scope }), ...(seen && { observed: seen }) }]
   })
   return frozen(Object.fromEntries(named))
+}
+
+/** A scope is `<resource>:<read|write>` (specification, section 5). Members are users in it, and `me` needs none. */
+function scopeOf(id: string, { method }: Entry): KnownScope | undefined {
+  if (id === 'me') return undefined
+  const [resource] = id.replace('members', 'users').split('.')
+  return `${resource}:${method === 'GET' ? 'read' : 'write'}` as KnownScope
 }

@@ -153,15 +153,8 @@ function proxyOf(env: Io['env'], { protocol, hostname }: URL): string | undefine
 function ofNetwork(thrown: unknown) {
   const cause = thrown instanceof Error ? innermost(thrown) : new Error(String(thrown))
   const { code = '' } = cause as NodeJS.ErrnoException
-  return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)
-    ? {
-        exitCode: 70,
-        message: redact(cause.message),
-        hint: 'Set NODE_EXTRA_CA_CERTS to the certificates of your network.',
-      }
-    : {
-        exitCode: 75,
-        message: redact(cause.message),
-        hint: 'Check the address of the service, the network and the proxy.',
-      }
+  const [exitCode, hint] = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)
+    ? [70, 'Set NODE_EXTRA_CA_CERTS to the certificates of your network.']
+    : [75, 'Check the address of the service, the network and the proxy.']
+  return { exitCode, message: redact(cause.message), hint }
 }

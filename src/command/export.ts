@@ -189,12 +189,8 @@ function textsOf(rows: readonly Row[], { parts, columns, flags }: Job): string[]
       part === undefined
         ? rows
         : rows.flatMap((row) => (row[part] as Row[]).map((item) => ({ ...item, conversation_id: row.id })))
-    return items.length === 0
-      ? ''
-      : toCsv(
-          items.map((item) => names.map((name) => valueAt(item, name))),
-          flags.raw,
-        )
+    const cells = items.map((item) => names.map((name) => valueAt(item, name)))
+    return toCsv(cells, flags.raw)
   })
 }
 

@@ -58,6 +58,14 @@ function createProgram(terminal: Terminal): Command {
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', examples)
+    // The commands inherit both.
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.io.stdout.write(text),
+      // The error is thrown as well, and reported once.
+      writeErr: () => {},
+      outputError: () => {},
+    })
   for (const add of [
     addLogin,
     addIdentity,
@@ -71,14 +79,6 @@ function createProgram(terminal: Terminal): Command {
     addCommands,
   ])
     add(program, terminal)
-  for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
-    command.exitOverride().configureOutput({
-      writeOut: (text) => void terminal.io.stdout.write(text),
-      // The error is thrown as well, and reported once.
-      writeErr: () => {},
-      outputError: () => {},
-    })
-  }
   return program
 }
 

@@ -84,10 +84,9 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
     app: { ...(clientId !== undefined && { clientId }), ...(clientSecret !== undefined && { clientSecret }) },
     ...(log && { onRequest: (request: RecordedRequest) => void terminal.print(logLine(request)).catch(() => {}) }),
   } as SandboxOptions
-  const sandbox = await startSandbox(options).catch((thrown: Error) => {
-    throw thrown instanceof TypeError ? asFlag(thrown) : thrown
-  })
+  let sandbox: Sandbox | undefined
   try {
+    sandbox = await startSandbox(options)
     for (const uri of redirectUri) sandbox.registerRedirectUri(uri)
     for (const rule of faults) sandbox.faults.add(rule)
     const tokens = { self: self ?? sandbox.issueToken({ actor: 'self' }), app: app ?? sandbox.issueToken() }
@@ -96,7 +95,7 @@ async function serve(flags: Flags, terminal: Terminal): Promise<void> {
   } catch (thrown) {
     throw thrown instanceof TypeError ? asFlag(thrown) : thrown
   } finally {
-    await sandbox.close()
+    await sandbox?.close()
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type Readable, Writable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { CommandError, usage } from './errors.ts'
 
 /** The parts of its process that a command uses. Tests pass their own. */
@@ -83,9 +84,7 @@ export class Terminal {
 
   /** Reads all of stdin. */
   async readAll(): Promise<string> {
-    const chunks: Buffer[] = []
-    for await (const chunk of this.io.stdin) chunks.push(Buffer.from(chunk))
-    return Buffer.concat(chunks).toString('utf8')
+    return (await buffer(this.io.stdin)).toString('utf8')
   }
 
   /** Asks for a yes. Without a terminal it must have been given as an option. */

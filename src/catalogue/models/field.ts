@@ -40,6 +40,9 @@ export interface CatalogueModel extends Fact {
   readonly fields: Readonly<Record<string, CatalogueField>>
 }
 
+/** What is known of a JSON object before it has its name, which is its title as well unless it has another one. */
+export type ModelEntry = Omit<CatalogueModel, 'title'> & Partial<Pick<CatalogueModel, 'title'>>
+
 type Kind = Pick<CatalogueField, 'type' | 'model' | 'items' | 'format'>
 /** The kind of a field and what it means, before it is known where it stands. */
 export interface FieldPart extends Kind {
@@ -80,46 +83,46 @@ export function fromTool(tool: string, part: FieldPart): FieldPart {
 type Parts = Readonly<Record<string, FieldPart>>
 
 /** A model of responses. Its samples tell name and type of each field, and nothing about null and absent. */
-export function sampled(title: string, text: string, pages: readonly string[], parts: Parts): CatalogueModel {
-  return response(title, text, { evidence: 'reference', sources: pages.map(reference) }, parts)
+export function sampled(text: string, pages: readonly string[], parts: Parts): ModelEntry {
+  return response(text, { evidence: 'reference', sources: pages.map(reference) }, parts)
 }
 
-/** A model of responses that a text describes. */
-export function fromDocument(title: string, text: string, source: Source, parts: Parts): CatalogueModel {
-  return response(title, text, factFrom(source), parts)
+/** A model of responses that a text describes, which also tells what each field means. */
+export function fromDocument(text: string, source: Source, parts: Parts): ModelEntry {
+  const described = Object.entries(parts).map(([name, part]) => [name, told(source, part)])
+  return response(text, factFrom(source), Object.fromEntries(described))
 }
 
-function response(title: string, text: string, known: Fact, parts: Parts): CatalogueModel {
-  return modelOf(title, text, known, parts, (name, { nullFrom }) => {
+function response(text: string, known: Fact, parts: Parts): ModelEntry {
+  return modelOf(text, known, parts, (name, { nullFrom }) => {
     const nullable: Fact = nullFrom ? factFrom(nullFrom) : { evidence: 'inferred', sources: known.sources }
     return name === 'id' ? { required: true } : { required: false, nullable }
   })
 }
 
 /** A model of requests. Samples print the required fields only. */
-export function requested(title: string, text: string, source: Source, parts: Parts): CatalogueModel {
-  return modelOf(title, text, factFrom(source), parts, (_, { isOptional }) => ({ required: isOptional !== true }))
+export function requested(text: string, source: Source, parts: Parts): ModelEntry {
+  return modelOf(text, factFrom(source), parts, (_, { isOptional }) => ({ required: isOptional !== true }))
 }
 
 /** A model that both documents name without a field. */
-export function unknownFields(title: string, text: string, parts: Parts = {}): CatalogueModel {
+export function unknownFields(text: string, parts: Parts = {}): ModelEntry {
   const known: Fact = { evidence: 'inferred', sources: [guide('Scopes')] }
-  return { ...modelOf(title, text, known, parts, () => ({ required: true })), isOpen: true }
+  return { ...modelOf(text, known, parts, () => ({ required: true })), isOpen: true }
 }
 
 type Presence = Pick<CatalogueField, 'required' | 'nullable'>
 
 function modelOf(
-  title: string,
   text: string,
   known: Fact,
   parts: Parts,
   presenceOf: (name: string, part: FieldPart) => Presence,
-): CatalogueModel {
+): ModelEntry {
   const fields = Object.entries(parts).map(([name, part]) => {
     return [name, { ...fieldOf(name, part, known), ...presenceOf(name, part) }]
   })
-  return { title, text, ...known, isOpen: false, fields: Object.fromEntries(fields) }
+  return { text, ...known, isOpen: false, fields: Object.fromEntries(fields) }
 }
 
 function fieldOf(name: string, part: FieldPart, known: Fact): Omit<CatalogueField, 'required'> {

@@ -11,7 +11,6 @@ const memberPages = ['List team members', 'Get team member']
 /** What the service returns. */
 export const resources = {
   user: sampled(
-    'User',
     'A person: a customer, an author or a team member.',
     ['Current token', 'List contacts', 'List messages'],
     {
@@ -25,7 +24,7 @@ export const resources = {
       profile_picture_url: text('URL of a picture of the person.'),
     },
   ),
-  conversation: sampled('Conversation', 'A conversation with a customer.', conversationPages, {
+  conversation: sampled('A conversation with a customer.', conversationPages, {
     id: text('The id of the conversation.'),
     inserted_at: time('Creation time'),
     initial_message: text('Text of the first message.'),
@@ -43,14 +42,13 @@ export const resources = {
     group: one('group', 'The group that the conversation belongs to.'),
     conversation_assignee: one('conversationAssignee', 'The current assignment.'),
   }),
-  group: sampled('Group', 'A group of conversations.', conversationPages, {
+  group: sampled('A group of conversations.', conversationPages, {
     id: text('The id of the group.'),
     name: text('The name that people see.'),
     slug: text('The name as used in a URL.'),
     color: text('The color. The format is not documented.'),
   }),
   conversationAssignee: sampled(
-    'ConversationAssignee',
     'The assignment of a conversation to a team member.',
     ['Assign conversation', ...conversationPages],
     {
@@ -61,7 +59,7 @@ export const resources = {
       assigned_at: time('Assignment time'),
     },
   ),
-  message: sampled('Message', 'A message of a conversation, or a note, which has the same shape.', messagePages, {
+  message: sampled('A message of a conversation, or a note, which has the same shape.', messagePages, {
     id: text('The id of the message.'),
     conversation_id: text('The id of the conversation.'),
     source: text('The channel. The possible values are not documented.'),
@@ -75,12 +73,12 @@ export const resources = {
     reply_to: one('quotedMessage', 'The message that this one replies to.'),
     attachments: many('attachment', 'The files of the message.'),
   }),
-  quotedMessage: sampled('QuotedMessage', 'The message that another message replies to.', messagePages, {
+  quotedMessage: sampled('The message that another message replies to.', messagePages, {
     id: text('The id of the message.'),
     body_html: html('The text, as untrusted HTML. Sanitize it before you show it in a page.'),
     user: one('user', 'The author.'),
   }),
-  attachment: sampled('Attachment', 'A file attached to a message.', messagePages, {
+  attachment: sampled('A file attached to a message.', messagePages, {
     id: text('The id of the file.'),
     presigned_url: text('Download URL, which expires after some time.'),
     original_filename: text('Original file name.'),
@@ -89,7 +87,7 @@ export const resources = {
     resource_type: text('The kind of object the file belongs to. The possible values are not documented.'),
     resource_id: text('The id of the object the file belongs to.'),
   }),
-  contact: sampled('Contact', 'A contact: a customer of the organization.', contactPages, {
+  contact: sampled('A contact: a customer of the organization.', contactPages, {
     id: told(reference('Update contact'), text('The id of the contact.')),
     user: one('user', 'The person, with name and email address.'),
     source: text('The channel. The possible values are not documented.'),
@@ -106,13 +104,13 @@ export const resources = {
     updated_at: time('Time of the latest change'),
     active_at: time('Time of the latest activity'),
   }),
-  member: sampled('Member', 'A team member: the membership of a user in the organization.', memberPages, {
+  member: sampled('A team member: the membership of a user in the organization.', memberPages, {
     id: told(reference('Get team member'), text('The id of the membership, not of the user.')),
     role: text('The role. `admin` is the only documented value.'),
     archived: flag('Whether the membership is archived.'),
     user: one('user', 'The person, with name and email address.'),
   }),
-  organization: sampled('Organization', 'The organization of the token.', ['Get organization', 'Current token'], {
+  organization: sampled('The organization of the token.', ['Get organization', 'Current token'], {
     id: text('The id of the organization.'),
     name: text('The name.'),
     display_name: text('The name that people see.'),
@@ -122,26 +120,26 @@ export const resources = {
       format: 'date-time',
     },
   }),
-  organizationSettings: sampled('OrganizationSettings', 'The settings of the organization.', ['Update settings'], {
+  organizationSettings: sampled('The settings of the organization.', ['Update settings'], {
     allow_guest_submission: flag('Whether guests can start conversations.'),
     enable_ai_assistant: flag('Whether the AI assistant is enabled.'),
     bot_configuration: freeForm('Bot configuration, as a free-form object.'),
     locale: text('The language. The format is not documented.'),
   }),
-  me: sampled('Me', 'The identity of an access token.', ['Current token'], {
+  me: sampled('The identity of an access token.', ['Current token'], {
     application: one('application', 'The app that the token was issued to.'),
     organization: told(specification('section 5'), one('organization', 'The organization that the token is bound to.')),
     actor: told(specification('section 5'), text('Who the token acts as: `app` or `self`.')),
     scopes: texts('The scopes of the token.'),
     user: one('user', 'The user of an `actor=self` token. Null or absent with `app`.'),
   }),
-  application: sampled('Application', 'An OAuth app.', ['Current token'], {
+  application: sampled('An OAuth app.', ['Current token'], {
     id: text('The id of the app.'),
     name: text('The name that admins see.'),
     client_id: text('The OAuth client id.'),
   }),
-  task: unknownFields('Task', 'A task. Its fields are not documented.', { id: text('The id of the task.') }),
-  segment: unknownFields('Segment', 'A segment. Its fields are not documented.', {
+  task: unknownFields('A task. Its fields are not documented.', { id: text('The id of the task.') }),
+  segment: unknownFields('A segment. Its fields are not documented.', {
     id: text('The id of the segment.'),
   }),
 }

@@ -1,5 +1,5 @@
-import { guide, mcpTool, reference, specification } from '../fact.ts'
-import { inferred, operation, printed, self } from './operation.ts'
+import { fact, guide, inferred, mcpTool, reference, specification } from '../fact.ts'
+import { operation, printed } from './operation.ts'
 
 /** The operations on conversations, their messages and notes. */
 export const conversationOperations = {
@@ -7,7 +7,6 @@ export const conversationOperations = {
     operationId: 'listConversations',
     title: 'List conversations',
     request: 'GET /conversations',
-    scope: 'conversations:read',
     envelope: 'list',
     response: 'conversation',
     notes: [
@@ -21,15 +20,12 @@ export const conversationOperations = {
     operationId: 'getConversation',
     title: 'Get conversation',
     request: 'GET /conversations/{conversation_id}',
-    scope: 'conversations:read',
     response: 'conversation',
   }),
-  'conversations.create': operation('reference', [reference('Create conversation')], {
+  'conversations.create': printed('Create conversation', {
     operationId: 'createConversation',
-    title: 'Create conversation',
     request: 'POST /conversations',
-    scope: 'conversations:write',
-    ...self,
+    actor: 'self',
     body: 'createConversationBody',
     response: 'conversation',
   }),
@@ -37,16 +33,13 @@ export const conversationOperations = {
     operationId: 'updateConversation',
     title: 'Update conversation',
     request: 'PATCH /conversations/{conversation_id}',
-    scope: 'conversations:write',
     body: 'updateConversationBody',
     response: 'conversation',
   }),
-  'conversations.assign': operation('reference', [reference('Assign conversation')], {
+  'conversations.assign': printed('Assign conversation', {
     operationId: 'assignConversation',
-    title: 'Assign conversation',
     request: 'POST /conversations/{conversation_id}/assignee',
-    scope: 'conversations:write',
-    ...self,
+    actor: 'self',
     body: 'assignConversationBody',
     response: 'conversationAssignee',
   }),
@@ -57,67 +50,55 @@ export const conversationOperations = {
       operationId: 'unassignConversation',
       title: 'Unassign conversation',
       request: 'DELETE /conversations/{conversation_id}/assignee',
-      scope: 'conversations:write',
-      envelope: 'none',
     },
   ),
 
-  'messages.list': operation('reference', [reference('List messages')], {
+  'messages.list': printed('List messages', {
     operationId: 'listMessages',
-    title: 'List messages',
     request: 'GET /conversations/{conversation_id}/messages',
-    scope: 'messages:read',
     envelope: 'list',
     response: 'message',
     notes: [
       inferred('The most recent message comes first.', mcpTool('list_messages')),
-      printed('The sample has no `page_metadata`.', 'List messages'),
+      fact('The sample has no `page_metadata`.', reference('List messages')),
     ],
   }),
-  'messages.create': operation('reference', [reference('Send message')], {
+  'messages.create': printed('Send message', {
     operationId: 'createMessage',
-    title: 'Send message',
     request: 'POST /conversations/{conversation_id}/messages',
-    scope: 'messages:write',
-    ...self,
+    actor: 'self',
     body: 'createMessageBody',
     response: 'message',
   }),
-  'messages.update': operation('reference', [reference('Update message')], {
+  'messages.update': printed('Update message', {
     operationId: 'updateMessage',
-    title: 'Update message',
     request: 'PATCH /conversations/{conversation_id}/messages/{id}',
-    scope: 'messages:write',
     body: 'updateMessageBody',
     response: 'message',
-    notes: [printed('Only the author can update a message.', 'Update message')],
+    notes: [fact('Only the author can update a message.', reference('Update message'))],
   }),
-  'messages.delete': operation('reference', [reference('Delete message')], {
+  'messages.delete': printed('Delete message', {
     operationId: 'deleteMessage',
-    title: 'Delete message',
     request: 'DELETE /conversations/{conversation_id}/messages/{id}',
-    scope: 'messages:write',
-    ...self,
-    envelope: 'none',
-    notes: [printed('Only the author can delete a message.', 'Delete message')],
+    actor: 'self',
+    notes: [fact('Only the author can delete a message.', reference('Delete message'))],
   }),
 
   'notes.list': operation('inferred', [guide('Scopes'), reference('Add note')], {
     operationId: 'listNotes',
     title: 'List notes',
     request: 'GET /conversations/{conversation_id}/notes',
-    scope: 'notes:read',
     envelope: 'list',
     response: 'message',
   }),
-  'notes.create': operation('reference', [reference('Add note')], {
+  'notes.create': printed('Add note', {
     operationId: 'createNote',
-    title: 'Add note',
     request: 'POST /conversations/{conversation_id}/notes',
-    scope: 'notes:write',
-    ...self,
+    actor: 'self',
     body: 'createNoteBody',
     response: 'message',
-    notes: [printed('The response has the shape of a message. No field tells a note from a message.', 'Add note')],
+    notes: [
+      fact('The response has the shape of a message. No field tells a note from a message.', reference('Add note')),
+    ],
   }),
 }

@@ -41,25 +41,28 @@ export interface CatalogueOperation extends Fact {
 const prefix = '/api/oauth/v1'
 const repeats = { GET: 'safe', DELETE: 'safe', POST: 'unsafe', PATCH: 'unknown' } as const
 
-interface Definition
-  extends Partial<Pick<CatalogueOperation, 'scope' | 'actor' | 'envelope' | 'body' | 'response' | 'notes'>> {
+interface Definition extends Partial<Pick<CatalogueOperation, 'actor' | 'envelope' | 'body' | 'response' | 'notes'>> {
   readonly operationId: string
-  readonly title: string
   /** Method and path below the prefix. */
   readonly request: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
 }
 
-/** What is known of an operation before it has its id. */
-export type Entry = Omit<CatalogueOperation, 'id' | 'observed'>
+/** What is known of an operation before it has its id, which tells its scope. */
+export type Entry = Omit<CatalogueOperation, 'id' | 'scope' | 'observed'>
+
+/** An operation that has a page in the reference, by the title of the page. */
+export function printed(title: string, definition: Definition): Entry {
+  return operation('reference', [reference(title)], { title, ...definition })
+}
 
 /** @param sources of its method and path */
 export function operation(
   evidence: Evidence,
   sources: readonly Source[],
-  { request, ...definition }: Definition,
+  { request, ...definition }: Definition & { readonly title: string },
 ): Entry {
   const [method, path] = request.split(' ') as [CatalogueOperation['method'], string]
-  const { actor = 'any', envelope = 'item', notes = [] } = definition
+  const { actor = 'any', envelope = definition.response === undefined ? 'none' : 'item', notes = [] } = definition
   return {
     ...definition,
     evidence,
@@ -85,17 +88,4 @@ function listQuery(evidence: Evidence): Record<string, Statement> {
     after: { text: 'Cursor: the page after this point.', ...known },
     before: { text: 'Cursor: the page before this point.', ...known },
   }
-}
-
-/** An operation that needs an `actor=self` token. */
-export const self = { actor: 'self' } as const
-
-/** A fact about an operation that a page of the reference prints. */
-export function printed(text: string, page: string): Statement {
-  return { text, evidence: 'reference', sources: [reference(page)] }
-}
-
-/** A fact about an operation that is inferred from sources. */
-export function inferred(text: string, ...sources: Source[]): Statement {
-  return { text, evidence: 'inferred', sources }
 }

@@ -5,14 +5,12 @@ import { type Entry, operation } from './operation.ts'
 export function unnamed<const Plural extends 'tasks' | 'segments'>(plural: Plural, noun: 'Task' | 'Segment') {
   const model = plural === 'tasks' ? 'task' : 'segment'
   const sources = [specification('section 1'), guide('Scopes')]
-  const [read, write] = [{ scope: `${plural}:read` }, { scope: `${plural}:write` }] as const
   const [all, one] = [`/${plural}`, `/${plural}/{id}`] as const
   return {
     [`${plural}.list`]: operation('inferred', sources, {
       operationId: `list${noun}s`,
       title: `List ${plural}`,
       request: `GET ${all}`,
-      ...read,
       envelope: 'list',
       response: model,
     }),
@@ -20,14 +18,12 @@ export function unnamed<const Plural extends 'tasks' | 'segments'>(plural: Plura
       operationId: `get${noun}`,
       title: `Get ${model}`,
       request: `GET ${one}`,
-      ...read,
       response: model,
     }),
     [`${plural}.create`]: operation('inferred', sources, {
       operationId: `create${noun}`,
       title: `Create ${model}`,
       request: `POST ${all}`,
-      ...write,
       body: `create${noun}Body`,
       response: model,
     }),
@@ -35,7 +31,6 @@ export function unnamed<const Plural extends 'tasks' | 'segments'>(plural: Plura
       operationId: `update${noun}`,
       title: `Update ${model}`,
       request: `PATCH ${one}`,
-      ...write,
       body: `update${noun}Body`,
       response: model,
     }),
@@ -43,8 +38,6 @@ export function unnamed<const Plural extends 'tasks' | 'segments'>(plural: Plura
       operationId: `delete${noun}`,
       title: `Delete ${model}`,
       request: `DELETE ${one}`,
-      ...write,
-      envelope: 'none',
     }),
   } as Record<`${Plural}.${'list' | 'get' | 'create' | 'update' | 'delete'}`, Entry>
 }
