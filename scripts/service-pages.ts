@@ -38,7 +38,7 @@ ${generated}
 
 The SDK implements the API that SupportWire publishes. This page lists what is known of that API, how sure each fact is, and
 where it comes from. ${observedText()}
-[Methods and fields](methods-and-fields.md) lists each field, and [a probe](observe-service.md) finds out more. Programs read
+[Methods and fields](methods-and-fields.md) lists each field, and [a probe](probe.md) finds out more. Programs read
 the same facts from \`support-workspace-sdk/catalogue\`.
 
 - **specification**: written in the specification of the API. It is the first authority: where two sources disagree, it wins.

@@ -50,7 +50,7 @@ export async function sweepFaults<Context = undefined, Value = unknown, State ex
  *
  * Waits of a Node program take no time. Other programs wait in real time. For Linux and macOS.
  *
- * [A whole program](docs/prove-your-job.md#a-whole-program) has an example.
+ * [A whole program](docs/fault-tests.md#a-whole-program) has an example.
  *
  * @throws SupportWorkspaceError if the program sends or writes nothing, fails without a fault, or differs between two runs.
  * @throws InvalidArgumentError if an option is invalid, or the program cannot be started.

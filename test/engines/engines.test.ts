@@ -15,7 +15,7 @@ import { problemsIn } from '../readme/problems.ts'
 
 /** Inside this folder, so that the examples resolve the packages of the engines. */
 const folder = fileURLToPath(new URL('.examples', import.meta.url))
-const examples = examplesOf('background-jobs.md')
+const examples = examplesOf('bullmq.md')
 
 let sandbox: Sandbox
 let conversationId: string
@@ -41,7 +41,7 @@ afterEach(async () => {
 async function load<Exports>(name: string): Promise<Exports> {
   const own = `${folder}/${++tests}`
   await writeExamples(own, examples)
-  return import(/* @vite-ignore */ `${own}/background-jobs/${name}`)
+  return import(/* @vite-ignore */ `${own}/bullmq/${name}`)
 }
 
 test('the examples and this test compile in strict mode', async () => {

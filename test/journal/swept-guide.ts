@@ -31,8 +31,8 @@ export function loadPrograms(): void {
     const globals = { folder, baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }) }
     for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
     for (const name of ['log', 'error'] as const) vi.spyOn(console, name).mockImplementation(() => {})
-    await writeExamples(examples, examplesOf('killed-jobs.md'))
-    const load = async (name: string) => import(/* @vite-ignore */ `${examples}/killed-jobs/${name}.ts`)
+    await writeExamples(examples, examplesOf('write-journal.md'))
+    const load = async (name: string) => import(/* @vite-ignore */ `${examples}/write-journal/${name}.ts`)
     programs = { ...(await load('reply')), ...(await load('import')), ...(await load('export')) }
   })
   afterAll(async () => {

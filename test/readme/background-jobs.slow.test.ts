@@ -43,10 +43,10 @@ describeOnRedis((path) => {
     for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
     // A module runs only once.
     const folder = `${examplesFolder}/background-jobs-${++tests}`
-    await writeExamples(folder, examplesOf('background-jobs.md'))
+    await writeExamples(folder, examplesOf('bullmq.md'))
     const before = process.listeners('SIGTERM')
-    const { replies, counts } = await import(/* @vite-ignore */ `${folder}/background-jobs/bullmq.ts`)
-    const { organizationReplies } = await import(/* @vite-ignore */ `${folder}/background-jobs/organizations.ts`)
+    const { replies, counts } = await import(/* @vite-ignore */ `${folder}/bullmq/bullmq.ts`)
+    const { organizationReplies } = await import(/* @vite-ignore */ `${folder}/bullmq/organizations.ts`)
     workers = { replies, counts, 'organization-replies': organizationReplies }
     await rm(folder, { recursive: true })
     const added = process.listeners('SIGTERM').filter((listener) => !before.includes(listener))

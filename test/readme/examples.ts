@@ -15,7 +15,7 @@ export interface Example {
   readonly code: string
 }
 
-/** The guides that have examples, such as `paging.md`. */
+/** The guides that have examples, such as `pagination.md`. */
 export const guides = readdirSync(`${root}docs`).filter((name) => examplesOf(name).length > 0)
 
 /** Returns one example for each `ts` block of the README, or of another page, named by its section. */
@@ -42,7 +42,7 @@ export function examplesOf(guide: string): Example[] {
 
 /** Whether an example needs the packages of `test/engines`, where it is compiled and run. */
 export function needsEngine({ path }: Example): boolean {
-  return /^background-jobs\/(inngest|trigger|temporal)\.ts$/.test(path)
+  return /^bullmq\/(inngest|trigger|temporal)\.ts$/.test(path)
 }
 
 function blocksOf(markdown: string): { readonly section: string; readonly code: string }[] {

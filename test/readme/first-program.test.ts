@@ -23,7 +23,7 @@ async function createProject(): Promise<string> {
   return folder
 }
 
-test.each(['README.md', 'docs/first-call.md'])(
+test.each(['README.md', 'docs/quickstart.md'])(
   'the first program of %s runs under the name that the page gives it',
   async (page) => {
     const text = await readFile(root + page, 'utf8')

@@ -125,11 +125,11 @@ async function replyInForm(send: (path: string, body: URLSearchParams) => Promis
 }
 
 // `first-program.test.ts` runs its first program.
-test('first-call.md sends and edits a message', async () => {
-  await run('first-call.md')
+test('quickstart.md sends and edits a message', async () => {
+  await run('quickstart.md')
   expect(printed[0]).toMatch(/ 200 /)
   expect(sandbox.state.writes).toHaveLength(3)
-  const guide = await readFile(`${root}docs/first-call.md`, 'utf8')
+  const guide = await readFile(`${root}docs/quickstart.md`, 'utf8')
   expect(guide).toContain(`'${textToHtml('Hi Ada,\n\nThe total is < 100.\nBye')}'`)
 })
 
@@ -156,20 +156,20 @@ test('client-options.md changes the options of a client, sends a header for each
   expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('replies')
 })
 
-describe('paging.md', () => {
+describe('pagination.md', () => {
   interface Guide {
     sync(file: string, save: (conversations: Conversation[]) => Promise<void>): Promise<void>
   }
 
   test('reads every item, the first page, at most 100 items, and at most 70 without prefetching', async () => {
-    await run('paging.md')
+    await run('pagination.md')
     expect(printed.slice(0, 120)).toEqual(sandbox.state.conversations.map(({ id }) => id))
     expect(printed.slice(120, 122)).toEqual([expect.stringMatching(/^10 ./), '100'])
     expect(printed.slice(122)).toHaveLength(70)
   })
 
   test('resumes after a crash where it stopped, and does nothing once it is finished', async () => {
-    const { sync } = await run<Guide>('paging.md')
+    const { sync } = await run<Guide>('pagination.md')
     const file = join(givenFolder(), 'checkpoint.json')
     const seen: string[] = []
     let crashes = 1
@@ -188,7 +188,7 @@ describe('paging.md', () => {
   })
 
   test('starts over when the saved cursor is rejected, even if that happened in the middle of a run', async () => {
-    const { sync } = await run<Guide>('paging.md')
+    const { sync } = await run<Guide>('pagination.md')
     const file = join(givenFolder(), 'checkpoint.json')
     const seen = new Set<string>()
     const save = async (conversations: Conversation[]) => {
@@ -205,14 +205,14 @@ describe('paging.md', () => {
   })
 })
 
-describe('many-writes.md', () => {
+describe('import.md', () => {
   const contacts = Array.from({ length: 12 }, (_, index) => ({ email: `contact-${index}@example.com` }))
   interface Guide {
     importContacts(contacts: CreateContactBody[]): Promise<void>
   }
 
   test('creates every contact, and reports the ones that were refused and the ones to check', async () => {
-    const { importContacts } = await run<Guide>('many-writes.md')
+    const { importContacts } = await run<Guide>('import.md')
     sandbox.faults.add({ method: 'POST', after: 3, status: 422 })
     sandbox.faults.add({ method: 'POST', after: 4, drop: 'after-effect' })
     await importContacts(contacts)
@@ -223,14 +223,14 @@ describe('many-writes.md', () => {
   })
 
   test('stops when the token is revoked', async () => {
-    const { importContacts } = await run<Guide>('many-writes.md')
+    const { importContacts } = await run<Guide>('import.md')
     sandbox.revokeAll()
     await expect(importContacts(contacts)).rejects.toThrow('invalid_token')
     expect(sandbox.requests.length).toBeLessThan(contacts.length)
   })
 })
 
-describe('killed-jobs.md', () => {
+describe('write-journal.md', () => {
   interface Replies {
     replyToAll(workspace: SupportWorkspace, journal: object): Promise<void>
   }
@@ -257,7 +257,7 @@ describe('killed-jobs.md', () => {
     const waiting = sandbox.state.conversations.filter(({ id, user }) => {
       return sandbox.state.messages(id)[0]?.user.id === user.id
     })
-    const { replyToAll } = await run<Replies>('killed-jobs.md', 'reply.ts')
+    const { replyToAll } = await run<Replies>('write-journal.md', 'reply.ts')
     expect(sandbox.state.writes).toHaveLength(waiting.length)
     const workspace = workspaceOf(sandbox)
     await replyToAll(workspace, new WriteJournal({ workspace, storage: memoryStorage() }))
@@ -272,13 +272,13 @@ describe('killed-jobs.md', () => {
   ])('the export ends with its code if %s', async (_, code, prepare) => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     prepare()
-    await run('killed-jobs.md', 'export.ts')
+    await run('write-journal.md', 'export.ts')
     expect(process.exitCode).toBe(code)
     expect(errors).toHaveLength(1)
   })
 
   test('replies that an earlier run could not decide about do not stop the next one', async () => {
-    const { replyToAll } = await run<Replies>('killed-jobs.md', 'reply.ts')
+    const { replyToAll } = await run<Replies>('write-journal.md', 'reply.ts')
     const { waiting, workspace, start } = openWaiting(8)
     waiting.faults.add({ method: 'POST', drop: 'before-effect', times: 5 })
     for (const [remedy, applied] of [
@@ -294,7 +294,7 @@ describe('killed-jobs.md', () => {
     const { replyTo, noteReplies } = await run<{
       replyTo(journal: object, conversation: string, message: string): Promise<void>
       noteReplies(journal: object): Promise<void>
-    }>('killed-jobs.md', 'reply-and-note.ts')
+    }>('write-journal.md', 'reply-and-note.ts')
     const { waiting, start } = openWaiting(2)
     for (const { id } of waiting.state.conversations) {
       await replyTo(start(), id, 'msg_1')
@@ -305,7 +305,7 @@ describe('killed-jobs.md', () => {
   })
 
   test('a reply that was sent in other words, or may have been, is not sent again and does not stop the others', async () => {
-    const { replyToAll } = await run<Replies>('killed-jobs.md', 'reply.ts')
+    const { replyToAll } = await run<Replies>('write-journal.md', 'reply.ts')
     const { waiting, workspace, journal } = openWaiting(3)
     const [sent = '', lost = ''] = waiting.state.conversations.map(({ id }) => id)
     const replyEarlier = (id: string) =>
@@ -328,20 +328,20 @@ describe('killed-jobs.md', () => {
   ])('imports contacts with its progress, and tells %s', async (_, emailsWith, there, invalid, code) => {
     const emails = emailsWith(sandbox.state.contacts[0]?.user.email ?? '')
     await writeFile(join(givenFolder(), 'emails.txt'), `${[...emails, 'new-2@example.com'].join('\r\n')}\r\n`)
-    await run('killed-jobs.md', 'import.ts')
+    await run('write-journal.md', 'import.ts')
     expect(printed.at(-1)).toBe(`${JSON.stringify({ created: 2, there, invalid, unconfirmed: 0 })} of 3`)
     expect(sandbox.state.writes).toHaveLength(2)
     expect(process.exitCode).toBe(code)
   })
 
   test('exports every conversation, and again what has changed since', async () => {
-    await run('killed-jobs.md', 'export.ts')
+    await run('write-journal.md', 'export.ts')
     const database = new DatabaseSync(join(givenFolder(), 'export.db'))
     expect(database.prepare('SELECT count(*) AS count FROM items').get()).toEqual({ count: 121 })
     const [{ id } = { id: '' }] = sandbox.state.conversations
     sandbox.receiveMessage(id, '<p>And now?</p>')
     folder = `${examplesFolder}/guide-${++tests}`
-    await run('killed-jobs.md', 'export.ts')
+    await run('write-journal.md', 'export.ts')
     await rm(folder, { recursive: true, force: true })
     const { json } = database.prepare('SELECT json FROM items WHERE id = ?').get(id) as { json: string }
     database.close()
@@ -352,7 +352,7 @@ describe('killed-jobs.md', () => {
     const guide = await run<{
       wasSent(key: string): Promise<void>
       replyOnce(id: string, rows: Map<string, string>): Promise<void>
-    }>('killed-jobs.md')
+    }>('write-journal.md')
     await expect(guide.wasSent('reply:1')).rejects.toThrow('The write "reply:1" is not open')
     const rows = new Map<string, string>()
     const [{ id } = { id: '' }] = sandbox.state.conversations
@@ -513,9 +513,9 @@ describe('errors.md', () => {
   })
 })
 
-describe('actors.md', () => {
+describe('concepts.md', () => {
   test('sends nothing on an app client, and a message on a client of a person', async () => {
-    await run('actors.md')
+    await run('concepts.md')
     expect(printed[0]).toBe('not-sent')
     expect(sandbox.state.writes).toHaveLength(1)
   })
@@ -524,7 +524,7 @@ describe('actors.md', () => {
     const [firstLine = ''] = (await readFile(`${root}test/types/app-client-error.txt`, 'utf8')).split('\n')
     const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')
     expect(sentence).toContain('This call needs an actor=self token')
-    expect(await readFile(`${root}docs/actors.md`, 'utf8')).toContain(sentence)
+    expect(await readFile(`${root}docs/concepts.md`, 'utf8')).toContain(sentence)
   })
 })
 
@@ -679,9 +679,9 @@ test('service-token.md runs the script with a token of the environment', async (
   expect(printed).toHaveLength(sandbox.state.contacts.length)
 })
 
-test('export-everything.md saves every conversation with its messages, and resumes where it stopped', async () => {
+test('export.md saves every conversation with its messages, and resumes where it stopped', async () => {
   type Save = (items: readonly { messages: readonly Message[] }[]) => Promise<void>
-  const { exportAll } = await run<{ exportAll(file: string, save: Save): Promise<void> }>('export-everything.md')
+  const { exportAll } = await run<{ exportAll(file: string, save: Save): Promise<void> }>('export.md')
   const file = `${givenFolder()}/checkpoint.json`
   const saved: (readonly Message[])[] = []
   let pages = 0
@@ -883,13 +883,13 @@ test('browser-apps.md logs in from a page without a secret', async () => {
   expect((await exchange(foreign)).status).toBe(403)
 })
 
-test('observability.md logs a request, prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
+test('logging.md logs a request, prints calls as JSON, counts them, prints errors without secrets, and records spans', async () => {
   const exporter = new InMemorySpanExporter()
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
   cleanUps.push(() => trace.disable())
   const lines: string[] = []
   vi.spyOn(console, 'debug').mockImplementation((line) => void lines.push(line))
-  await run('observability.md')
+  await run('logging.md')
   expect(lines).toEqual([
     expect.stringMatching(
       /^support-workspace-sdk: GET \/api\/oauth\/v1\/organization 200 in \d+ ms \(attempt 1, request id [\w-]+\)$/,
@@ -904,19 +904,19 @@ test('observability.md logs a request, prints calls as JSON, counts them, prints
   expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({ operation: 'organization.get' })
   const error = JSON.parse(printed.at(-2) ?? '')
   expect(error).toMatchObject({ name: 'NotFoundError', operation: 'contacts.get', outcome: 'refused' })
-  const guide = await readFile(`${root}docs/observability.md`, 'utf8')
+  const guide = await readFile(`${root}docs/logging.md`, 'utf8')
   const [, sentence = ''] = /^Errors serialize to plain objects: ([^.]+)\./m.exec(guide) ?? []
   expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(Object.keys(error).sort())
 })
 
-test('observability.md has a program that prints its spans, in the trace of the app', async () => {
+test('logging.md has a program that prints its spans, in the trace of the app', async () => {
   cleanUps.push(
     () => trace.disable(),
     () => context.disable(),
   )
   const spans: { name: string; traceId: string }[] = []
   vi.spyOn(console, 'dir').mockImplementation((span) => void spans.push(span))
-  await run('observability.md', 'tracing.ts')
+  await run('logging.md', 'tracing.ts')
   expect(spans.map(({ name }) => name)).toEqual(['GET /api/oauth/v1/organization', 'organization.get', 'nightly sync'])
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
 })
@@ -951,13 +951,13 @@ test('service-differs.md reports a response that does not match its schema, and 
   expect(sandbox.requests.at(-1)?.body).toEqual({ email: 'ada@example.com', vip: true })
 })
 
-test('missing-endpoints.md calls an operation that it defines, and a path without a definition', async () => {
-  await run('missing-endpoints.md')
+test('custom-operations.md calls an operation that it defines, and a path without a definition', async () => {
+  await run('custom-operations.md')
   expect(printed.slice(0, -1)).toEqual(sandbox.state.contacts.map(({ id }) => id))
   expect(sandbox.requests.at(-1)?.path).toBe('/api/oauth/v1/organization')
 })
 
 test('every guide with examples is tested here, or in a file of its own', () => {
-  const elsewhere = ['background-jobs.md', 'observe-service.md', 'prove-your-job.md', 'testing.md']
+  const elsewhere = ['bullmq.md', 'probe.md', 'fault-tests.md', 'testing.md']
   expect([...tested, ...elsewhere].sort()).toEqual([...guides].sort())
 })

@@ -15,7 +15,7 @@ let printed: string[]
 beforeAll(async () => {
   sandbox = await startSandbox()
   folder = await mkdtemp(join(tmpdir(), 'observe-'))
-  await writeExamples(code, examplesOf('observe-service.md'))
+  await writeExamples(code, examplesOf('probe.md'))
 })
 
 afterAll(async () => {
@@ -36,7 +36,7 @@ async function run(name: string): Promise<string> {
   })
   const log = vi.spyOn(console, 'log').mockImplementation((...values) => void printed.push(values.join(' ')))
   try {
-    await import(/* @vite-ignore */ `${code}/observe-service/${name}`)
+    await import(/* @vite-ignore */ `${code}/probe/${name}`)
   } finally {
     log.mockRestore()
     vi.unstubAllGlobals()

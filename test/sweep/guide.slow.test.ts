@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises'
 import { afterAll, describe } from 'vitest'
 import { examplesFolder, examplesOf, writeExamples } from '../readme/examples.ts'
 
-const folder = `${examplesFolder}/prove-your-job`
-const examples = examplesOf('prove-your-job.md')
+const folder = `${examplesFolder}/fault-tests`
+const examples = examplesOf('fault-tests.md')
 
 const { NODE_OPTIONS } = process.env
 // The programs of the guide load the source, as the tests do.

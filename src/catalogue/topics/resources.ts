@@ -61,7 +61,7 @@ export const ofResources: readonly Topic[] = [
       inferred('Their paths have the form of the paths of contacts', reference('List contacts')),
     ],
     unknown: ['Every path, and every field'],
-    advice: `The SDK types only their \`id\`. Define the operation [yourself](missing-endpoints.md) if you know its path.`,
+    advice: `The SDK types only their \`id\`. Define the operation [yourself](custom-operations.md) if you know its path.`,
   }),
   topic('Inferred endpoints', {
     intro: `An inferred operation might not exist, or might have another path. If the service responds with a 404 or 405, the

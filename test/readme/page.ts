@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A page of the documents, and what a reader copies from it. */
+export interface Page {
+  /** Path from the root of the project. */
+  readonly path: string
+  /** The files that its blocks add up to, by their names. */
+  readonly files: ReadonlyMap<string, string>
+  /** The packages that its lines `npm install …` name. */
+  readonly packages: readonly string[]
+}
+
+const block = /^```(ts|js)\n([\s\S]*?)^```$/gm
+const firstLine = /^\/\/ ([\w./+-]+\.(?:m?ts|mjs|js))( \(continued\))?\n/
+
+/**
+ * Reads a page. A block of code begins with a comment that names its file. A second block of the same file says
+ * `(continued)`. Throws if a block does not.
+ */
+export function readPage(path: string): Page {
+  const text = readFileSync(root + path, 'utf8')
+  const files = new Map<string, string>()
+  for (const [, , code = ''] of text.matchAll(block)) {
+    const [, name, continued] = firstLine.exec(code) ?? []
+    if (name === undefined) throw new Error(`${path}: a block does not begin with \`// name.mts\`:\n${code}`)
+    if (files.has(name) !== (continued !== undefined)) {
+      throw new Error(`${path}: the first block of ${name} says "(continued)", or the second does not.`)
+    }
+    files.set(name, (files.get(name) ?? '') + code)
+  }
+  const packages = [...text.matchAll(/^npm install (.+)$/gm)].flatMap(([, names = '']) =>
+    names.split(/\s+/).filter((name) => !/^[-#.]|\.tgz$/.test(name)),
+  )
+  return { path, files, packages }
+}
+
+/** Returns the file that an import of another file of the page leads to. */
+export function importsOf(name: string, code: string): string[] {
+  return [...code.matchAll(/ (?:from|import\() ?'(\.[^']+)'/g)].map(([, path = '']) => {
+    return new URL(path, `file:///${dirname(name)}/`).pathname.slice(1)
+  })
+}

@@ -1,0 +1,5 @@
+import type { Programs } from '../reader.ts'
+import { start } from './start.ts'
+
+/** How each program of the documents is run. */
+export const programs: Programs = { ...start }

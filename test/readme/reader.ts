@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { type Sandbox, type SandboxOptions, startSandbox } from 'support-workspace-sdk/sandbox'
+import { onTestFinished } from 'vitest'
+import { type Page, root } from './page.ts'
+
+/** A program that has ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A program that serves a website. */
+export interface Site {
+  /** Origin of the site. */
+  readonly url: string
+  /** What it has printed. */
+  readonly output: { stdout: string; stderr: string }
+  stop(): Promise<Ended>
+}
+
+/** A reader who has saved the files of a page and starts one of them. */
+export interface Reader {
+  /** The folder with the files, in which programs run. */
+  readonly folder: string
+  /** The service that `SUPPORT_WORKSPACE_URL` names. `SUPPORT_WORKSPACE_TOKEN` is the token of a person. */
+  readonly sandbox: Sandbox
+  /** Starts the service with other options. Call this before the first `run`. */
+  useSandbox(options: SandboxOptions): Promise<Sandbox>
+  /** Runs the program to its end. */
+  run(given?: Given): Promise<Ended>
+  /** Runs the program until the test has ended, and returns when it answers requests. */
+  serve(given?: Given): Promise<Site>
+}
+
+interface Given {
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Another file of the page than that of the test. */
+  readonly file?: string
+}
+
+/** How a program of a page is run, or why its types alone are checked. */
+export type Program = ((reader: Reader) => Promise<void>) | { readonly typesOnly: string }
+
+/** The programs of each page. A file that another file of the page imports needs no entry. */
+export type Programs = Readonly<Record<string, Readonly<Record<string, Program>>>>
+
+/** Where packages of an install line are linked from: each folder has a lockfile. */
+const installs = ['', 'test/engines/', 'test/runtimes/'].map((folder) => `${root}${folder}node_modules/`)
+const dependencies = ['ky', 'jose', 'oauth4webapi', '@types/node', 'undici-types']
+
+/** Writes the files of a page into a folder as `npm init -y` makes it, beside a copy of the package and what the page installs. */
+export async function saveFiles(page: Page, folder: string, packed: string): Promise<void> {
+  for (const [name, code] of page.files) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), code)
+  }
+  await writeFile(join(folder, 'package.json'), '{ "name": "reader", "version": "1.0.0", "type": "commonjs" }')
+  // A copy, because a link would resolve optional dependencies beside the original.
+  await cp(packed, join(folder, 'node_modules/support-workspace-sdk'), { recursive: true })
+  for (const name of new Set([...dependencies, ...page.packages])) {
+    const from = installs.map((install) => install + name).find((path) => existsSync(path))
+    if (from === undefined) throw new Error(`${page.path} installs ${name}, which no lockfile of this project has.`)
+    await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })
+    await symlink(from, join(folder, 'node_modules', name), 'junction')
+  }
+}
+
+/** Opens the folder of a page for one of its programs. */
+export async function openReader(folder: string, file: string): Promise<Reader> {
+  const port = await freePort()
+  const redirectUri = `http://127.0.0.1:${port}/callback`
+  const start = async (options: SandboxOptions) => {
+    const sandbox = await startSandbox({
+      conversations: 120,
+      autoConsent: 'allow',
+      ...options,
+      app: { redirectUris: [redirectUri], ...options.app },
+    })
+    onTestFinished(() => sandbox.close())
+    return sandbox
+  }
+  let sandbox = await start({})
+
+  const launch = ({ args = [], env = {}, file: name = file }: Given) => {
+    const given = {
+      SUPPORT_WORKSPACE_URL: sandbox.url,
+      SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'self' }),
+      SUPPORT_WORKSPACE_APP_TOKEN: sandbox.issueToken({ actor: 'app' }),
+      SUPPORT_WORKSPACE_CLIENT_ID: sandbox.app.clientId,
+      SUPPORT_WORKSPACE_CLIENT_SECRET: sandbox.app.clientSecret,
+      SUPPORT_WORKSPACE_REDIRECT_URI: redirectUri,
+      PORT: String(port),
+    }
+    const child = spawn(process.execPath, [name, ...args], {
+      cwd: folder,
+      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', ...given, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const output = { stdout: '', stderr: '' }
+    for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (text) => (output[name] += text))
+    const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, ...output })))
+    return { child, output, ended }
+  }
+
+  return {
+    folder,
+    get sandbox() {
+      return sandbox
+    },
+    useSandbox: async (options) => {
+      await sandbox.close()
+      sandbox = await start(options)
+      return sandbox
+    },
+    run: (given = {}) => launch(given).ended,
+    async serve(given = {}) {
+      const { child, output, ended } = launch(given)
+      const url = `http://127.0.0.1:${port}`
+      await answering(url, child, output)
+      const stop = () => {
+        child.kill('SIGTERM')
+        return ended
+      }
+      return { url, output, stop }
+    },
+  }
+}
+
+async function answering(url: string, child: ChildProcess, output: Site['output']): Promise<void> {
+  while (child.exitCode === null) {
+    if (
+      await fetch(url).then(
+        () => true,
+        () => false,
+      )
+    )
+      return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`The program ended before it answered.\n${output.stdout}${output.stderr}`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
