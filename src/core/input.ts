@@ -59,6 +59,9 @@ export interface CallHistory {
 /** Where a journal puts its guard into the call that it passes on. The same in every copy of this package. */
 export const guardKey: unique symbol = /* @__PURE__ */ Symbol.for('support-workspace-sdk.guard')
 
+/** Where a journal finds out whether two calls that reach it are one call that a middleware around it repeats. */
+export const wholeKey: unique symbol = /* @__PURE__ */ Symbol.for('support-workspace-sdk.whole')
+
 /** Sends a request, and does what must be done immediately before and after it. */
 export type Guard = (send: () => Promise<Reply>, attempt: GuardedAttempt) => Promise<Reply>
 

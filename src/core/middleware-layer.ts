@@ -12,6 +12,7 @@ import {
   type Guard,
   guardKey,
   type PreparedCall,
+  wholeKey,
 } from './input.ts'
 import { compose, type Layer, type Next, type Reply } from './layers.ts'
 import type { Middleware, OutgoingCall } from './middleware.ts'
@@ -91,7 +92,7 @@ function misuse({ id, method }: Operation, problem: string, isSent: boolean): Re
 
 function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): OutgoingCall {
   const { operation, path, parameters, query, body, headers, signal, page, timeout, totalTimeout } = call
-  return {
+  const shown = {
     // The same object serves every client.
     operation: Object.freeze({ ...operation }),
     path,
@@ -107,6 +108,7 @@ function show(call: PreparedCall, { baseUrl, fresh, context }: ClientSettings): 
     fresh,
     context,
   }
+  return Object.defineProperty(shown, wholeKey, { value: call.history?.whole })
 }
 
 const changeable = ['query', 'body', 'headers', 'signal']

@@ -1,4 +1,4 @@
-import { type Guard, guardKey, type OutgoingCall, type Reply } from '../core/index.ts'
+import { type Guard, guardKey, type OutgoingCall, type Reply, wholeKey } from '../core/index.ts'
 import { untilAborted } from '../shared/abort.ts'
 import { randomId } from '../shared/bytes.ts'
 import { InvalidArgumentError, NotFoundError, RequestError, SupportWorkspaceError } from '../shared/errors/index.ts'
@@ -34,6 +34,8 @@ export class Intent {
   readonly #key: string
   readonly #options: OnceOptions
   #sending: Promise<Reply> | undefined
+  /** The call that sends it, also if a middleware around the journal repeats that. */
+  #whole: object | undefined
   #misuse: InvalidArgumentError | undefined
   /** What is known of the write, once it was applied. */
   #applied: { readonly id?: string | undefined } | undefined
@@ -71,13 +73,16 @@ export class Intent {
   /** Sends a call of the function's client. Reads pass. */
   async pass(call: OutgoingCall, send: Send): Promise<Reply> {
     if (call.operation.method === 'GET') return send(call)
+    const { [wholeKey]: whole } = call as { readonly [wholeKey]?: object }
     if (this.#sending !== undefined) {
+      if (whole === this.#whole) return this.#sending
       const hint = 'Give each write a key of its own. The first one may have been applied: `journal.get` tells.'
       this.#misuse = this.#misused('sent a second write', hint)
       throw this.#misuse
     }
     // `once` has said what became of the key.
     if (this.#hasEnded) throw this.#misused('was sent after its function had ended')
+    this.#whole = whole
     this.#sending = this.#settle(call, send)
     return this.#sending
   }

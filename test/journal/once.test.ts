@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { ClientOptions, SupportWorkspace } from 'support-workspace-sdk'
+import type { ClientOptions, Middleware, SupportWorkspace } from 'support-workspace-sdk'
 import { type UnconfirmedWriteError, WriteJournal } from 'support-workspace-sdk/journal'
 import type { FaultRule, SandboxOptions } from 'support-workspace-sdk/sandbox'
 import { type KeyValueStorage, memoryStorage, singleProcessStorage, sqliteStorage } from 'support-workspace-sdk/storage'
@@ -282,6 +282,26 @@ describe('the function', () => {
     })
     await expect(twice).rejects.toThrow('sent a second write')
     expect(sent()).toHaveLength(1)
+  })
+
+  test.each<[string, Middleware]>([
+    ['after a success', async (call, next) => (await next(call)) && next(call)],
+    ['after a failure', (call, next) => next(call).catch(() => next(call))],
+    ['while it is under way', async (call, next) => (await Promise.all([next(call), next(call)]))[0]],
+  ])('sends one write if a middleware of its client repeats it %s', async (_, middleware) => {
+    for (const [drop, expected] of [
+      [undefined, { status: 'fulfilled' }],
+      ['before-effect', { reason: absent }],
+    ] as const) {
+      const { sandbox, start, sent, fail } = open()
+      const { reply, journal } = start({ middleware })
+      if (drop !== undefined) fail({ drop })
+      const [ended] = await Promise.allSettled([reply()])
+      expect(ended).toMatchObject(expected)
+      expect(sandbox.requests.filter(({ method }) => method === 'POST')).toHaveLength(1)
+      expect(await journal.get('reply')).toMatchObject({ state: drop === undefined ? 'applied' : 'unconfirmed' })
+      expect(sent()).toHaveLength(drop === undefined ? 1 : 0)
+    }
   })
 
   test('must write through its own client', async () => {
