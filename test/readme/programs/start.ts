@@ -82,6 +82,12 @@ export const start: Programs = {
     },
   },
 
+  'AGENTS.md': {
+    'reply.mts': async ({ run }) => {
+      expect(await run()).toMatchObject({ code: 0, stdout: 'Sent\n' })
+    },
+  },
+
   'docs/quickstart.md': {
     'first.mjs': async ({ run }) => {
       const { code, stdout } = await run()
