@@ -1,4 +1,4 @@
-// What the README says of the package, compared with the package.
+// What the README and two other pages say of the package, compared with the package.
 import { readFileSync } from 'node:fs'
 import { operations } from 'support-workspace-sdk/catalogue'
 import { expect, test, vi } from 'vitest'
@@ -24,6 +24,11 @@ test('the README counts the documented and the inferred operations', () => {
   expect(readme).toContain(
     `describe ${all.length - inferred} of its ${all.length} operations. The other ${inferred} are`,
   )
+})
+
+test.each(['AGENTS.md', 'docs/concepts.md'])('%s counts the operations that need a person', (path) => {
+  expect(Object.values(operations).filter(({ actor }) => actor === 'self')).toHaveLength(9)
+  expect(readFileSync(`${root}${path}`, 'utf8')).toMatch(/\[Nine operations\]\(\S+\) need `self`/)
 })
 
 test('the picture of the tour shows what the tour prints', async () => {
