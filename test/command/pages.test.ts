@@ -108,7 +108,6 @@ test('the session of docs/command-line.md is what the commands print', async () 
     `login --for conversations.list,messages.list --client-id app_sandbox --redirect-uri ${callback}`,
     'list conversations --max 3 --format table',
     'export conversations --with messages --out conversations.ndjson',
-    'export conversations --with messages --out conversations.ndjson',
     `call messages.create ${conversation} -f body_html='On it.'`,
   ]
   const parts: string[] = []

@@ -1,12 +1,144 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { textToHtml } from 'support-workspace-sdk'
 import { expect } from 'vitest'
+import { root } from '../page.ts'
 import type { Programs } from '../reader.ts'
 
+const pageText = (path: string) => readFile(`${root}${path}`, 'utf8')
+
+/** Returns the blocks of what a program prints. */
+const printedIn = (page: string) => [...page.matchAll(/^```text\n([\s\S]*?)^```$/gm)].map(([, text]) => text)
+
+/** Logs in as a browser does, and returns what the page after the login has. */
+async function logIn(site: string): Promise<{ id: string }[]> {
+  const started = await fetch(`${site}/login`, { redirect: 'manual' })
+  const consent = await fetch(started.headers.get('location') ?? '', { redirect: 'manual' })
+  const cookie = started.headers
+    .getSetCookie()
+    .map((each) => each.split(';')[0])
+    .join('; ')
+  const headers = { cookie }
+  const finished = await fetch(consent.headers.get('location') ?? '', { redirect: 'manual', headers })
+  if (finished.status !== 303) throw new Error(`${finished.status}: ${await finished.text()}`)
+  return (await fetch(new URL(finished.headers.get('location') ?? '', site))).json()
+}
+
 export const start: Programs = {
+  'README.md': {
+    'first.mjs': async ({ run }) => {
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^(cnv_\S+ \S.*\n){3}Sent msg_\S+\n$/)
+    },
+    'paging.mts': async ({ run, sandbox }) => {
+      const ids = sandbox.state.conversations.map(({ id }) => id)
+      expect(await run()).toMatchObject({ code: 0, stdout: `${ids.join('\n')}\n50\n50\n20\n100\n` })
+    },
+    'login.mts': async ({ serve, sandbox, folder }) => {
+      const { url, stop } = await serve()
+      const inbox = await logIn(url)
+      expect(inbox.map(({ id }) => id)).toEqual(sandbox.state.conversations.slice(0, 20).map(({ id }) => id))
+
+      const code = await readFile(`${folder}/login.mts`, 'utf8')
+      const isOtherAtTheEnd = "return new URL(_request.url).pathname === '/callback' ? 'user_2' : 'user_1'"
+      expect(code).toContain("return 'user_1'")
+      await writeFile(`${folder}/two-users.mts`, code.replace("return 'user_1'", isOtherAtTheEnd))
+      await stop()
+      const { url: other } = await serve({ file: 'two-users.mts' })
+      await expect(logIn(other)).rejects.toThrow('403: Another user started this login.')
+    },
+    'writing.mts': async ({ run, sandbox }) => {
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^Juniper Supplies 200 \S+\n$/)
+      const [id] = sandbox.state.writes.map(({ id }) => id)
+      const bodies = sandbox.state.messages(id ?? '').map(({ body_html }) => body_html)
+      expect(bodies).toContain('<p>On it, Ada.</p>')
+      expect(sandbox.state.writes).toHaveLength(4)
+    },
+    'errors.mts': async ({ run, sandbox }) => {
+      const printed = async (env = {}) => (await run({ env })).stdout.trim().split('\n')
+      expect((await printed()).join()).toMatch(/^Created \S+$/)
+      sandbox.faults.add({ status: 429, retryAfter: 600 })
+      expect(await printed()).toEqual([expect.stringContaining('429'), 'Run this again later.'])
+      sandbox.faults.add({ drop: 'after-effect' })
+      const verify = 'Check whether the contact exists before you run this again.'
+      expect(await printed()).toEqual([expect.stringContaining('contacts.create'), verify])
+      const asApp = { SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'app' }) }
+      const fix = 'Change the code or the configuration first.'
+      expect(await printed(asApp)).toEqual([expect.stringContaining('actor'), fix])
+      const revoked = { SUPPORT_WORKSPACE_TOKEN: 'swot_revoked' }
+      expect(await printed(revoked)).toEqual([expect.stringContaining('invalid_token'), 'Log in again.'])
+    },
+    'once.mts': async ({ run, sandbox }) => {
+      // The second run is a job that starts again.
+      for (const _ of [1, 2]) expect(await run()).toMatchObject({ code: 0, stdout: 'true\n' })
+      expect(sandbox.state.writes).toHaveLength(1)
+    },
+    'testing.mts': async ({ run }) => {
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^NetworkError: messages\.create .+\n<p>Hi<\/p>\n$/)
+    },
+  },
+
+  'AGENTS.md': {
+    'reply.mts': async ({ run }) => {
+      expect(await run()).toMatchObject({ code: 0, stdout: 'Sent\n' })
+    },
+  },
+
   'docs/quickstart.md': {
     'first.mjs': async ({ run }) => {
       const { code, stdout } = await run()
       expect(code).toBe(0)
-      expect(stdout).toMatch(/Sent /)
+      expect(printedIn(await pageText('docs/quickstart.md'))).toEqual([stdout])
+    },
+  },
+
+  'docs/service-token.md': {
+    'report.mts': async ({ run, sandbox }) => {
+      const token = sandbox.issueToken({ actor: 'app', scopes: ['contacts:read'] })
+      const env = { SUPPORT_WORKSPACE_TOKEN: token }
+      const { code, stdout } = await run({ env })
+      expect(code).toBe(0)
+      expect(stdout.trim().split('\n')).toEqual(sandbox.state.contacts.map(({ id, user }) => `${id} ${user?.email}`))
+
+      expect(sandbox.revoke(token)).toBe(true)
+      const revoked = await run({ env })
+      expect(revoked.code).toBe(77)
+      expect(revoked.stderr).toContain('AuthenticationError')
+
+      expect((await run({ env: { SUPPORT_WORKSPACE_TOKEN: undefined } })).code).toBe(70)
+    },
+  },
+
+  'docs/concepts.md': {
+    'app-token.mts': async ({ run, sandbox }) => {
+      expect(await run()).toMatchObject({ code: 0, stdout: 'not-sent\n' })
+      expect(sandbox.requests).toEqual([])
+
+      const [firstLine = ''] = (await pageText('test/types/app-client-error.txt')).split('\n')
+      const sentence = firstLine.replace(/^.*?: error TS\d+: /, '')
+      expect(sentence).toContain('This call needs an actor=self token')
+      expect(printedIn(await pageText('docs/concepts.md'))).toEqual([`${sentence}\n`])
+    },
+    'greet.mts': async ({ run, sandbox }) => {
+      const [first] = sandbox.state.conversations
+      expect(await run()).toMatchObject({ code: 0, stdout: 'Juniper Supplies\n' })
+      expect(sandbox.state.messages(first?.id ?? '')[0]).toMatchObject({ body_html: '<p>Hi</p>' })
+
+      const asApp = await run({ env: { SUPPORT_WORKSPACE_TOKEN: sandbox.issueToken({ actor: 'app' }) } })
+      expect(asApp).toMatchObject({ code: 0, stdout: 'Juniper Supplies\n' })
+      expect(sandbox.state.writes).toHaveLength(1)
+    },
+    'calls.mts': async ({ run, sandbox }) => {
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^20\d\d-/)
+      const html = textToHtml('The total is < 100.\nBye')
+      expect(sandbox.state.messages(sandbox.state.conversations[0]?.id ?? '')[0]).toMatchObject({ body_html: html })
+      expect(await pageText('docs/concepts.md')).toContain(`// '${html}'`)
     },
   },
 }

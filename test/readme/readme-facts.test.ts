@@ -1,0 +1,44 @@
+// What the README and two other pages say of the package, compared with the package.
+import { readFileSync } from 'node:fs'
+import { operations } from 'support-workspace-sdk/catalogue'
+import { expect, test, vi } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { root } from './page.ts'
+
+const readme = readFileSync(`${root}README.md`, 'utf8').replaceAll(/\s+/g, ' ')
+
+test('the README names the tarball of this version', () => {
+  expect(readme).toContain(`support-workspace-sdk-${manifest.version}.tgz`)
+  expect(readme).toContain(`**Status: ${manifest.version}, `)
+})
+
+test('the README names the dependencies', () => {
+  const [, count, names = ''] = /It has (\w+) dependencies: ([^.]+)\./.exec(readme) ?? []
+  expect(names.split(/, | and /).sort()).toEqual(Object.keys(manifest.dependencies))
+  expect(count).toBe('three')
+})
+
+test('the README counts the documented and the inferred operations', () => {
+  const all = Object.values(operations)
+  const inferred = all.filter(({ evidence }) => evidence === 'inferred').length
+  expect(readme).toContain(
+    `describe ${all.length - inferred} of its ${all.length} operations. The other ${inferred} are`,
+  )
+})
+
+test.each(['AGENTS.md', 'docs/concepts.md'])('%s counts the operations that need a person', (path) => {
+  expect(Object.values(operations).filter(({ actor }) => actor === 'self')).toHaveLength(9)
+  expect(readFileSync(`${root}${path}`, 'utf8')).toMatch(/\[Nine operations\]\(\S+\) need `self`/)
+})
+
+test('the picture of the tour shows what the tour prints', async () => {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+  await import('../../examples/tour.ts')
+  const printed = log.mock.calls.flatMap(([text]) => String(text).trim().split('\n'))
+  log.mockRestore()
+  const picture = readFileSync(`${root}docs/tour.svg`, 'utf8')
+  const rows = [...picture.matchAll(/<text[^>]*>(.*)<\/text>/g)].map(([, row = '']) => row.replaceAll(/<[^>]*>/g, ''))
+  // The port changes with each run.
+  const withoutPort = (lines: string[]) => lines.map((line) => line.replace(/127\.0\.0\.1:\d+/, '127.0.0.1'))
+  expect(withoutPort(rows)).toEqual(['$ npm start', ...withoutPort(printed)])
+})
