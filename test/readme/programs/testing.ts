@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'vitest'
+import { root } from '../page.ts'
+import type { Program, Programs } from '../reader.ts'
+
+/** Runs a file of tests as a reader does, and counts the tests that passed. */
+function passes(file: string, count: number): Program {
+  return async ({ run }) => {
+    const { stdout, stderr } = await run({ file: 'node_modules/vitest/vitest.mjs', args: ['run', file] })
+    expect(stdout, stderr).toMatch(new RegExp(`Tests +${count} passed \\(${count}\\)`))
+  }
+}
+
+export const testing: Programs = {
+  'docs/testing.md': {
+    'reply.test.ts': passes('reply.test.ts', 3),
+    'organizations.test.ts': passes('organizations.test.ts', 1),
+    'login.test.ts': passes('login.test.ts', 1),
+    'msw.test.ts': passes('msw.test.ts', 1),
+  },
+  'docs/sandbox.md': {
+    'rate-limit.mts': async ({ run }) => {
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      expect(stdout.trim().split('\n')).toEqual([
+        'GET /api/oauth/v1/me 200',
+        'GET /api/oauth/v1/me 200',
+        'GET /api/oauth/v1/me 429',
+        expect.stringMatching(/^The third call: RateLimitError/),
+      ])
+    },
+  },
+  'docs/logging.md': {
+    'logging.mts': async ({ run }) => {
+      const { stdout } = await run()
+      const lines = stdout.trim().split('\n')
+      expect(lines).toEqual([
+        expect.stringMatching(
+          /^support-workspace-sdk: GET \/api\/oauth\/v1\/organization 200 in \d+ ms \(attempt 1, request id [\w-]+\)$/,
+        ),
+        expect.stringMatching(/^support-workspace-sdk: GET \/api\/oauth\/v1\/contacts\/\{id\} 404 NotFoundError in /),
+        expect.stringMatching(/^\{"name":"NotFoundError",/),
+      ])
+      const error = JSON.parse(lines.at(-1) ?? '')
+      expect(error).toMatchObject({ name: 'NotFoundError', operation: 'contacts.get', outcome: 'refused' })
+      expect(stdout).not.toContain('swot_')
+      const page = await readFile(`${root}docs/logging.md`, 'utf8')
+      const [, sentence = ''] = /^Errors serialize to plain objects: ([^.]+)\./m.exec(page) ?? []
+      expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(Object.keys(error).sort())
+    },
+    'hooks.mts': async ({ run, sandbox }) => {
+      sandbox.failNext({ status: 503 })
+      const { stdout, stderr } = await run()
+      expect(JSON.parse(stdout)).toMatchObject({ operation: 'organization.get', status: 200, attempts: 2 })
+      expect(stderr).toBe('Retrying organization.get after 503\n')
+    },
+    'metrics.mts': async ({ run }) => {
+      const { stdout } = await run()
+      expect(stdout).toBe("{ 'members.list 200': 1, 'contacts.list 200': 1 }\n")
+    },
+    'tracing.mts': async ({ run, sandbox }) => {
+      const { stdout } = await run()
+      const values = (field: string) => [...stdout.matchAll(new RegExp(`^  ${field}: '(.+)'`, 'gm'))].map(([, v]) => v)
+      expect(values('name')).toEqual(['GET /api/oauth/v1/organization', 'organization.get', 'nightly sync'])
+      expect(values('traceId')).toHaveLength(3)
+      expect(new Set(values('traceId')).size).toBe(1)
+      expect(sandbox.requests.at(-1)?.headers.traceparent).toBeUndefined()
+    },
+  },
+}
