@@ -1,7 +1,18 @@
 import { readFile } from 'node:fs/promises'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { startProxy } from '../../helpers/proxy.ts'
+import { certificatePath, startTlsServer } from '../../helpers/tls-server.ts'
 import { root } from '../page.ts'
 import type { Program, Programs } from '../reader.ts'
+
+/** Runs a program whose call must reach the service through a proxy. */
+const throughProxy: Program = async ({ run, sandbox }) => {
+  const proxy = await startProxy()
+  onTestFinished(() => proxy.close())
+  const { stdout, stderr } = await run({ env: { PROXY_URL: proxy.url } })
+  expect(stdout, stderr).toBe('self\n')
+  expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
+}
 
 /** Runs a file of tests as a reader does, and counts the tests that passed. */
 function passes(file: string, count: number): Program {
@@ -65,6 +76,24 @@ export const testing: Programs = {
       expect(values('traceId')).toHaveLength(3)
       expect(new Set(values('traceId')).size).toBe(1)
       expect(sandbox.requests.at(-1)?.headers.traceparent).toBeUndefined()
+    },
+  },
+  'docs/proxies.md': {
+    'global-proxy.mts': throughProxy,
+    'custom-fetch.mts': throughProxy,
+    'mutual-tls.mts': async ({ run, sandbox }) => {
+      const { url, close } = await startTlsServer(sandbox.url, { requestCert: true })
+      onTestFinished(close)
+      const env = {
+        SUPPORT_WORKSPACE_URL: url,
+        CA_FILE: certificatePath('ca'),
+        CERT_FILE: certificatePath('client'),
+        KEY_FILE: certificatePath('key'),
+      }
+      const { stdout, stderr } = await run({ env })
+      expect(stdout, stderr).toBe('self\n')
+      const refused = await run({ env: { ...env, CERT_FILE: certificatePath('self-signed') } })
+      expect([refused.code, refused.stdout]).toEqual([1, ''])
     },
   },
 }
