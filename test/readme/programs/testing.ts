@@ -36,6 +36,19 @@ export const testing: Programs = {
     'login.test.ts': passes('login.test.ts', 1),
     'msw.test.ts': passes('msw.test.ts', 1),
   },
+  'docs/fault-tests.md': {
+    'pin.test.ts': passes('pin.test.ts', 1),
+    'reply-wrong.test.ts': passes('reply-wrong.test.ts', 1),
+    'reply.test.ts': passes('reply.test.ts', 1),
+    'export.test.ts': passes('export.test.ts', 1),
+    'sync.test.ts': passes('sync.test.ts', 1),
+    'answer.test.ts': passes('answer.test.ts', 1),
+    'answer.mts': async ({ run, sandbox }) => {
+      const { code, stderr } = await run()
+      expect(code, stderr).toBe(0)
+      expect(sandbox.state.writes).toHaveLength(1)
+    },
+  },
   'docs/sandbox.md': {
     'rate-limit.mts': async ({ run }) => {
       const { code, stdout } = await run()
