@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import type { CallOptions } from '../../src/index.ts'
 import { sweepFaults } from '../../src/sweep/index.ts'
 
 afterEach(() => void vi.restoreAllMocks())
@@ -15,4 +16,19 @@ test('the sync of pages in examples/paging.ts survives every fault', async () =>
   )
   report.assert()
   expect(report.runs).toHaveLength(3 * 14 + 3)
+})
+
+test('a write with a signal that ends it is doubled, and a write with a timeout is not', async () => {
+  const verdictsOf = async (optionsOf: () => CallOptions) => {
+    const report = await sweepFaults(
+      async ({ workspace }) => {
+        const [newest] = (await workspace.conversations.list({ limit: 1 })).data
+        await workspace.messages.create(newest?.id ?? '', { body_html: '<p>On it.</p>' }, optionsOf())
+      },
+      { only: ['stalled@2'] },
+    )
+    return report.runs.flatMap(({ verdicts }) => verdicts.map(({ name }) => name))
+  }
+  expect(await verdictsOf(() => ({ signal: AbortSignal.timeout(10_000) }))).toEqual(['doubled'])
+  expect(await verdictsOf(() => ({ timeout: 10_000, maxRetries: 0 }))).toEqual([])
 })

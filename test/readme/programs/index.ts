@@ -1,5 +1,6 @@
 import type { Programs } from '../reader.ts'
 import { start } from './start.ts'
+import { testing } from './testing.ts'
 
 /** How each program of the documents is run. */
-export const programs: Programs = { ...start }
+export const programs: Programs = { ...start, ...testing }

@@ -1,0 +1,137 @@
+import { readFile, stat } from 'node:fs/promises'
+import { parseEvidence } from 'support-workspace-sdk/probe'
+import { expect, onTestFinished } from 'vitest'
+import { startProxy } from '../../helpers/proxy.ts'
+import { certificatePath, startTlsServer } from '../../helpers/tls-server.ts'
+import { root } from '../page.ts'
+import type { Program, Programs } from '../reader.ts'
+
+/** Runs a program whose call must reach the service through a proxy. */
+const throughProxy: Program = async ({ run, sandbox }) => {
+  const proxy = await startProxy()
+  onTestFinished(() => proxy.close())
+  const { stdout, stderr } = await run({ env: { PROXY_URL: proxy.url } })
+  expect(stdout, stderr).toBe('self\n')
+  expect(proxy.hosts).toEqual([new URL(sandbox.url).host])
+}
+
+/** Lets the pauses between the requests of a probe take no time. */
+const withoutPauses = `--import=data:text/javascript,${encodeURIComponent(`
+  const { setTimeout } = globalThis
+  globalThis.setTimeout = (callback, delay, ...values) => setTimeout(callback, delay === 250 ? 0 : delay, ...values)
+`)}`
+
+/** Runs a file of tests as a reader does, and counts the tests that passed. */
+function passes(file: string, count: number): Program {
+  return async ({ run }) => {
+    const { stdout, stderr } = await run({ file: 'node_modules/vitest/vitest.mjs', args: ['run', file] })
+    expect(stdout, stderr).toMatch(new RegExp(`Tests +${count} passed \\(${count}\\)`))
+  }
+}
+
+export const testing: Programs = {
+  'docs/testing.md': {
+    'reply.test.ts': passes('reply.test.ts', 2),
+    'organizations.test.ts': passes('organizations.test.ts', 1),
+    'login.test.ts': passes('login.test.ts', 1),
+    'msw.test.ts': passes('msw.test.ts', 1),
+  },
+  'docs/fault-tests.md': {
+    'pin.test.ts': passes('pin.test.ts', 1),
+    'reply-wrong.test.ts': passes('reply-wrong.test.ts', 1),
+    'reply.test.ts': passes('reply.test.ts', 1),
+    'export.test.ts': passes('export.test.ts', 1),
+    'sync.test.ts': passes('sync.test.ts', 1),
+    'answer.test.ts': passes('answer.test.ts', 1),
+    'answer.mts': async ({ run, sandbox }) => {
+      const { code, stderr } = await run()
+      expect(code, stderr).toBe(0)
+      expect(sandbox.state.writes).toHaveLength(1)
+    },
+  },
+  'docs/sandbox.md': {
+    'rate-limit.mts': async ({ run }) => {
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      expect(stdout.trim().split('\n')).toEqual([
+        'GET /api/oauth/v1/me 200',
+        'GET /api/oauth/v1/me 200',
+        'GET /api/oauth/v1/me 429',
+        expect.stringMatching(/^The third call: RateLimitError/),
+      ])
+    },
+  },
+  'docs/logging.md': {
+    'logging.mts': async ({ run }) => {
+      const { stdout } = await run()
+      const lines = stdout.trim().split('\n')
+      expect(lines).toEqual([
+        expect.stringMatching(
+          /^support-workspace-sdk: GET \/api\/oauth\/v1\/organization 200 in \d+ ms \(attempt 1, request id [\w-]+\)$/,
+        ),
+        expect.stringMatching(/^support-workspace-sdk: GET \/api\/oauth\/v1\/contacts\/\{id\} 404 NotFoundError in /),
+        expect.stringMatching(/^\{"name":"NotFoundError",/),
+      ])
+      const error = JSON.parse(lines.at(-1) ?? '')
+      expect(error).toMatchObject({ name: 'NotFoundError', operation: 'contacts.get', outcome: 'refused' })
+      expect(stdout).not.toContain('swot_')
+      const page = await readFile(`${root}docs/logging.md`, 'utf8')
+      const [, sentence = ''] = /^Errors serialize to plain objects: ([^.]+)\./m.exec(page) ?? []
+      expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(Object.keys(error).sort())
+    },
+    'hooks.mts': async ({ run, sandbox }) => {
+      sandbox.failNext({ status: 503 })
+      const { stdout, stderr } = await run()
+      const [members = '', contacts = '', counts] = stdout.trim().split('\n')
+      expect(JSON.parse(members)).toMatchObject({ operation: 'members.list', status: 200, attempts: 2 })
+      expect(JSON.parse(contacts)).toMatchObject({ operation: 'contacts.list', status: 200, attempts: 1 })
+      expect(counts).toBe("{ 'members.list 200': 1, 'contacts.list 200': 1 }")
+      expect(stderr).toBe('Retrying members.list after 503\n')
+    },
+    'tracing.mts': async ({ run, sandbox }) => {
+      const { stdout } = await run()
+      const values = (field: string) => [...stdout.matchAll(new RegExp(`^  ${field}: '(.+)'`, 'gm'))].map(([, v]) => v)
+      expect(values('name')).toEqual(['GET /api/oauth/v1/organization', 'organization.get', 'nightly sync'])
+      expect(values('traceId')).toHaveLength(3)
+      expect(new Set(values('traceId')).size).toBe(1)
+      expect(sandbox.requests.at(-1)?.headers.traceparent).toBeUndefined()
+    },
+  },
+  'docs/proxies.md': {
+    'custom-fetch.mts': throughProxy,
+    'mutual-tls.mts': async ({ run, sandbox }) => {
+      const { url, close } = await startTlsServer(sandbox.url, { requestCert: true })
+      onTestFinished(close)
+      const env = {
+        SUPPORT_WORKSPACE_URL: url,
+        CA_FILE: certificatePath('ca'),
+        CERT_FILE: certificatePath('client'),
+        KEY_FILE: certificatePath('key'),
+      }
+      const { stdout, stderr } = await run({ env })
+      expect(stdout, stderr).toBe('self\n')
+      const refused = await run({ env: { ...env, CERT_FILE: certificatePath('self-signed') } })
+      expect([refused.code, refused.stdout]).toEqual([1, ''])
+    },
+  },
+  'docs/probe.md': {
+    'inferred.mts': async ({ run }) => {
+      const { stdout } = await run()
+      expect(stdout.match(/ is inferred/g)).toHaveLength(17)
+      expect(stdout).toContain('The name of status: reference, its meaning: inferred')
+    },
+    'probe.mts': async ({ run, folder }) => {
+      const { stdout } = await run({ env: { NODE_OPTIONS: withoutPauses } })
+      expect(stdout).toContain('How many conversations has a page without `limit`? 20')
+      const evidence = parseEvidence(await readFile(`${folder}/evidence.json`, 'utf8'))
+      expect(evidence.operations['contacts.get']).toBeDefined()
+      expect(JSON.parse(await readFile(`${folder}/evidence.overlay.json`, 'utf8'))).toMatchObject({ overlay: '1.0.0' })
+      expect((await stat(`${folder}/evidence.json`)).mode & 0o777).toBe(0o600)
+    },
+    'record.mts': async ({ run, sandbox }) => {
+      const { stdout } = await run()
+      expect(stdout).toContain('conversations.update is inferred, and was observed in 1 call')
+      expect(sandbox.state.conversations[0]?.pinned).toBe(true)
+    },
+  },
+}
