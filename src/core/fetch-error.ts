@@ -27,10 +27,10 @@ export function classifyFetchError(thrown: unknown, from: 'platform' | 'custom' 
   if (thrown instanceof BadFetch || (from === 'custom' && isMistake(thrown))) {
     return { ...unknown, remedy: 'fix', what: 'failed in the `fetch` option', hint: 'Fix that function.' }
   }
-  const row = from === 'body' ? undefined : findRow(thrown, maxDepth)
-  if (row === undefined) return unknown
-  const { matches, countsFromAnyFetch, ...known } = row
-  const outcome = from === 'platform' || countsFromAnyFetch ? 'not-sent' : 'unknown'
+  const row = findRow(thrown, maxDepth)
+  if (row === undefined || (from === 'body' && !row.provesNothing)) return unknown
+  const { matches, countsFromAnyFetch, provesNothing, ...known } = row
+  const outcome = !provesNothing && (from === 'platform' || countsFromAnyFetch) ? 'not-sent' : 'unknown'
   const hint = row.hint ?? (from === 'platform' ? unusedProxy() : undefined)
   return { ...unknown, ...known, outcome, ...(hint !== undefined && { hint }), isConfiguration: hint !== undefined }
 }
@@ -48,11 +48,13 @@ function isMistake(thrown: unknown): boolean {
   return isError(thrown) && ['ReferenceError', 'SyntaxError', 'RangeError'].includes(thrown.name)
 }
 
-/** A row matches an error that proves that no connection to the service was opened. */
+/** A row matches an error that proves that no connection to the service was opened, unless it says otherwise. */
 interface Row extends Pick<FetchFault, 'remedy' | 'reason' | 'hint'> {
   matches(error: ErrorFacts): boolean
   /** Set if it proves the same from every `fetch`, not only from the platform's own. */
   readonly countsFromAnyFetch?: boolean
+  /** Set if the request may have been sent. The row then only has a better hint. */
+  readonly provesNothing?: boolean
 }
 
 type ErrorFacts = { readonly [name in 'message' | 'code' | 'syscall' | 'errors' | 'outcome']?: unknown }
@@ -103,6 +105,12 @@ const rows: readonly Row[] = [
     matches: ({ code, message }) => code === 'UND_ERR_PRX_CONN' || tunnelStatus(message) !== undefined,
     remedy: 'retry',
     hint: 'The proxy opened no tunnel to the host of `baseUrl`. Check both, then try again.',
+  },
+  {
+    matches: ({ code }) => code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT',
+    remedy: 'retry',
+    provesNothing: true,
+    hint: 'The agent of `fetch` has its own time limit, in Node 300 seconds. Pass a `fetch` with an agent of undici whose `headersTimeout` and `bodyTimeout` are 0.',
   },
   { matches: ({ code }) => connectCodes.has(code), remedy: 'retry' },
   { matches: ({ syscall }) => connectCalls.has(syscall), remedy: 'retry' },

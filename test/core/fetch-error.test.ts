@@ -49,6 +49,15 @@ test.each<[string, unknown, 'retry' | 'fix']>([
   expect(classifyFetchError(thrown, 'custom')).toMatchObject({ outcome: 'unknown', remedy })
 })
 
+test.each(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])('%s proves nothing, and names the setting', (code) => {
+  const ended = new TypeError('fetch failed', { cause: failure({ code }) })
+  for (const from of ['platform', 'custom', 'body'] as const) {
+    const fault = classifyFetchError(ended, from)
+    expect(fault).toMatchObject({ outcome: 'unknown', remedy: 'retry', isConfiguration: true })
+    expect(fault.hint).toContain('`headersTimeout` and `bodyTimeout`')
+  }
+})
+
 test.each(['onRequestStart', 'onError'])('a dispatcher refused for its %s proves it with any fetch', (method) => {
   const refused = failure({ code: 'UND_ERR_INVALID_ARG' }, `invalid ${method} method`)
   expect(classifyFetchError(refused, 'custom')).toMatchObject({ outcome: 'not-sent', remedy: 'fix' })
