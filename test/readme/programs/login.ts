@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { expect } from 'vitest'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished } from 'vitest'
+import { findPostgres, startPostgres } from '../../fleet/helpers/postgres-server.ts'
+import { startRedis } from '../../fleet/helpers/redis-server.ts'
 import { Browser } from '../../oauth/helpers/browser.ts'
 import type { Program, Programs, Reader, Site } from '../reader.ts'
 
@@ -273,4 +277,153 @@ export const login: Programs = {
       expect(await (await fetch(`${url}/disconnect`, { method: 'POST' })).text()).toMatch(/^Disconnected/)
     }),
   },
+  'docs/browser-apps.md': {
+    'page.mts': async (reader) => {
+      await writeFile(`${reader.folder}/browser.mjs`, browserGlobals)
+      const { url } = await reader.serve({ file: 'server.mts' })
+      const { stdout, stderr } = await reader.run({ file: 'browser.mjs', args: [url] })
+      expect([stdout, stderr]).toEqual([`1 / 0\n`, ''])
+      expect(reader.sandbox.requests.map(({ path }) => path)).toEqual([
+        '/api/oauth/authorize',
+        '/api/oauth/token',
+        '/api/oauth/v1/conversations',
+      ])
+    },
+    'server.mts': async ({ serve }) => {
+      const { url } = await serve()
+      const headers = { origin: 'https://evil.example', 'content-type': 'application/json' }
+      expect((await fetch(`${url}/exchange`, { method: 'POST', headers, body: '{}' })).status).toBe(403)
+    },
+  },
+  'docs/connections.md': {
+    'connect.mts': async ({ run, sandbox }) => {
+      const { stdout } = await run()
+      expect(stdout).toMatch(/^self\.\S+ self .+\n$/)
+      expect(sandbox.requests.map(({ path }) => path)).toEqual(['/api/oauth/v1/me'])
+    },
+    'job.mts': async ({ folder, run, sandbox }) => {
+      const connect = async () => (await run({ file: 'connect.mts' })).stdout.split(' ')[0] ?? ''
+      const key = await connect()
+      const runJob = () => run({ args: [key] })
+      const notices = () => {
+        const database = new DatabaseSync(`${folder}/notices.db`)
+        const rows = database.prepare('SELECT key, connectedAt FROM notices ORDER BY connectedAt').all()
+        database.close()
+        return rows.map((row) => ({ ...row }))
+      }
+      const newest = `${sandbox.state.conversations[0]?.id}\n`
+      expect(await runJob()).toMatchObject({ code: 0, stdout: newest })
+
+      // Another error is no revocation.
+      sandbox.failNext({ status: 400 })
+      expect((await runJob()).stderr).toContain('BadRequestError')
+      expect(notices()).toEqual([])
+
+      sandbox.revokeAll()
+      const first = await runJob()
+      expect([first.code, first.stdout]).toEqual([1, expect.stringMatching(/ revoked access: ask for a new login\n$/)])
+      expect(first.stderr).toContain('AuthenticationError')
+      expect(notices()).toEqual([{ key, connectedAt: expect.any(Number) }])
+      sandbox.clearRequests()
+      const second = await runJob()
+      expect([second.stdout, second.stderr]).toEqual(['', expect.stringContaining('not_connected')])
+      expect([notices().length, sandbox.requests]).toEqual([1, []])
+
+      // After a new login, the process that notices the revocation is killed before it records the revocation.
+      expect(await connect()).toBe(key)
+      expect((await runJob()).stdout).toBe(newest)
+      sandbox.revokeAll()
+      await writeFile(`${folder}/crash.mts`, crashingJob)
+      expect((await run({ file: 'crash.mts', args: [key] })).stdout).toMatch(/ revoked access/)
+      expect(notices()).toHaveLength(1)
+      await runJob()
+      await runJob()
+      expect(notices()).toEqual([
+        { key, connectedAt: expect.any(Number) },
+        { key, connectedAt: expect.any(Number) },
+      ])
+    },
+    'manage.mts': async ({ run, sandbox }) => {
+      await run({ file: 'connect.mts' })
+      const [organization] = sandbox.state.organizations
+      const name = organization?.name ?? 'no organization'
+      const { stdout } = await run()
+      expect(stdout).toMatch(new RegExp(`^0\n${name} \\d{4}-\\d\\d-\\d\\dT.+Z\n\\[\n? *'conversations:read'`))
+      sandbox.revokeAll()
+      expect((await run()).stderr).toContain('AuthenticationError')
+      expect((await run()).stdout).toMatch(new RegExp(`^0\n${name} .+Z\n$`))
+    },
+    'reseal.mts': async ({ run }) => {
+      await run({ file: 'connect.mts' })
+      expect((await run()).stdout).toBe('1 0\n')
+      expect((await run()).stdout).toBe('0 0\n')
+      const CONNECTIONS_SECRET = 'another-one-for-the-sandbox-32-characters'
+      expect((await run({ file: 'manage.mts' })).stdout).toBe('1\n')
+      expect((await run({ file: 'manage.mts', env: { CONNECTIONS_SECRET } })).stdout).toMatch(/^0\n/)
+    },
+  },
+  'docs/storage.md': {
+    'shared-storage.mts': async (reader) => {
+      await writeFile(`${reader.folder}/save.mts`, savesConnection)
+      const save = (name: string, address: string) => reader.run({ file: 'save.mts', args: [name, address] })
+      const postgres = findPostgres()
+      if (spawnSync('redis-server', ['--version']).status === 0) {
+        const { url, close } = await startRedis()
+        onTestFinished(close)
+        expect((await save('onRedis', url)).stdout).toMatch(/^self\.\S+\n$/)
+      } else if (process.env.REQUIRE_REDIS === '1') throw new Error('There is no redis-server.')
+      if (postgres !== undefined) {
+        const { createDatabase, close } = await startPostgres(postgres)
+        onTestFinished(close)
+        expect((await save('onPostgres', await createDatabase())).stdout).toMatch(/^self\.\S+\n$/)
+      } else if (process.env.REQUIRE_POSTGRES === '1') throw new Error('There is no postgres.')
+    },
+    'own-storage.test.mts': async ({ run }) => {
+      const { code, stdout } = await run({ file: 'node_modules/vitest/vitest.mjs', args: ['run'] })
+      expect(stdout).toMatch(/Tests +15 passed \(15\)/)
+      expect(code).toBe(0)
+    },
+  },
 }
+
+/** What a page has of a browser. Prints the number of conversations, the address and the stored items after the login. */
+const browserGlobals = `const [site] = process.argv.slice(2)
+const items = new Map()
+const location = { href: site + '/', assign: (href) => (location.href = href) }
+Object.defineProperty(globalThis, 'location', { value: location })
+globalThis.history = { replaceState: (_state, _title, path) => (location.path = path) }
+Object.defineProperty(globalThis, 'sessionStorage', {
+  value: {
+    getItem: (name) => items.get(name) ?? null,
+    setItem: (name, value) => items.set(name, value),
+    removeItem: (name) => items.delete(name),
+  },
+})
+const { fetch } = globalThis
+globalThis.fetch = (url, { headers, ...init } = {}) =>
+  String(url).startsWith('/') ? fetch(site + url, { ...init, headers: { ...headers, origin: site } }) : fetch(url, { headers, ...init })
+
+const page = await import('./page.mts')
+await page.startLogin()
+const consent = await fetch(location.href, { redirect: 'manual' })
+location.href = consent.headers.get('location')
+const workspace = await page.finishLogin()
+console.log((await workspace.conversations.list({ limit: 1 })).data.length, location.path, items.size)
+`
+
+/** A job that notices a revocation and ends before it records the revocation. */
+const crashingJob = `import { store } from './store.mts'
+const workspace = await store.workspace(process.argv[2] ?? '')
+await workspace.me().catch(() => process.exit(1))
+`
+
+/** Saves a connection in a storage and reads it back. */
+const savesConnection = `import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import * as storages from './shared-storage.mts'
+const [name, address] = process.argv.slice(2)
+const { SUPPORT_WORKSPACE_URL: baseUrl = '', SUPPORT_WORKSPACE_TOKEN: token = '' } = process.env
+const store = new ConnectionStore({ baseUrl, storage: storages[name](address) })
+const { key } = await store.save(token)
+console.log((await store.get(key)).key)
+process.exit()
+`
