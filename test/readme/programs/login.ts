@@ -76,6 +76,8 @@ async function failLogins(url: string): Promise<void> {
   const unknown = await fetch(`${url}/callback?code=1&state=2`)
   expect(unknown.status).toBe(400)
   expect(await unknown.text()).toContain('<h1>Not connected</h1>')
+  const prefetched = await fetch(`${url}/login`, { headers: { 'sec-purpose': 'prefetch' }, redirect: 'manual' })
+  expect(prefetched.status).toBe(503)
   const browser = new Browser()
   const { at } = await browser.go(`${url}/login`, (next) => next.startsWith(`${url}/callback`))
   const denied = await browser.go(at.replace(/code=[^&]+/, 'error=access_denied'))
