@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -16,10 +16,13 @@ export interface Page {
 
 const block = /^```(ts|js)\n([\s\S]*?)^```$/gm
 const firstLine = /^\/\/ ([\w./+-]+\.(?:m?ts|mjs|js))( \(continued\))?\n/
+const saveSentence = /^Save \[`[\s\S]*?(?=\n\n)/gm
+const linkedFile = /\[`([^`]+)`\]\(([\w-]+\.md)[^)]*\)/g
 
 /**
  * Reads a page. A block of code begins with a comment that names its file. A second block of the same file says
- * `(continued)`. Throws if a block does not.
+ * `(continued)`. Throws if a block does not. A paragraph such as "Save [`settings.mts`](login.md) in `src/lib`" adds a file
+ * that another page shows.
  */
 export function readPage(path: string): Page {
   const text = readFileSync(root + path, 'utf8')
@@ -31,6 +34,14 @@ export function readPage(path: string): Page {
       throw new Error(`${path}: the first block of ${name} says "(continued)", or the second does not.`)
     }
     files.set(name, (files.get(name) ?? '') + code)
+  }
+  for (const [sentence] of text.matchAll(saveSentence)) {
+    const [, folder = ''] = /\)\s+in `([^`]+)`/.exec(sentence) ?? []
+    for (const [, name = '', other = ''] of sentence.matchAll(linkedFile)) {
+      const code = readPage(join(dirname(path), other)).files.get(name)
+      if (code === undefined) throw new Error(`${path}: ${other} shows no file ${name}.`)
+      files.set(join(folder, name), code)
+    }
   }
   const packages = [...text.matchAll(/^npm install (.+)$/gm)].flatMap(([, names = '']) =>
     names.split(/\s+/).filter((name) => !/^[-#.]|\.tgz$/.test(name)),

@@ -1,6 +1,7 @@
 import type { Programs } from '../reader.ts'
+import { login } from './login.ts'
 import { start } from './start.ts'
 import { testing } from './testing.ts'
 
 /** How each program of the documents is run. */
-export const programs: Programs = { ...start, ...testing }
+export const programs: Programs = { ...start, ...login, ...testing }

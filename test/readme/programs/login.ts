@@ -1,0 +1,431 @@
+import { spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished } from 'vitest'
+import { findPostgres, startPostgres } from '../../fleet/helpers/postgres-server.ts'
+import { startRedis } from '../../fleet/helpers/redis-server.ts'
+import { Browser } from '../../oauth/helpers/browser.ts'
+import type { Program, Programs, Reader, Site } from '../reader.ts'
+
+/** A server for the handlers of `support.mts`, as every page of a framework has one. */
+const server = `import { createServer } from 'node:http'
+import { toNodeListener } from 'support-workspace-sdk/oauth'
+import * as support from './support.mts'
+
+const routes = { '/login': 'start', '/': 'inbox' }
+const respond = async (request) => {
+  const { pathname, searchParams } = new URL(request.url)
+  if (pathname === '/reply') return support.reply(request, searchParams.get('id'), searchParams.get('text'))
+  return support[routes[pathname] ?? pathname.slice(1)](request)
+}
+createServer(toNodeListener(respond, { onError: console.error })).listen(Number(process.env.PORT), '127.0.0.1')
+`
+
+/** The part of a reader's app that knows who is signed in: here, a cookie says so. */
+const users = `
+export async function currentUser(request) {
+  return /user=(\\w+)/.exec(request.headers.get('cookie') ?? '')?.[1]
+}
+export const keys = new Map()
+`
+
+async function serveSupport(reader: Reader): Promise<Site> {
+  await writeFile(`${reader.folder}/users.mts`, users)
+  await writeFile(`${reader.folder}/driver.mjs`, server)
+  return reader.serve({ file: 'driver.mjs' })
+}
+
+/** A browser that is signed in to the site of the reader. */
+function browserOf(user: string): Browser {
+  const browser = new Browser()
+  signIn(browser, user)
+  return browser
+}
+
+function signIn(browser: Browser, user: string): void {
+  browser.cookies.set('user', { value: user, host: '127.0.0.1', path: '/', secure: false })
+}
+
+const text = async ({ response }: { response: Response }) => [response.status, await response.text()]
+
+async function logInAndSeeInbox({ sandbox }: Reader, url: string, browser = new Browser()): Promise<void> {
+  const { at, response } = await browser.go(`${url}/login`)
+  expect([at, response.status]).toEqual([`${url}/inbox`, 200])
+  const [newest] = sandbox.state.conversations
+  expect(((await response.json()) as unknown[])[0]).toEqual({ id: newest?.id, status: newest?.status })
+}
+
+async function replyTo({ sandbox }: Reader, url: string, encode: (form: Record<string, string>) => RequestInit) {
+  const [{ id } = { id: '' }] = sandbox.state.conversations
+  const response = await fetch(`${url}/reply`, {
+    method: 'POST',
+    redirect: 'manual',
+    ...encode({ id, text: 'On it & more' }),
+  })
+  expect([response.status, response.headers.get('location')]).toEqual([303, '/inbox'])
+  expect(sandbox.state.messages(id)[0]).toMatchObject({ body_html: '<p>On it &#38; more</p>' })
+}
+
+const asForm = (form: Record<string, string>): RequestInit => ({ body: new URLSearchParams(form) })
+const asJson = (form: Record<string, string>): RequestInit => ({
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(form),
+})
+
+async function failLogins(url: string): Promise<void> {
+  const unknown = await fetch(`${url}/callback?code=1&state=2`)
+  expect(unknown.status).toBe(400)
+  expect(await unknown.text()).toContain('<h1>Not connected</h1>')
+  const prefetched = await fetch(`${url}/login`, { headers: { 'sec-purpose': 'prefetch' }, redirect: 'manual' })
+  expect(prefetched.status).toBe(503)
+  const browser = new Browser()
+  const { at } = await browser.go(`${url}/login`, (next) => next.startsWith(`${url}/callback`))
+  const denied = await browser.go(at.replace(/code=[^&]+/, 'error=access_denied'))
+  expect(await text(denied)).toEqual([403, 'Ask an admin of your workspace to connect this app.'])
+}
+
+/** Logs in at the site that a program serves, replies to a conversation, and fails to log in. */
+function servesLogin(
+  encode: (form: Record<string, string>) => RequestInit,
+  more?: (reader: Reader, site: Site) => Promise<void>,
+) {
+  return async (reader: Reader) => {
+    const site = await reader.serve()
+    await logInAndSeeInbox(reader, site.url)
+    await replyTo(reader, site.url, encode)
+    await failLogins(site.url)
+    await expect.poll(() => site.output.stderr).toMatch(/transaction_missing[\s\S]+access_denied/)
+    await more?.(reader, site)
+  }
+}
+
+/** Expects that the framework responds to an error of a handler. */
+function leavesErrorsTo(page: string) {
+  return async ({ sandbox }: Reader, { url }: Site) => {
+    sandbox.failNext({ status: 400 })
+    expect(await (await fetch(`${url}/inbox`)).text()).toContain(page)
+  }
+}
+
+/** Prints the cookies that reach the browser if a middleware of Hono sets one, too. */
+const cookiesOfMiddleware = `import { Hono, type Context } from 'hono'
+import { start } from './support.mts'
+
+const setOwn = (context: Context) => context.header('set-cookie', 'own=1', { append: true })
+const readAndSetOwn = (context: Context) => {
+  context.res.headers.set('x-read', '1')
+  setOwn(context)
+}
+const nothing = () => {}
+async function cookiesOf(before: (context: Context) => void, after: (context: Context) => void) {
+  const site = new Hono().use(async (context, next) => {
+    before(context)
+    await next()
+    after(context)
+  })
+  site.get('/login', (context) => start(context.req.raw))
+  const response = await site.request('/login')
+  return response.headers.getSetCookie().map((cookie) => /^(own|support_login)/.exec(cookie)?.[1])
+}
+const [after, before, beforeAndRead] = [
+  await cookiesOf(nothing, setOwn),
+  await cookiesOf(setOwn, nothing),
+  await cookiesOf(readAndSetOwn, nothing),
+]
+console.log(JSON.stringify({ after, before, beforeAndRead }))
+`
+
+/** Serves a module of a framework through a server that the test writes. */
+async function serveThrough(reader: Reader, imports: string, call: string): Promise<Site> {
+  // A framework compiles its files itself. Node would take them for CommonJS.
+  await writeFile(`${reader.folder}/package.json`, '{ "type": "module" }')
+  const driver = `import { createServer } from 'node:http'
+import { toNodeListener } from 'support-workspace-sdk/oauth'
+${imports}
+const respond = async (request) => ${call}
+createServer(toNodeListener(respond, { onError: console.error })).listen(Number(process.env.PORT), '127.0.0.1')`
+  await writeFile(`${reader.folder}/driver.mjs`, driver)
+  return reader.serve({ file: 'driver.mjs' })
+}
+
+const settingNames = ['URL', 'TOKEN', 'APP_TOKEN', 'CLIENT_ID', 'CLIENT_SECRET', 'REDIRECT_URI']
+const noSettings = Object.fromEntries(settingNames.map((name) => [`SUPPORT_WORKSPACE_${name}`, undefined]))
+
+/** The programs of a framework whose files export a `GET`. The last test logs in through all of them. */
+function routes(fileOf: (name: string) => string, argument: string): Record<string, Program> {
+  const names = ['login', 'callback', 'inbox']
+  const importsWithoutSettings = (name: string) => async (reader: Reader) => {
+    await writeFile(`${reader.folder}/package.json`, '{ "type": "module" }')
+    await writeFile(`${reader.folder}/import.mjs`, `console.log(typeof (await import('./${fileOf(name)}')).GET)`)
+    expect((await reader.run({ file: 'import.mjs', env: noSettings })).stdout).toBe('function\n')
+  }
+  const logsIn = async (reader: Reader) => {
+    const imports = names.map((name) => `import * as ${name} from './${fileOf(name)}'`).join('\n')
+    const call = `({ ${names} })[new URL(request.url).pathname.slice(1)].GET(${argument})`
+    const { url } = await serveThrough(reader, imports, call)
+    await logInAndSeeInbox(reader, url)
+    await failLogins(url)
+  }
+  return {
+    [fileOf('login')]: importsWithoutSettings('login'),
+    [fileOf('callback')]: importsWithoutSettings('callback'),
+    [fileOf('inbox')]: async (reader) => {
+      await importsWithoutSettings('inbox')(reader)
+      await logsIn(reader)
+    },
+  }
+}
+
+export const login: Programs = {
+  'docs/login.md': {
+    'support.mts': async (reader) => {
+      const { url, output } = await serveSupport(reader)
+      const { sandbox } = reader
+      expect(await text(await new Browser().go(`${url}/login`))).toEqual([401, 'Sign in first.'])
+      const browser = browserOf('ada')
+      const inbox = async () => (await browser.go(`${url}/inbox`)).response.status
+      expect(await inbox()).toBe(409)
+      await logInAndSeeInbox(reader, url, browser)
+
+      // A page waits for no rate limit.
+      sandbox.failNext({ status: 429, retryAfter: 1 })
+      expect(await inbox()).toBe(500)
+      await expect.poll(() => output.stderr).toMatch(/RateLimitError[\s\S]+retryAfter: 1/)
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+
+      // After a revocation, the page asks for a new login, and later requests are not sent.
+      sandbox.revokeAll()
+      expect(await inbox()).toBe(409)
+      sandbox.clearRequests()
+      expect(await inbox()).toBe(409)
+      expect(sandbox.requests).toEqual([])
+
+      // A failure of `/me` does not lose the token.
+      sandbox.faults.add({ path: '/api/oauth/v1/me', status: 400 })
+      await logInAndSeeInbox(reader, url, browser)
+      expect(sandbox.requests.filter(({ path }) => path === '/api/oauth/v1/me').map(({ status }) => status)).toEqual([
+        400, 200,
+      ])
+
+      const [{ id } = { id: '' }] = sandbox.state.conversations
+      const replied = await browser.request(`${url}/reply?id=${id}&text=Hi`, { method: 'POST' })
+      expect([replied.status, sandbox.state.messages(id)[0]?.body_html]).toEqual([303, '<p>Hi</p>'])
+
+      // A page that needs one more scope comes back after the login, with the scopes of both.
+      sandbox.clearRequests()
+      const contacts = await browser.go(`${url}/contacts`)
+      expect([contacts.at, ((await contacts.response.json()) as unknown[]).length]).toEqual([`${url}/contacts`, 20])
+      const logins = sandbox.requests.filter(({ path }) => path === '/api/oauth/authorize')
+      expect(logins.map(({ query }) => query.scope)).toEqual(['conversations:read messages:write contacts:read'])
+
+      const disconnected = await browser.request(`${url}/disconnect`, { method: 'POST' })
+      expect(await disconnected.text()).toMatch(/^Disconnected/)
+      expect(await inbox()).toBe(409)
+      await logInAndSeeInbox(reader, url, browser)
+
+      // A login of Ada that Mallory finishes connects neither of them.
+      const { at } = await browser.go(`${url}/login`, (next) => next.startsWith(`${url}/callback`))
+      signIn(browser, 'mallory')
+      expect(await text(await browser.go(at))).toEqual([
+        403,
+        expect.stringContaining('Another user started this login'),
+      ])
+      expect(await inbox()).toBe(409)
+      signIn(browser, 'ada')
+      expect(output.stderr).not.toContain('access_denied')
+      const denied = await browser.go(`${url}/login`, (next) => next.startsWith(`${url}/callback`))
+      expect(await text(await browser.go(denied.at.replace(/code=[^&]+/, 'error=access_denied')))).toEqual([
+        403,
+        'Ask an admin of your workspace to connect this app.',
+      ])
+      await expect.poll(() => output.stderr).toContain('access_denied')
+    },
+    'two-calls.mts': async ({ run, sandbox }) => {
+      const { code, stdout } = await run()
+      expect([code, stdout]).toEqual([0, "[ 'conversations:read' ]\n"])
+      expect(sandbox.requests.map(({ path }) => path)).toEqual(['/api/oauth/authorize', '/api/oauth/token'])
+    },
+  },
+  'docs/login-express.md': { 'server.mts': servesLogin(asForm, leavesErrorsTo('<pre>BadRequestError: ')) },
+  'docs/login-fastify.md': { 'server.mts': servesLogin(asJson, leavesErrorsTo('"error":"Bad Request"')) },
+  'docs/login-hono.md': {
+    'server.mts': servesLogin(asForm, async ({ folder, run }) => {
+      await writeFile(`${folder}/cookies.mts`, cookiesOfMiddleware)
+      expect(JSON.parse((await run({ file: 'cookies.mts' })).stdout)).toEqual({
+        after: ['support_login', 'own'],
+        before: ['support_login'],
+        beforeAndRead: ['own'],
+      })
+    }),
+  },
+  'docs/login-nextjs.md': routes((name) => `app/${name}/route.ts`, 'request, { params: Promise.resolve({}) }'),
+  'docs/login-sveltekit.md': routes((name) => `src/routes/${name}/+server.ts`, '{ request }'),
+  'docs/login-workers.md': {
+    'worker.mts': async (reader) => {
+      const { url } = await serveThrough(reader, `import worker from './worker.mts'`, 'worker.fetch(request)')
+      await logInAndSeeInbox(reader, url)
+      await failLogins(url)
+      expect((await fetch(`${url}/other`)).status).toBe(404)
+    },
+  },
+  'docs/login-node.md': {
+    'server.mts': servesLogin(asForm, async ({ sandbox }, { url, output }) => {
+      expect((await fetch(`${url}/nowhere`)).status).toBe(404)
+      sandbox.failNext({ status: 400 })
+      const failed = await fetch(`${url}/inbox`)
+      expect([failed.status, await failed.text()]).toEqual([500, 'Internal Server Error'])
+      await expect.poll(() => output.stderr).toContain('BadRequestError')
+      expect((await fetch(`${url}/disconnect`)).status).toBe(404)
+      expect(await (await fetch(`${url}/disconnect`, { method: 'POST' })).text()).toMatch(/^Disconnected/)
+    }),
+  },
+  'docs/browser-apps.md': {
+    'page.mts': async (reader) => {
+      await writeFile(`${reader.folder}/browser.mjs`, browserGlobals)
+      const { url } = await reader.serve({ file: 'server.mts' })
+      const { stdout, stderr } = await reader.run({ file: 'browser.mjs', args: [url] })
+      expect([stdout, stderr]).toEqual([`1 / 0\n`, ''])
+      expect(reader.sandbox.requests.map(({ path }) => path)).toEqual([
+        '/api/oauth/authorize',
+        '/api/oauth/token',
+        '/api/oauth/v1/conversations',
+      ])
+    },
+    'server.mts': async ({ serve }) => {
+      const { url } = await serve()
+      const headers = { origin: 'https://evil.example', 'content-type': 'application/json' }
+      expect((await fetch(`${url}/exchange`, { method: 'POST', headers, body: '{}' })).status).toBe(403)
+    },
+  },
+  'docs/connections.md': {
+    'connect.mts': async ({ run, sandbox }) => {
+      const { stdout } = await run()
+      expect(stdout).toMatch(/^self\.\S+ self .+\n$/)
+      expect(sandbox.requests.map(({ path }) => path)).toEqual(['/api/oauth/v1/me'])
+    },
+    'job.mts': async ({ folder, run, sandbox }) => {
+      const connect = async () => (await run({ file: 'connect.mts' })).stdout.split(' ')[0] ?? ''
+      const key = await connect()
+      const runJob = () => run({ args: [key] })
+      const notices = () => {
+        const database = new DatabaseSync(`${folder}/notices.db`)
+        const rows = database.prepare('SELECT key, connectedAt FROM notices ORDER BY connectedAt').all()
+        database.close()
+        return rows.map((row) => ({ ...row }))
+      }
+      const newest = `${sandbox.state.conversations[0]?.id}\n`
+      expect(await runJob()).toMatchObject({ code: 0, stdout: newest })
+
+      // Another error is no revocation.
+      sandbox.failNext({ status: 400 })
+      expect((await runJob()).stderr).toContain('BadRequestError')
+      expect(notices()).toEqual([])
+
+      sandbox.revokeAll()
+      const first = await runJob()
+      expect([first.code, first.stdout]).toEqual([1, expect.stringMatching(/ revoked access: ask for a new login\n$/)])
+      expect(first.stderr).toContain('AuthenticationError')
+      expect(notices()).toEqual([{ key, connectedAt: expect.any(Number) }])
+      sandbox.clearRequests()
+      const second = await runJob()
+      expect([second.stdout, second.stderr]).toEqual(['', expect.stringContaining('not_connected')])
+      expect([notices().length, sandbox.requests]).toEqual([1, []])
+
+      // After a new login, the process that notices the revocation is killed before it records the revocation.
+      expect(await connect()).toBe(key)
+      expect((await runJob()).stdout).toBe(newest)
+      sandbox.revokeAll()
+      await writeFile(`${folder}/crash.mts`, crashingJob)
+      expect((await run({ file: 'crash.mts', args: [key] })).stdout).toMatch(/ revoked access/)
+      expect(notices()).toHaveLength(1)
+      await runJob()
+      await runJob()
+      expect(notices()).toEqual([
+        { key, connectedAt: expect.any(Number) },
+        { key, connectedAt: expect.any(Number) },
+      ])
+    },
+    'manage.mts': async ({ run, sandbox }) => {
+      await run({ file: 'connect.mts' })
+      const [organization] = sandbox.state.organizations
+      const name = organization?.name ?? 'no organization'
+      const { stdout } = await run()
+      expect(stdout).toMatch(new RegExp(`^0\n${name} \\d{4}-\\d\\d-\\d\\dT.+Z\n\\[\n? *'conversations:read'`))
+      sandbox.revokeAll()
+      expect((await run()).stderr).toContain('AuthenticationError')
+      expect((await run()).stdout).toMatch(new RegExp(`^0\n${name} .+Z\n$`))
+    },
+    'reseal.mts': async ({ run }) => {
+      await run({ file: 'connect.mts' })
+      expect((await run()).stdout).toBe('1 0\n')
+      expect((await run()).stdout).toBe('0 0\n')
+      const CONNECTIONS_SECRET = 'another-one-for-the-sandbox-32-characters'
+      expect((await run({ file: 'manage.mts' })).stdout).toBe('1\n')
+      expect((await run({ file: 'manage.mts', env: { CONNECTIONS_SECRET } })).stdout).toMatch(/^0\n/)
+    },
+  },
+  'docs/storage.md': {
+    'shared-storage.mts': async (reader) => {
+      await writeFile(`${reader.folder}/save.mts`, savesConnection)
+      const save = (name: string, address: string) => reader.run({ file: 'save.mts', args: [name, address] })
+      const postgres = findPostgres()
+      if (spawnSync('redis-server', ['--version']).status === 0) {
+        const { url, close } = await startRedis()
+        onTestFinished(close)
+        expect((await save('onRedis', url)).stdout).toMatch(/^self\.\S+\n$/)
+      } else if (process.env.REQUIRE_REDIS === '1') throw new Error('There is no redis-server.')
+      if (postgres !== undefined) {
+        const { createDatabase, close } = await startPostgres(postgres)
+        onTestFinished(close)
+        expect((await save('onPostgres', await createDatabase())).stdout).toMatch(/^self\.\S+\n$/)
+      } else if (process.env.REQUIRE_POSTGRES === '1') throw new Error('There is no postgres.')
+    },
+    'own-storage.test.mts': async ({ run }) => {
+      const { code, stdout } = await run({ file: 'node_modules/vitest/vitest.mjs', args: ['run'] })
+      expect(stdout).toMatch(/Tests +15 passed \(15\)/)
+      expect(code).toBe(0)
+    },
+  },
+}
+
+/** What a page has of a browser. Prints the number of conversations, the address and the stored items after the login. */
+const browserGlobals = `const [site] = process.argv.slice(2)
+const items = new Map()
+const location = { href: site + '/', assign: (href) => (location.href = href) }
+Object.defineProperty(globalThis, 'location', { value: location })
+globalThis.history = { replaceState: (_state, _title, path) => (location.path = path) }
+Object.defineProperty(globalThis, 'sessionStorage', {
+  value: {
+    getItem: (name) => items.get(name) ?? null,
+    setItem: (name, value) => items.set(name, value),
+    removeItem: (name) => items.delete(name),
+  },
+})
+const { fetch } = globalThis
+globalThis.fetch = (url, { headers, ...init } = {}) =>
+  String(url).startsWith('/') ? fetch(site + url, { ...init, headers: { ...headers, origin: site } }) : fetch(url, { headers, ...init })
+
+const page = await import('./page.mts')
+await page.startLogin()
+const consent = await fetch(location.href, { redirect: 'manual' })
+location.href = consent.headers.get('location')
+const workspace = await page.finishLogin()
+console.log((await workspace.conversations.list({ limit: 1 })).data.length, location.path, items.size)
+`
+
+/** A job that notices a revocation and ends before it records the revocation. */
+const crashingJob = `import { store } from './store.mts'
+const workspace = await store.workspace(process.argv[2] ?? '')
+await workspace.me().catch(() => process.exit(1))
+`
+
+/** Saves a connection in a storage and reads it back. */
+const savesConnection = `import { ConnectionStore } from 'support-workspace-sdk/oauth'
+import * as storages from './shared-storage.mts'
+const [name, address] = process.argv.slice(2)
+const { SUPPORT_WORKSPACE_URL: baseUrl = '', SUPPORT_WORKSPACE_TOKEN: token = '' } = process.env
+const store = new ConnectionStore({ baseUrl, storage: storages[name](address) })
+const { key } = await store.save(token)
+console.log((await store.get(key)).key)
+process.exit()
+`
