@@ -64,10 +64,12 @@ export function load({ converter, renderer }: Application): void {
     }
   })
   renderer.on(IndexEvent.PREPARE_INDEX, (event: IndexEvent) => {
-    event.searchFieldWeights.operation = 100_000
+    Object.assign(event.searchFieldWeights, { operation: 100_000, guide: 10_000 })
     event.searchResults.forEach((reflection, index) => {
-      const id = operationIdOf(reflection)
-      if (id !== undefined) event.searchFields[index] = { operation: id }
+      const operation = operationIdOf(reflection)
+      if (operation !== undefined) event.searchFields[index] = { operation }
+      const guide = guides.find(({ path }) => path === paths.get(reflection))
+      if (guide !== undefined) event.searchFields[index] = { guide: `${guide.title} ${guide.about}` }
     })
   })
   renderer.postRenderAsyncJobs.push(async (event) => writeMarkdown(event, paths))
@@ -108,6 +110,6 @@ class GuidesTheme extends DefaultTheme {
     return super
       .buildNavigation(project)
       .filter(({ text }) => text !== 'Guides')
-      .flatMap(({ text, children = [] }) => [{ text: text === 'Modules' ? 'Reference' : text }, ...children])
+      .flatMap(({ text, children = [] }) => [{ text: text === 'Modules' ? 'API reference' : text }, ...children])
   }
 }

@@ -100,11 +100,17 @@ describe('in the browser', () => {
   test.each([
     ['conversations.list', /Conversations\.list$/],
     ['messages.create', /Messages\.create$/],
-    ['logging', /^Logs, metrics and traces$/],
-    ['debug', /^Logs, metrics and traces$/],
-    ['fastify', /^Log in with a web framework$/],
-    ['paging', /^Paging, and resuming after a crash$/],
-    ['retries', /^Errors, retries and unknown writes$/],
+    ['logging', /^Logging and tracing$/],
+    ['debug', /^Logging and tracing$/],
+    ['fastify', /^Login with Fastify$/],
+    ['paging', /^Pagination$/],
+    ['retries', /^Retries and timeouts$/],
+    ['token for a script', /^Get a token for a script$/],
+    ['webhook', /^Poll for new messages$/],
+    ['polling', /^Poll for new messages$/],
+    ['idempotent', /^Write journal$/],
+    ['message twice', /^Write journal$/],
+    ['mock', /^Test with the sandbox$/],
   ])('a search for %s finds it first', async (query, expected) => {
     const visitor = await visit()
     await open(visitor, 'index.html')
@@ -121,7 +127,11 @@ describe('in the browser', () => {
     const visitor = await visit()
     await open(visitor, 'index.html')
     const headings = await visitor.page.locator('#tsd-nav-container > li > span').allTextContents()
-    expect(headings).toEqual(['Start', 'Login', 'Reliability', 'Testing', 'Reference', 'Project'])
+    expect(headings).toEqual([
+      ...new Set(guides.map(({ group }) => group).filter((group) => group !== 'Project')),
+      'API reference',
+      'Project',
+    ])
     await pictures(visitor.page, 'site')
   })
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => project.remove())
 
-const only = process.env['PAGE'] ?? ''
+const only = process.env.PAGE ?? ''
 
 describe.each(Object.entries(programs).filter(([path]) => path.includes(only)))('%s', (path, entries) => {
   const page = readPage(path)
