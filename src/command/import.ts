@@ -12,7 +12,7 @@ import {
   SupportWorkspace,
   UnprocessableError,
 } from '../index.ts'
-import { UnconfirmedWriteError, WriteJournal } from '../journal/index.ts'
+import { UnconfirmedWriteError, type WriteCheck, WriteJournal } from '../journal/index.ts'
 import { type SqliteStorage, sqliteStorage } from '../storage/index.ts'
 import { readPairs, tellWho } from './call.ts'
 import { collect } from './commands.ts'
@@ -66,11 +66,20 @@ export function addImport(program: Command, terminal: Terminal): void {
     .argument('<key>', 'the key, as `journal list` prints it')
     .argument('<outcome>', 'applied, or absent to send it again')
     .requiredOption(...stateOption)
-    .option('--json', 'print errors as JSON')
+    .option('--json', 'print JSON, and errors as JSON')
     .action((key: string, outcome: 'applied' | 'absent', flags: { state: string }) =>
-      withJournal(flags.state, terminal, (journal) => journal.resolve(key, outcome)),
+      withJournal(flags.state, terminal, async (journal) => {
+        const entry = await journal.get(key)
+        if (entry === undefined) throw new CommandError(2, `There is no write ${key}.`, seeWrites)
+        if (entry.state === 'applied') throw new CommandError(2, `The write ${key} is applied already.`, seeWrites)
+        await journal.resolve(key, outcome)
+        const text = outcome === 'applied' ? 'The next import counts it as created.' : 'The next import sends it again.'
+        await terminal.show({ key, outcome }, `${key} is ${outcome}. ${text}`)
+      }),
     )
 }
+
+const seeWrites = '`journal list` shows the writes.'
 
 type Outcome = 'created' | 'existed' | 'repeated' | 'failed' | 'unconfirmed'
 
@@ -101,7 +110,11 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
         if (typeof user?.email === 'string') existing.add(user.email.trim().toLowerCase())
       }
     }
-    const journal = storage && new WriteJournal({ workspace, storage, confirmTimeout })
+    const onCheck = ({ key, until }: WriteCheck) => {
+      const wait = Math.ceil((until - Date.now()) / 1_000)
+      terminal.say(`The answer for ${key} is lost. The import looks for the contact, for up to ${Math.max(0, wait)} s.`)
+    }
+    const journal = storage && new WriteJournal({ workspace, storage, confirmTimeout, onCheck })
     const seen = new Set<string>()
     let lost = 0
     const importRow = async (row: ContactRow): Promise<void> => {

@@ -42,6 +42,13 @@ describe('list', () => {
     expect(sandbox.requests).toHaveLength(pages)
   })
 
+  test('notes a field that no item has', async () => {
+    const { stderr, lines } = await command('list contacts --fields id,emial,user.email --max 2 --json')
+    expect(lines).toHaveLength(2)
+    expect(stderr).toContain('No item of the first page has the field emial.')
+    expect(stderr).not.toContain('field user.email')
+  })
+
   test('takes the ids of the path, query parameters and fields', async () => {
     const { lines } = await command(`list messages ${conversationId()} --fields id,user.email -q source=email`)
     const messages = sandbox.state.messages(conversationId())
