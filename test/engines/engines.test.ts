@@ -10,12 +10,12 @@ import type { Inngest, InngestFunction } from 'inngest'
 import { serve } from 'inngest/edge'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { examplesOf, needsEngine, root, writeExamples } from '../readme/examples.ts'
+import { readPage, root } from '../readme/page.ts'
 import { problemsIn } from '../readme/problems.ts'
+import { writePage } from '../readme/write-page.ts'
 
 /** Inside this folder, so that the examples resolve the packages of the engines. */
 const folder = fileURLToPath(new URL('.examples', import.meta.url))
-const examples = examplesOf('bullmq.md')
 
 let sandbox: Sandbox
 let conversationId: string
@@ -24,32 +24,27 @@ let tests = 0
 beforeEach(async () => {
   sandbox = await startSandbox({ conversations: 120 })
   conversationId = sandbox.state.conversations[0]?.id ?? ''
-  vi.stubGlobal('baseUrl', sandbox.url)
-  vi.stubGlobal('accessToken', sandbox.issueToken({ actor: 'self' }))
+  vi.stubEnv('SUPPORT_WORKSPACE_URL', sandbox.url)
+  vi.stubEnv('SUPPORT_WORKSPACE_TOKEN', sandbox.issueToken({ actor: 'self' }))
 })
 
 afterEach(async () => {
   vi.restoreAllMocks()
   vi.useRealTimers()
-  vi.unstubAllGlobals()
   vi.unstubAllEnvs()
   await rm(folder, { recursive: true, force: true })
   await sandbox.close()
 })
 
-/** Runs a file of the guide, and returns its exports. A module runs only once, so each test has a folder. */
-async function load<Exports>(name: string): Promise<Exports> {
+/** Runs a file of a page, and returns its exports. A module runs only once, so each test has a folder. */
+async function load<Exports>(page: string, name: string): Promise<Exports> {
   const own = `${folder}/${++tests}`
-  await writeExamples(own, examples)
-  return import(/* @vite-ignore */ `${own}/bullmq/${name}`)
+  await writePage(readPage(`docs/${page}.md`), own)
+  return import(/* @vite-ignore */ `${own}/${name}`)
 }
 
-test('the examples and this test compile in strict mode', async () => {
-  const needed = examples.filter((example) => needsEngine(example) || example.path.endsWith('/workspace.ts'))
-  expect(needed).toHaveLength(4)
-  await writeExamples(folder, needed)
-  const files = needed.map(({ path }) => `${folder}/${path}`)
-  expect(problemsIn([...files, `${root}test/engines/engines.test.ts`], `${root}test/engines`)).toEqual([])
+test('this test compiles in strict mode', () => {
+  expect(problemsIn([`${root}test/engines/engines.test.ts`], `${root}test/engines`)).toEqual([])
 }, 180_000)
 
 /** What the service does, and the remedy. */
@@ -62,7 +57,7 @@ const faults: [remedy: string, inject: () => void][] = [
 describe('in Inngest', () => {
   /** Runs the step of the function, and returns what Inngest reads of the response. */
   async function runStep() {
-    const { inngest, reply } = await load<{ inngest: Inngest; reply: InngestFunction.Any }>('inngest.ts')
+    const { inngest, reply } = await load<{ inngest: Inngest; reply: InngestFunction.Any }>('inngest', 'inngest.mts')
     const handler = serve({ client: inngest, functions: [reply] })
     const event = { name: 'support/reply.written', data: { conversationId, html: '<p>On it.</p>' } }
     const ctx = { run_id: 'run', attempt: 0, stack: { stack: [], current: 0 } }
@@ -112,7 +107,7 @@ describe('in Trigger.dev', () => {
     return runInMockTaskContext(async ({ ctx }) => {
       resourceCatalog.setGlobalResourceCatalog(new StandardResourceCatalog())
       resourceCatalog.setCurrentFileContext('trigger.ts', 'trigger.ts')
-      await load('trigger.ts')
+      await load('trigger-dev', 'trigger.mts')
       const consoleInterceptor = { intercept: (_: Console, run: () => unknown) => run() }
       const tracer = new TriggerTracer({ name: 'test', version: '1' })
       const options = { tracer, consoleInterceptor } as unknown as TaskExecutorOptions
@@ -176,7 +171,7 @@ describe('in Temporal', () => {
   const log = () => {}
   const logger = { log, trace: log, debug: log, info: log, warn: log, error: log }
   const runReply = async () => {
-    const { reply } = await load<Activities>('temporal.ts')
+    const { reply } = await load<Activities>('temporal', 'temporal.mts')
     const environment = new MockActivityEnvironment({}, { logger })
     return environment.run(reply, conversationId, '<p>On it.</p>').catch((error: unknown) => error)
   }
@@ -208,7 +203,7 @@ describe('in Temporal', () => {
   })
 
   test('a read sends a heartbeat for each page, and ends as canceled when it is canceled', async () => {
-    const { countConversations } = await load<Activities>('temporal.ts')
+    const { countConversations } = await load<Activities>('temporal', 'temporal.mts')
     const beats: number[] = []
     const whole = new MockActivityEnvironment({}, { logger }).on('heartbeat', (count) => beats.push(count))
     expect(await whole.run(countConversations)).toBe(120)

@@ -1,11 +1,15 @@
-import { DatabaseSync } from 'node:sqlite'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { sweepFaults } from 'support-workspace-sdk/sweep'
-import { describe, expect, test } from 'vitest'
-import { loadPrograms, programs, settling, sweepContacts, sweepReplies } from './swept-guide.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { functions, loadFunctions, settling, sweepContacts, sweepReplies } from './swept-guide.ts'
 
 const timeout = 600_000
+const folder = mkdtempSync(join(tmpdir(), 'sweep-export-'))
 
-loadPrograms()
+loadFunctions()
+afterAll(() => rmSync(folder, { recursive: true }))
 
 describe.each([1, 2, 3])('with seed %i', (seed) => {
   test.each(settling)(
@@ -22,13 +26,15 @@ describe.each([1, 2, 3])('with seed %i', (seed) => {
 })
 
 test('an export survives every fault, without a journal', { timeout }, async () => {
-  const report = await sweepFaults(({ workspace, context }) => programs.exportAll(workspace, context), {
+  const report = await sweepFaults(({ workspace, context }) => functions.exportAll(workspace, context), {
     sandbox: { conversations: 60, messagesPerConversation: 1 },
     requests: [1, 2, 30, 52, 53, 62],
-    setup: () => new DatabaseSync(':memory:'),
+    setup: () => join(mkdtempSync(join(folder, 'run-')), 'conversations.ndjson'),
     check: (swept, { end, context }) => {
-      const rows = context.prepare("SELECT count(*) AS count FROM items WHERE id <> 'checkpoint'").all()
-      if (end === 'done') expect(rows).toEqual([{ count: swept.state.conversations.length }])
+      if (end !== 'done') return
+      const lines = readFileSync(context, 'utf8').trim().split('\n')
+      const ids = lines.map((line) => JSON.parse(line).id)
+      expect(ids).toEqual(swept.state.conversations.map(({ id }) => id))
     },
   })
   report.assert()

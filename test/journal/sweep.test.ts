@@ -1,7 +1,7 @@
 import { test } from 'vitest'
-import { loadPrograms, settling, sweepContacts, sweepReplies } from './swept-guide.ts'
+import { loadFunctions, settling, sweepContacts, sweepReplies } from './swept-guide.ts'
 
-loadPrograms()
+loadFunctions()
 
 test.each(settling.slice(0, 1))(
   'no reply is doubled or lost if late effects %s',

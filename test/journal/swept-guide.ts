@@ -1,45 +1,40 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import type { DatabaseSync } from 'node:sqlite'
+import { rm } from 'node:fs/promises'
 import type { SupportWorkspace } from 'support-workspace-sdk'
 import { WriteJournal } from 'support-workspace-sdk/journal'
-import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { type SweepOptions, type SweepWorld, sweepFaults } from 'support-workspace-sdk/sweep'
 import { afterAll, beforeAll, expect, vi } from 'vitest'
-import { examplesFolder, examplesOf, writeExamples } from '../readme/examples.ts'
+import { readPage } from '../readme/page.ts'
+import { examplesFolder, writePage } from '../readme/write-page.ts'
 
 type Journal = WriteJournal<'self'>
 
-interface Programs {
+interface Functions {
   replyToAll(workspace: SupportWorkspace<'self'>, journal: Journal): Promise<void>
   importContacts(journal: Journal, emails: readonly string[]): Promise<{ unconfirmed: number }>
-  exportAll(workspace: SupportWorkspace, database: DatabaseSync): Promise<void>
+  exportAll(workspace: SupportWorkspace, file: string): Promise<void>
 }
 
-/** The programs of the guide, once `loadPrograms` has loaded them. */
-export let programs: Programs
+/** The functions of the recipes, once `loadFunctions` has loaded them. */
+export let functions: Functions
 
-/** Loads the programs of the guide before the tests of a file. They run when they are loaded, here with nothing to do. */
-export function loadPrograms(): void {
-  const examples = `${examplesFolder}/killed-jobs-swept-${process.pid}`
-  let folder: string
-  let sandbox: Sandbox
+/** Loads the functions of the recipes before the tests of a file. */
+export function loadFunctions(): void {
+  const folder = `${examplesFolder}/recipes-${process.pid}`
   beforeAll(async () => {
-    folder = await mkdtemp(`${tmpdir()}/killed-`)
-    await writeFile(`${folder}/emails.txt`, '')
-    sandbox = await startSandbox({ conversations: 0 })
-    const globals = { folder, baseUrl: sandbox.url, accessToken: sandbox.issueToken({ actor: 'self' }) }
-    for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
     for (const name of ['log', 'error'] as const) vi.spyOn(console, name).mockImplementation(() => {})
-    await writeExamples(examples, examplesOf('write-journal.md'))
-    const load = async (name: string) => import(/* @vite-ignore */ `${examples}/write-journal/${name}.ts`)
-    programs = { ...(await load('reply')), ...(await load('import')), ...(await load('export')) }
+    const load = async (page: string, name: string) => {
+      await writePage(readPage(`docs/${page}.md`), `${folder}/${page}`)
+      return import(/* @vite-ignore */ `${folder}/${page}/${name}.mts`)
+    }
+    functions = {
+      ...(await load('reply', 'reply-to-all')),
+      ...(await load('import', 'import-contacts')),
+      ...(await load('export', 'export-all')),
+    }
   })
   afterAll(async () => {
-    vi.unstubAllGlobals()
     vi.restoreAllMocks()
-    await sandbox.close()
-    for (const path of [folder, examples]) await rm(path, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   })
 }
 
@@ -74,8 +69,8 @@ export async function sweepReplies(
 ): Promise<void> {
   const options = { seed, sandbox: { conversations, contacts: 3 } }
   const faults = await unconfirmedAfter(confirmTimeout, options, async ({ workspace, journal }) => {
-    await programs.replyToAll(workspace, journal)
-    await programs.replyToAll(workspace, journal)
+    await functions.replyToAll(workspace, journal)
+    await functions.replyToAll(workspace, journal)
   })
   expect(faults).toEqual(expected)
 }
@@ -84,7 +79,7 @@ export async function sweepContacts(count: number, seed = 1): Promise<void> {
   const emails = Array.from({ length: count }, (_, index) => `new-${index}@example.com`)
   const done = ({ unconfirmed }: { readonly unconfirmed: number }) => unconfirmed === 0
   const options = { seed, done, sandbox: { conversations: 1, contacts: 3 } }
-  const faults = await unconfirmedAfter(30_000, options, ({ journal }) => programs.importContacts(journal, emails))
+  const faults = await unconfirmedAfter(30_000, options, ({ journal }) => functions.importContacts(journal, emails))
   // Another contact may be about to leave when the process is killed.
   expect(['killed-before-assignment', ...withoutEffect]).toEqual(expect.arrayContaining([...faults]))
   expect(faults).toEqual(expect.arrayContaining(withoutEffect))

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { type Job, Queue, QueueEvents, type Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { InsufficientScopeError } from 'support-workspace-sdk'
-import { ConnectionStore, memoryStorage } from 'support-workspace-sdk/oauth'
+import { ConnectionStore } from 'support-workspace-sdk/oauth'
 import {
   type Fault,
   type Sandbox,
@@ -10,9 +10,11 @@ import {
   type SandboxScope,
   startSandbox,
 } from 'support-workspace-sdk/sandbox'
+import { redisStorage } from 'support-workspace-sdk/storage'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { describeOnRedis } from '../connections/helpers/servers.ts'
-import { examplesFolder, examplesOf, writeExamples } from './examples.ts'
+import { readPage } from './page.ts'
+import { examplesFolder, writePage } from './write-page.ts'
 
 const names = ['replies', 'counts', 'organization-replies'] as const
 type Name = (typeof names)[number]
@@ -27,11 +29,11 @@ describeOnRedis((path) => {
   let workers: Record<Name, Worker>
   let queues: Record<Name, Queue>
   let events: Record<Name, QueueEvents>
-  /** Does what the listeners of the guide do. */
+  /** Does what the listeners of the page do. */
   let onSigterm: () => Promise<unknown>
   let tests = 0
 
-  /** Runs the guide against a new sandbox. */
+  /** Runs the programs of the page against a new sandbox. */
   async function open(options: SandboxOptions = {}) {
     sandbox = await startSandbox({ conversations: 120, ...options })
     const connection = { path: path(), maxRetriesPerRequest: null }
@@ -39,14 +41,16 @@ describeOnRedis((path) => {
     events = forEachName((name) => new QueueEvents(name, { connection }))
     await Promise.all(Object.values(events).map((each) => each.waitUntilReady()))
     const accessToken = sandbox.issueToken({ actor: 'self' })
-    const given = { baseUrl: sandbox.url, accessToken, connection, secret, storage: memoryStorage() }
-    for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value)
+    vi.stubEnv('SUPPORT_WORKSPACE_URL', sandbox.url)
+    vi.stubEnv('SUPPORT_WORKSPACE_TOKEN', accessToken)
+    vi.stubEnv('REDIS_URL', path())
+    vi.stubEnv('LOGIN_SECRET', secret)
     // A module runs only once.
     const folder = `${examplesFolder}/background-jobs-${++tests}`
-    await writeExamples(folder, examplesOf('bullmq.md'))
+    await writePage(readPage('docs/bullmq.md'), folder)
     const before = process.listeners('SIGTERM')
-    const { replies, counts } = await import(/* @vite-ignore */ `${folder}/bullmq/bullmq.ts`)
-    const { organizationReplies } = await import(/* @vite-ignore */ `${folder}/bullmq/organizations.ts`)
+    const { replies, counts } = await import(/* @vite-ignore */ `${folder}/bullmq.mts`)
+    const { organizationReplies } = await import(/* @vite-ignore */ `${folder}/organizations.mts`)
     workers = { replies, counts, 'organization-replies': organizationReplies }
     await rm(folder, { recursive: true })
     const added = process.listeners('SIGTERM').filter((listener) => !before.includes(listener))
@@ -55,7 +59,7 @@ describeOnRedis((path) => {
   }
 
   async function close() {
-    await Promise.all(Object.values(workers).map((worker) => worker.close()))
+    await onSigterm()
     await Promise.all(Object.values(queues).map((queue) => queue.obliterate({ force: true })))
     await Promise.all([...Object.values(queues), ...Object.values(events)].map((each) => each.close()))
     await sandbox.close()
@@ -66,6 +70,7 @@ describeOnRedis((path) => {
   afterEach(async () => {
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
+    vi.unstubAllEnvs()
     await close()
   })
 
@@ -251,7 +256,11 @@ describeOnRedis((path) => {
   })
 
   describe('for many organizations', () => {
-    const openStore = () => new ConnectionStore({ baseUrl: sandbox.url, secret, storage })
+    const openStore = () => {
+      const redis = new Redis(path())
+      onTestFinished(() => redis.disconnect())
+      return new ConnectionStore({ baseUrl: sandbox.url, secret, storage: redisStorage(redis) })
+    }
     const addReplyOf = (key: string) =>
       queues['organization-replies'].add('reply', { key, conversationId: conversationId(), html: '<p>On it.</p>' })
 

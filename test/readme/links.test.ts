@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { guides } from '../../scripts/site/guides.ts'
 import { root } from './examples.ts'
 
-const pages = globSync('{*.md,docs/*.md,decisions/*.md}', { cwd: root }).sort()
+const pages = globSync('{*.md,docs/*.md,decisions/*.md,examples/*/README.md}', { cwd: root }).sort()
 const { files } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { files: string[] }
 /** The files of the package, including those that npm always adds. */
 const published = [...files, 'README.md', 'LICENSE', 'package.json']

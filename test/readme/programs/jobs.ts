@@ -1,0 +1,327 @@
+import { spawnSync } from 'node:child_process'
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { SupportWorkspace } from 'support-workspace-sdk'
+import type { Sandbox } from 'support-workspace-sdk/sandbox'
+import { expect, onTestFinished } from 'vitest'
+import { startRedis } from '../../fleet/helpers/redis-server.ts'
+import type { Program, Programs, Reader } from '../reader.ts'
+
+/** Loads code into a program before its own. */
+const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` })
+
+/** Kills the program when it has received so many responses to a method. */
+const killedAfter = (method: string, count: number) =>
+  preload(`
+    let left = ${count}
+    const { fetch } = globalThis
+    globalThis.fetch = async (url, init) => {
+      const response = await fetch(url, init)
+      if (init.method === '${method}' && --left === 0) process.kill(process.pid, 'SIGKILL')
+      return response
+    }
+  `)
+
+/** Lets retries wait as short as they can. */
+const withoutPauses = preload('Math.random = () => 0')
+
+/** Runs a program while the token is revoked, the service is down, and the call is wrong. */
+async function expectExitCodes({ run, sandbox }: Reader): Promise<void> {
+  const revoked = sandbox.issueToken({ actor: 'self' })
+  sandbox.revokeAll()
+  expect((await run({ env: { SUPPORT_WORKSPACE_TOKEN: revoked } })).code).toBe(77)
+  for (const [code, fault] of [
+    [75, { drop: 'before-effect', times: Infinity }],
+    [70, { status: 400, times: Infinity }],
+  ] as const) {
+    sandbox.faults.add(fault)
+    expect((await run({ env: withoutPauses })).code).toBe(code)
+    sandbox.faults.clear()
+  }
+}
+
+/** Changes a file of the page. */
+async function edit({ folder }: Reader, file: string, from: string, to: string): Promise<void> {
+  const code = await readFile(`${folder}/${file}`, 'utf8')
+  expect(code).toContain(from)
+  await writeFile(`${folder}/${file}`, code.replace(from, to))
+}
+
+/** Lets a journal give up at once. */
+const giveUpSoon = (reader: Reader, file: string, storage: string) =>
+  edit(reader, file, `sqliteStorage('${storage}')`, `sqliteStorage('${storage}'), confirmTimeout: 1`)
+
+const remove = ({ folder }: Reader, ...names: string[]) =>
+  Promise.all(names.map((name) => rm(`${folder}/${name}`, { force: true })))
+
+const linesOf = (text: string) => text.split('\n').filter(Boolean)
+
+/** The conversations in which a customer had the last word. */
+const waitingIn = ({ state }: Sandbox) =>
+  state.conversations.filter(({ id, user }) => state.messages(id)[0]?.user.id === user.id)
+
+const workspaceOf = ({ url, issueToken }: Sandbox) =>
+  new SupportWorkspace({ baseUrl: url, accessToken: issueToken({ actor: 'self' }), actor: 'self' })
+
+async function reply(reader: Reader): Promise<void> {
+  const { run, sandbox } = reader
+  const waiting = waitingIn(sandbox).length
+  expect(waiting).toBeGreaterThan(5)
+  // A run that is killed, and the next one.
+  expect((await run({ env: killedAfter('POST', 3) })).code).toBeNull()
+  expect(sandbox.state.writes).toHaveLength(3)
+  const next = await run()
+  expect(next.code, next.stderr).toBe(0)
+  expect(linesOf(next.stdout)).toHaveLength(waiting - 3)
+  expect(sandbox.state.writes).toHaveLength(waiting)
+  expect(await run()).toMatchObject({ code: 0, stdout: '' })
+  expect(sandbox.state.writes).toHaveLength(waiting)
+
+  // A reply that somebody has deleted is not sent again, also not in other words.
+  const [conversation = ''] = sandbox.state.writes.slice(-1).map(({ path }) => path.split('/').at(-2))
+  await workspaceOf(sandbox).messages.delete(conversation, sandbox.state.messages(conversation)[0]?.id ?? '')
+  await edit(reader, 'reply-to-all.mts', 'Thank you, we are on it.', 'We have read it.')
+  expect(await run()).toMatchObject({ code: 0, stdout: '' })
+  await expectExitCodes(reader)
+
+  // One reply that cannot be confirmed does not stop the others.
+  await giveUpSoon(reader, 'reply.mts', 'replies.db')
+  const [first = '', second = ''] = sandbox.state.conversations.map(({ id }) => id)
+  for (const id of [first, second]) sandbox.receiveMessage(id, '<p>And now?</p>')
+  sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
+  const before = sandbox.state.writes.length
+  for (const code of [65, 65]) {
+    const run2 = await run()
+    expect(run2.code, run2.stderr).toBe(code)
+    expect(run2.stderr).toMatch(/messages\.create of the key "reply:.+ {"body_html":"/)
+    expect(sandbox.state.writes).toHaveLength(before + 1)
+  }
+}
+
+/** An outage ends the program. The next run goes on with the others. */
+async function replyInOutage(reader: Reader): Promise<void> {
+  const sandbox = await reader.useSandbox({ conversations: 8 })
+  expect(waitingIn(sandbox)).toHaveLength(8)
+  await remove(reader, 'replies.db')
+  sandbox.faults.add({ method: 'POST', drop: 'before-effect', times: 5 })
+  for (const [code, applied] of [
+    [75, 0],
+    [65, 3],
+  ]) {
+    expect((await reader.run()).code).toBe(code)
+    expect(sandbox.state.writes).toHaveLength(applied ?? 0)
+  }
+}
+
+async function importContacts(reader: Reader): Promise<void> {
+  const { run, sandbox, folder } = reader
+  const save = (...emails: string[]) => writeFile(`${folder}/emails.txt`, `${emails.join('\r\n')}\r\n`)
+  const writes = sandbox.state.writes
+  const known = sandbox.state.contacts[0]?.user.email ?? ''
+  await save('new-1@example.com', known, 'new-2@example.com')
+  expect((await run()).stdout).toMatch(/{"created":2,"there":1,"invalid":0,"unconfirmed":0} of 3\n$/)
+  await save('new-1@example.com', 'nonsense', 'new-3@example.com')
+  const invalid = await run()
+  expect(invalid).toMatchObject({ code: 65, stderr: expect.stringContaining('nonsense') })
+  expect(invalid.stdout).toMatch(/{"created":2,"there":0,"invalid":1,"unconfirmed":0} of 3\n$/)
+  expect(sandbox.state.writes).toHaveLength(3)
+
+  const emails = Array.from({ length: 20 }, (_, index) => `many-${index}@example.com`)
+  await save(...emails)
+  // One at a time: the next run would wait a minute for a contact that had not left yet.
+  await edit(reader, 'import-contacts.mts', 'concurrency: 5', 'concurrency: 1')
+  expect((await run({ env: killedAfter('POST', 8) })).code).toBeNull()
+  await edit(reader, 'import-contacts.mts', 'concurrency: 1', 'concurrency: 5')
+  expect(await run()).toMatchObject({ code: 0, stdout: expect.stringMatching(/{"created":20,.+ of 20\n$/) })
+  expect(sandbox.state.writes).toHaveLength(23)
+  sandbox.clearRequests()
+  expect((await run()).code).toBe(0)
+  expect(sandbox.requests.filter(({ method }) => method === 'POST')).toEqual([])
+
+  await save(...emails.map((email) => `more-${email}`))
+  sandbox.clearRequests()
+  await expectExitCodes(reader)
+  expect(writes.length).toBeLessThanOrEqual(23)
+  await giveUpSoon(reader, 'import.mts', 'import.db')
+  sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
+  const doubtful = await run()
+  expect(doubtful).toMatchObject({
+    code: 65,
+    stderr: expect.stringContaining('contacts.create of the key "contact:more'),
+  })
+  expect(doubtful.stdout).toMatch(/{"created":19,"there":0,"invalid":0,"unconfirmed":1} of 20\n$/)
+}
+
+async function exportAll(reader: Reader): Promise<void> {
+  const { run, sandbox, folder } = reader
+  const file = `${folder}/conversations.ndjson`
+  const read = async () => linesOf(await readFile(file, 'utf8')).map((line) => JSON.parse(line))
+  const ids = () => sandbox.state.conversations.map(({ id }) => id)
+  await expectExitCodes(reader)
+
+  // A run that is killed within the second page, and one that was killed after it had written the page.
+  expect((await run({ env: killedAfter('GET', 80) })).code).toBeNull()
+  expect(await read()).toHaveLength(50)
+  await appendFile(file, '{"id":"half a pa')
+  sandbox.clearRequests()
+  const resumed = await run()
+  expect(resumed, resumed.stderr).toMatchObject({ code: 0, stdout: 'conversations.ndjson is complete\n' })
+  expect((await read()).map(({ id }) => id)).toEqual(ids())
+  expect(sandbox.requests).toHaveLength(2 + 70)
+
+  // It is complete until both files are removed.
+  const [id = ''] = ids()
+  sandbox.receiveMessage(id, '<p>And now?</p>')
+  sandbox.clearRequests()
+  expect((await run()).code).toBe(0)
+  expect(sandbox.requests).toEqual([])
+  await remove(reader, 'conversations.ndjson', 'conversations.ndjson.checkpoint')
+  expect((await run()).code).toBe(0)
+  const again = await read()
+  expect(again).toHaveLength(120)
+  const changed = again.find((conversation) => conversation.id === id)
+  expect(changed.messages).toHaveLength(sandbox.state.messages(id).length)
+  expect(changed.messages[0]).toMatchObject({ body_html: '<p>And now?</p>' })
+
+  // A rejected cursor ends the export and leaves what is there.
+  await remove(reader, 'conversations.ndjson', 'conversations.ndjson.checkpoint')
+  expect((await run({ env: killedAfter('GET', 80) })).code).toBeNull()
+  sandbox.failNext({ status: 410 })
+  expect((await run()).code).toBe(70)
+  expect(await read()).toHaveLength(50)
+}
+
+/** Runs a program of workers on a Redis, with another one that adds jobs and then sends SIGTERM. */
+function withRedis(jobs: string, check: (reader: Reader, result: string) => void): Program {
+  return async (reader) => {
+    if (spawnSync('redis-server', ['--version']).status !== 0) {
+      if (process.env.REQUIRE_REDIS === '1') expect.fail('needs redis-server in the PATH')
+      return
+    }
+    const redis = await startRedis()
+    onTestFinished(() => redis.close())
+    const conversationId = reader.sandbox.state.conversations[0]?.id
+    await writeFile(
+      `${reader.folder}/add-jobs.mts`,
+      `import { Queue, QueueEvents } from 'bullmq'
+      import { Redis } from 'ioredis'
+      import { connection } from './redis.mts'
+      import { accessToken, baseUrl } from './settings.mts'
+      const data = { conversationId: '${conversationId}', html: '<p>On it.</p>' }
+      async function add(name: string, given = {}) {
+        const queue = new Queue(name, { connection })
+        const events = new QueueEvents(name, { connection })
+        await events.waitUntilReady()
+        const job = await queue.add('job', { ...data, ...given })
+        const result = await job.waitUntilFinished(events)
+        await Promise.all([queue.close(), events.close()])
+        return result
+      }
+      ${jobs}
+      process.kill(process.pid, 'SIGTERM')`,
+    )
+    const { code, stdout, stderr } = await reader.run({ file: 'add-jobs.mts', env: { REDIS_URL: redis.url } })
+    expect(code, stderr).toBe(0)
+    check(reader, stdout.trim())
+  }
+}
+
+const newestMessage = ({ sandbox: { state } }: Reader) => state.messages(state.conversations[0]?.id ?? '')[0]?.id
+
+const runByEngines = { typesOnly: 'run by the test of the job engines' }
+
+export const jobs: Programs = {
+  'docs/reply.md': {
+    'reply.mts': async (reader) => {
+      await reply(reader)
+      await replyInOutage(reader)
+    },
+  },
+  'docs/import.md': { 'import.mts': importContacts },
+  'docs/export.md': { 'export.mts': exportAll },
+  'docs/write-journal.md': {
+    'once.mts': async ({ run, sandbox }) => {
+      for (let runs = 0; runs < 2; runs += 1) {
+        const { code, stdout, stderr } = await run()
+        expect([code, stdout], stderr).toEqual([0, 'true\n'])
+        expect(sandbox.state.writes).toHaveLength(1)
+      }
+    },
+    'unconfirmed.mts': async (reader) => {
+      const { run, sandbox } = reader
+      await giveUpSoon(reader, 'journal.mts', 'journal.db')
+      sandbox.faults.add({ method: 'POST', drop: 'before-effect' })
+      const unconfirmed = () => run({ file: 'once.mts' })
+      for (let runs = 0; runs < 2; runs += 1) expect((await unconfirmed()).stderr).toContain('UnconfirmedWriteError')
+      expect(sandbox.state.writes).toEqual([])
+      const { stdout } = await run()
+      const [key = ''] = stdout.split(' ')
+      expect(stdout).toMatch(/^welcome:\S+ \/api\/oauth\/v1\/conversations\/\S+ \d{4}-\S+Z\n$/)
+      expect((await run({ args: [key, 'absent'] })).code).toBe(0)
+      expect((await run()).stdout).toBe('')
+      expect((await unconfirmed()).stdout).toBe('true\n')
+      expect(sandbox.state.writes).toHaveLength(1)
+      expect((await run({ args: [key, 'applied'] })).stderr).toContain('is not open')
+    },
+    'task.mts': async ({ run, sandbox }) => {
+      // The response is lost, so only `find` can tell.
+      sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
+      for (const [order, writes] of [
+        ['order_1', 1],
+        ['order_1', 1],
+        ['order_2', 2],
+      ] as const) {
+        const { code, stdout, stderr } = await run({ args: [order] })
+        expect(code, stderr).toBe(0)
+        expect(stdout).toMatch(/^\S+\n$/)
+        expect(stdout).not.toBe('undefined\n')
+        expect(sandbox.state.writes).toHaveLength(writes)
+      }
+    },
+    'notes.mts': async ({ run, sandbox }) => {
+      for (const file of ['notes.mts', 'once.mts', 'notes.mts', 'notes.mts']) {
+        const { code, stderr } = await run({ file })
+        expect(code, stderr).toBe(0)
+      }
+      expect(sandbox.state.writes.map(({ operation }) => operation)).toEqual(['createMessage', 'createNote'])
+    },
+    'own-table.mts': async (reader) => {
+      const { run, sandbox } = reader
+      expect((await run()).stdout).toBe("Map(1) { 'reply:1' => 'applied' }\n")
+      expect(sandbox.state.writes).toHaveLength(1)
+      // The rows of a run that fails.
+      await edit(reader, 'own-table.mts', 'const record', "process.on('exit', () => console.log(rows))\nconst record")
+      for (const [fault, rows] of [
+        [{ status: 422 }, 'Map(0) {}'],
+        [{ drop: 'after-effect' }, "Map(1) { 'reply:1' => 'sending' }"],
+      ] as const) {
+        sandbox.faults.add({ method: 'POST', ...fault })
+        const { code, stdout } = await run()
+        expect([code, stdout]).toEqual([1, `${rows}\n`])
+      }
+    },
+  },
+  'docs/bullmq.md': {
+    'bullmq.mts': withRedis(
+      `await import('./bullmq.mts')
+      console.log(await add('replies'), await add('counts'))`,
+      (reader, result) => {
+        expect(result).toBe(`${newestMessage(reader)} 120`)
+        expect(reader.sandbox.state.writes).toHaveLength(1)
+      },
+    ),
+    'organizations.mts': withRedis(
+      `const { ConnectionStore } = await import('support-workspace-sdk/oauth')
+      const { redisStorage } = await import('support-workspace-sdk/storage')
+      const redis = new Redis(connection.url)
+      const secret = 'only-for-the-sandbox-32-characters'
+      const { key } = await new ConnectionStore({ baseUrl, secret, storage: redisStorage(redis) }).save(accessToken)
+      redis.disconnect()
+      await import('./organizations.mts')
+      console.log(await add('organization-replies', { key }))`,
+      (reader, result) => expect(result).toBe(newestMessage(reader)),
+    ),
+  },
+  'docs/inngest.md': { 'inngest.mts': runByEngines },
+  'docs/trigger-dev.md': { 'trigger.mts': runByEngines },
+  'docs/temporal.md': { 'temporal.mts': runByEngines },
+}
