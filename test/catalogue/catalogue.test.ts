@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { generatedPages } from '../../scripts/service-pages.ts'
 import { operations as clientOperations } from '../../src/client/resources/operations.ts'
 import { documentedNames } from '../../src/client/schemas/validate.ts'
-import { root } from '../readme/examples.ts'
+import { root } from '../readme/page.ts'
 import { documentedFields } from './documented-fields.ts'
 
 const all = Object.values(operations)

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { models, operations } from 'support-workspace-sdk/catalogue'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { root } from '../readme/examples.ts'
+import { root } from '../readme/page.ts'
 import { commentOf } from './comments.ts'
 
 /** Each interface and class of the client, by its name. */

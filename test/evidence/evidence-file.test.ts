@@ -10,7 +10,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { withEvidence } from '../../scripts/facts.ts'
 import { openApiDocument } from '../../scripts/openapi.ts'
-import { root } from '../readme/examples.ts'
+import { root } from '../readme/page.ts'
 
 const seen = (calls: number, first: string, last = first) => ({ calls, first, last })
 const empty: EvidenceFile = { version: 1, operations: {}, fields: {}, traits: {}, undetermined: {} }

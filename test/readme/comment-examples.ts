@@ -1,5 +1,15 @@
 import { globSync, readFileSync } from 'node:fs'
-import { type Example, root } from './examples.ts'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { root } from './page.ts'
+
+/** An example of a docs comment. */
+export interface Example {
+  readonly title: string
+  /** Path below the folder of the examples. */
+  readonly path: string
+  readonly code: string
+}
 
 const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 const names = Object.keys(exports)
@@ -34,4 +44,12 @@ function importsFor(code: string): string {
       return names.length === 0 ? '' : `import { ${names.join(', ')} } from '${entry}'`
     })
     .join('\n')
+}
+
+/** Writes examples into a folder. */
+export async function writeExamples(folder: string, examples: readonly Example[]): Promise<void> {
+  for (const { path, code } of examples) {
+    await mkdir(dirname(`${folder}/${path}`), { recursive: true })
+    await writeFile(`${folder}/${path}`, `${code}\nexport {}\n`)
+  }
 }

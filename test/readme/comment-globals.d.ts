@@ -1,4 +1,16 @@
 /** The variables and functions that the examples of docs comments use without declaring them. */
+declare const baseUrl: string
+declare const accessToken: string
+declare const clientId: string
+declare const clientSecret: string
+declare const redirectUri: string
+/** At least 32 characters. */
+declare const secret: string
+declare const storage: import('support-workspace-sdk/oauth').KeyValueStorage
+/** The token of a login. */
+declare const token: import('support-workspace-sdk/oauth').AccessToken
+/** Opens the address as an admin's browser, allows access, and returns the callback address. */
+declare function openInBrowser(url: string): Promise<string>
 declare const workspace: import('support-workspace-sdk').SupportWorkspace<'self'>
 declare const app: import('support-workspace-sdk/oauth').OAuthApp
 declare const login: import('support-workspace-sdk/oauth').LoginHandlers

@@ -1,30 +1,48 @@
 import { rm } from 'node:fs/promises'
 import express from 'express'
 import { SupportWorkspace } from 'support-workspace-sdk'
-import { ConnectionStore, createLoginHandlers } from 'support-workspace-sdk/oauth'
+import { ConnectionStore, createLoginHandlers, memoryStorage, OAuthApp } from 'support-workspace-sdk/oauth'
 import { type Sandbox, startSandbox } from 'support-workspace-sdk/sandbox'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { commentExamples } from './comment-examples.ts'
-import { examplesFolder, writeExamples } from './examples.ts'
-import { giveGlobals, stubGlobals } from './given.ts'
+import { commentExamples, writeExamples } from './comment-examples.ts'
+import { examplesFolder } from './write-page.ts'
 
 const folder = `${examplesFolder}/comments`
 const examples = commentExamples()
 /** The tests that the example of `storageTests` registers. */
-const registered: [name: string, options: { skip: boolean }, run: () => Promise<void>][] = []
+const tests: [name: string, options: { skip: boolean }, run: () => Promise<void>][] = []
 
 let sandbox: Sandbox
+
+/** Follows a URL to the callback, as the browser of an admin does where the sandbox consents on its own. */
+async function openInBrowser(url: string): Promise<string> {
+  const consent = await fetch(url, { redirect: 'manual' })
+  return consent.headers.get('location') ?? ''
+}
 
 beforeAll(async () => {
   sandbox = await startSandbox({ conversations: 5, autoConsent: 'allow' })
   await writeExamples(folder, examples)
+  const { url: baseUrl, app: registered } = sandbox
+  const { clientId, clientSecret } = registered
   const redirectUri = 'http://localhost:3000/callback'
-  const { app, token, accessToken } = await giveGlobals(sandbox, redirectUri)
-  const baseUrl = sandbox.url
+  const accessToken = sandbox.issueToken({ actor: 'self' })
   const secret = 'thirty-two characters, or some more'
+  const app = new OAuthApp({ baseUrl, clientId, clientSecret, redirectUri })
+  const { url, transaction } = await app.startLogin({ scope: ['conversations:read', 'messages:write'], actor: 'self' })
+  const token = await app.finishLogin(await openInBrowser(`${url}&auto=allow`), transaction)
   const store = new ConnectionStore({ baseUrl })
   const id = sandbox.state.conversations[0]?.id
-  stubGlobals({
+  const globals = {
+    baseUrl,
+    accessToken,
+    clientId,
+    clientSecret,
+    redirectUri,
+    secret,
+    storage: memoryStorage(),
+    token,
+    openInBrowser,
     workspace: new SupportWorkspace({ baseUrl, accessToken, actor: 'self' }),
     app,
     login: createLoginHandlers(app, { secret, scope: ['conversations:read'], onConnected: () => {} }),
@@ -34,8 +52,9 @@ beforeAll(async () => {
     conversationId: id,
     request: new Request('http://localhost:3000/login'),
     site: express(),
-    test: (...registration: (typeof registered)[number]) => void registered.push(registration),
-  })
+    test: (...registration: (typeof tests)[number]) => void tests.push(registration),
+  }
+  for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
   // The endpoint of `defineOperation` and `request`, which the service does not have.
   sandbox.faults.add({ path: '/api/oauth/v1/tags', status: 200, body: { data: ['urgent'] }, times: 2 })
 })
@@ -55,6 +74,6 @@ describe('the example in the docs comment of', () => {
 })
 
 test('the example of `storageTests` registers tests that pass', async () => {
-  expect(registered.length).toBeGreaterThan(5)
-  for (const [, { skip }, run] of registered) if (!skip) await run()
+  expect(tests.length).toBeGreaterThan(5)
+  for (const [, { skip }, run] of tests) if (!skip) await run()
 })

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { guides } from '../../scripts/site/guides.ts'
-import { root } from './examples.ts'
+import { root } from './page.ts'
 
 const pages = globSync('{*.md,docs/*.md,decisions/*.md,examples/*/README.md}', { cwd: root }).sort()
 const { files } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { files: string[] }
