@@ -3,7 +3,7 @@
 //
 //   node scripts/declarations.ts dist
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import ts from 'typescript'
 
 type Specifier = ts.ImportSpecifier | ts.ExportSpecifier
@@ -80,8 +80,10 @@ function write(file: string, types: string, code: string): void {
     return `'${path.startsWith('.') ? path : `./${path}`}${code}'`
   })
   const path = join(out, nameOf(file) + types)
+  // Comments name pages from the root of the package, which is the parent of this folder.
+  const toRoot = '../'.repeat(nameOf(file).split(sep).length)
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, `${text.trim()}\n`)
+  writeFileSync(path, `${text.trim().replaceAll('](docs/', `](${toRoot}docs/`)}\n`)
 }
 
 function parse(text: string): ts.SourceFile {

@@ -50,7 +50,8 @@ export async function writeMarkdown(event: RendererEvent, sources: ReadonlyMap<R
   }
   await write('llms.txt', index(project, urls, written))
   const full = ['README.md', ...guides.filter(({ group }) => group !== 'Project').map(({ path }) => path)]
-  await write('llms-full.txt', full.map((path) => texts.get(path)).join('\n\n'))
+  const atRoot = (path: string) => moveLinks(texts.get(path) ?? '', dirname(written.get(path) ?? ''))
+  await write('llms-full.txt', full.map(atRoot).join('\n\n'))
 }
 
 /** Returns a page with its links as the site has them. */
@@ -60,6 +61,11 @@ function readPage(source: string, url: string, written: ReadonlyMap<string, stri
     const target = written.get(path) ?? `media/${posix.basename(path)}`
     return posix.relative(posix.dirname(url), target)
   })
+}
+
+/** Returns a page for the root of the site, which stood in a folder of it. */
+function moveLinks(text: string, folder: string): string {
+  return text.replaceAll(/(?<=\]\()(?!https?:|#)([^)\s]+)/g, (link) => posix.join(folder, link))
 }
 
 function index(
@@ -125,7 +131,7 @@ function declarationOf(project: ProjectReflection, reflection: Reflection): stri
   return found
     .map((statement) => statement.getFullText().trim())
     .join('\n')
-    .replaceAll('(docs/', '(../guides/')
+    .replaceAll(/\]\((?:\.\.\/)+docs\//g, '](../guides/')
 }
 
 /** Returns what the method of an operation sends. */

@@ -72,7 +72,7 @@ describe('the files', () => {
   test('each page has a Markdown file beside it, whose links lead to files', () => {
     const pages = globSync('**/*.html', { cwd: site }).map((page) => page.replace(/html$/, 'md'))
     expect(pages.filter((page) => !existsSync(join(site, page)))).toEqual([])
-    expect([...pages, 'llms.txt'].flatMap(brokenLinks)).toEqual([])
+    expect([...pages, 'llms.txt', 'llms-full.txt'].flatMap(brokenLinks)).toEqual([])
   })
 
   test('llms.txt lists the guides in the order of the sidebar, and llms-full.txt has all of them', () => {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Consumer, compile, compilers } from './consumers.ts'
@@ -232,6 +232,14 @@ describe('the declarations', () => {
       const allowed = path.startsWith('dist/otel.') ? ['@opentelemetry/api'] : []
       expect(await violationsIn(join(project.installed, path), allowed), path).toEqual([])
     }
+  })
+
+  test('have links that lead to pages of the package', () => {
+    const links = declarations().flatMap((path) =>
+      [...read(path).matchAll(/\]\(([^)#\s]+\.md)/g)].map(([, link = '']) => posix.join(posix.dirname(path), link)),
+    )
+    expect(links.length).toBeGreaterThan(50)
+    expect(links.filter((path) => !project.files.includes(path))).toEqual([])
   })
 
   test('have the names and files of the source', () => {
