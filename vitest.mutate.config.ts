@@ -6,7 +6,7 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ['test/{core,client,trust,oauth,connections,shared,storage}/**/*.test.ts', 'test/*.test.ts'],
+    include: ['test/{core,client,trust,oauth,connections,shared}/**/*.test.ts', 'test/*.test.ts'],
     exclude: [
       ...(base.test?.exclude ?? []),
       // Runs of random faults and simulations, which take seconds and find what the others find.
