@@ -35,6 +35,23 @@ sandbox.faults.add({
   status: 302,
   headers: { location: 'https://elsewhere.example/' },
 })
+sandbox.faults.add({ path: '/api/oauth/v1/segments', times: 1000, status: 403, body: { error: 'forbidden' } })
+
+/** How many lines of the package come before the line of the caller, in V8. */
+const stacks = [
+  ...[
+    'await 1',
+    'withResponse 1',
+    'request 1',
+    'nested 1',
+    'for await 2',
+    'for await of pages 1',
+    'toArray 3',
+    'page 1',
+  ],
+  ...['.then 1', '.finally 1', 'Promise.all 2', 'Promise.race 1', 'awaited later no'],
+].join(', ')
+const withoutStacks = stacks.replaceAll(/\d/g, 'no')
 
 const given = {
   baseUrl: sandbox.url,
@@ -47,17 +64,27 @@ const given = {
 
 // workerd does not say why a connection failed, and Deno may have sent the request before.
 const givenUnproven = { ...given, refusedOutcome: 'unknown' }
+const givenStacks = { ...given, stacks }
 
 const runtimes = [
-  ['Node 22.0, import', () => command(`${here}node_modules/node22/bin/node`, 'main.js')],
+  ['Node 22.0, import', () => commandWith(givenStacks, `${here}node_modules/node22/bin/node`, 'main.js')],
   ['Node 22.0, require', () => command(`${here}node_modules/node22/bin/node`, 'main.cjs')],
-  ['Node 24, import', () => command(node24, 'main.js')],
+  ['Node 24, import', () => commandWith(givenStacks, node24, 'main.js')],
   ['Node 24, require', () => command(node24, 'main.cjs')],
-  ['Node 26, import', () => command(`${here}node_modules/node26/bin/node`, 'main.js')],
-  ['Bun', () => command(`${bin}/bun`, 'main.js')],
+  ['Node 26, import', () => commandWith(givenStacks, `${here}node_modules/node26/bin/node`, 'main.js')],
+  ['Bun', () => commandWith({ ...given, stacks: withoutStacks }, `${bin}/bun`, 'main.js')],
   [
     'Deno',
-    () => commandWith(givenUnproven, `${bin}/deno`, 'run', '--allow-env', '--allow-net', '--allow-read', 'main.js'),
+    () =>
+      commandWith(
+        { ...givenUnproven, stacks },
+        `${bin}/deno`,
+        'run',
+        '--allow-env',
+        '--allow-net',
+        '--allow-read',
+        'main.js',
+      ),
   ],
   ['Workers', worker],
   ['the command, Node 22.0', () => commandLine(`${here}node_modules/node22/bin/node`)],

@@ -1,12 +1,15 @@
+import { stacksOf } from './stacks.js'
+
 /**
  * Runs the main job in the current runtime.
  *
  * @param given the settings of the runner: `baseUrl`, `closedUrl`, `refusedOutcome`, `selfToken`, `appToken`, `redirectUri`,
- *   and `breakingUrl` of a server that stops when it receives a POST
+ *   `breakingUrl` of a server that stops when it receives a POST, and
+ *   `stacks`, which `stacksOf` must return, unless the code is bundled
  * @returns the names of the checks
  */
 export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
-  const { baseUrl, closedUrl, breakingUrl, refusedOutcome, selfToken, appToken, redirectUri } = given
+  const { baseUrl, closedUrl, breakingUrl, refusedOutcome, selfToken, appToken, redirectUri, stacks } = given
   const done = []
   const check = (what, holds) => {
     if (!holds) throw new Error(`failed: ${what}`)
@@ -33,6 +36,11 @@ export async function smoke({ SupportWorkspace, errors, oauth, otel, given }) {
 
   const redirected = await failure(workspace.organization.get())
   check('a redirect is rejected', redirected.reason === 'redirect')
+
+  if (stacks !== undefined) {
+    const found = await stacksOf(workspace)
+    check(`stacks (${found})`, found === stacks)
+  }
 
   const spans = []
   const hooks = otel.otelHooks({ tracer: { startSpan: (name) => recordSpan(name, spans) } })
