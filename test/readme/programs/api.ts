@@ -1,0 +1,294 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { chromium } from 'playwright-core'
+import { expect, onTestFinished, vi } from 'vitest'
+import { addHostileMessage } from '../../browser/helpers/hostile-message.ts'
+import { startRedis } from '../../fleet/helpers/redis-server.ts'
+import type { Programs, Reader } from '../reader.ts'
+
+const linesOf = (stdout: string) => stdout.split('\n').slice(0, -1)
+
+/** Lets retries wait as short as they can. */
+const withoutPauses = { NODE_OPTIONS: '--import=data:text/javascript,Math.random=()=>0' }
+
+/** Saves a changed file of the page under another name. */
+async function edit({ folder }: Reader, file: string, from: string | RegExp, to: string): Promise<{ file: string }> {
+  const code = await readFile(`${folder}/${file}`, 'utf8')
+  const changed = code.replace(from, to)
+  expect(changed).not.toBe(code)
+  await writeFile(`${folder}/changed-${file}`, changed)
+  return { file: `changed-${file}` }
+}
+
+export const api: Programs = {
+  'docs/pagination.md': {
+    'list.mts': async ({ run, sandbox }) => {
+      const { code, stdout } = await run()
+      expect(code).toBe(0)
+      const lines = linesOf(stdout)
+      expect(lines.slice(0, 120)).toEqual(sandbox.state.conversations.map(({ id }) => id))
+      expect(lines.slice(120)).toEqual([expect.stringMatching(/^10 ./), '70'])
+    },
+    'sync.mts': async (reader) => {
+      const { run, sandbox, folder } = reader
+      const ids = sandbox.state.conversations.map(({ id }) => id)
+      const checkpoint = async () => JSON.parse(await readFile(`${folder}/checkpoint.json`, 'utf8'))
+
+      // The process ends after it has saved the second page, and before its checkpoint.
+      const save = 'await save(page.data)\n'
+      const dies = await edit(
+        reader,
+        'sync.mts',
+        save,
+        `${save}  if (page.data[0]?.id === '${ids[50]}') process.exit(9)\n`,
+      )
+      expect(await run(dies)).toMatchObject({ code: 9, stdout: `${ids.slice(0, 100).join('\n')}\n` })
+      expect(await checkpoint()).toEqual({ cursor: expect.any(String), done: false })
+      expect(linesOf((await run()).stdout)).toEqual(ids.slice(50))
+      expect(await checkpoint()).toEqual({ cursor: null, done: true })
+      sandbox.clearRequests()
+      expect(await run()).toMatchObject({ code: 0, stdout: '' })
+      expect(sandbox.requests).toEqual([])
+
+      // A later cursor is rejected, so the next run starts again.
+      await writeFile(`${folder}/checkpoint.json`, 'null')
+      sandbox.faults.add({ after: 1, status: 410 })
+      const stopped = await run()
+      expect(linesOf(stopped.stdout)).toEqual(ids.slice(0, 50))
+      expect(stopped.stderr).toContain('CursorRejectedError: conversations.list failed with 410')
+      sandbox.clearRequests()
+      sandbox.failNext({ status: 410 })
+      expect(linesOf((await run()).stdout)).toEqual(ids)
+      expect(sandbox.requests.map(({ status }) => status)).toEqual([410, 200, 200, 200])
+    },
+  },
+
+  'docs/errors.md': {
+    'add-contact.mts': async ({ run, sandbox }) => {
+      const printed = async (email: string) => (await run({ args: [email] })).stdout
+      expect(await printed('grace@example.com')).toMatch(/^Created \S+\n$/)
+      expect(await printed('grace@example.com')).toBe('The contact was there before.\n')
+      sandbox.failNext({ status: 403, body: { error: 'insufficient_scope' } })
+      expect(await printed('a@example.com')).toBe('Log in again with contacts:write\n')
+      sandbox.failNext({ drop: 'after-effect' })
+      expect(await printed('b@example.com')).toBe('Check whether the contact exists.\n')
+      expect(sandbox.state.contacts.map(({ user }) => user.email)).toContain('b@example.com')
+      sandbox.failNext({ status: 400 })
+      expect(await printed('c@example.com')).toMatch(/^contacts\.create: contacts\.create failed with 400/)
+    },
+    'job.mts': async ({ run, sandbox }) => {
+      const ended = () => run({ env: withoutPauses })
+      expect(await ended()).toMatchObject({ code: 0, stderr: '' })
+      const token = sandbox.issueToken()
+      sandbox.revokeAll()
+      expect((await run({ env: { SUPPORT_WORKSPACE_TOKEN: token } })).code).toBe(77)
+      sandbox.failNext({ status: 400 })
+      expect((await ended()).code).toBe(70)
+      for (const status of [429, 503]) {
+        sandbox.failNext({ status, retryAfter: 90 })
+        expect(await ended()).toMatchObject({
+          code: 75,
+          stderr: expect.stringContaining('\nTry again in 90 seconds.\n'),
+        })
+      }
+      sandbox.faults.add({ status: 200, body: '<h1>Maintenance</h1>', times: 3 })
+      expect((await ended()).code).toBe(75)
+    },
+    'reply.mts': async ({ run, sandbox }) => {
+      const [{ id } = { id: '' }] = sandbox.state.conversations
+      sandbox.faults.add({ method: 'POST', drop: 'after-effect' })
+      const { stdout, stderr } = await run()
+      expect(stdout, stderr).toBe(`Sent ${sandbox.state.messages(id)[0]?.id}\n`)
+      expect(await run()).toMatchObject({ code: 0, stdout })
+      expect(sandbox.state.writes).toHaveLength(1)
+    },
+  },
+
+  'docs/retries.md': {
+    'retries.mts': async ({ run, sandbox }) => {
+      sandbox.failNext({ status: 503 })
+      const retried = await run()
+      expect(linesOf(retried.stdout)).toEqual([
+        'Retry organization.get after 503',
+        sandbox.state.organization.display_name,
+        expect.stringMatching(/^\w+_/),
+      ])
+      sandbox.faults.add({ method: 'POST', status: 429 })
+      expect((await run({ env: withoutPauses })).stdout).toContain('Retry contacts.create after 429\n')
+      sandbox.faults.add({ method: 'POST', status: 503 })
+      const unconfirmed = await run()
+      expect(unconfirmed.stdout).not.toContain('Retry')
+      expect(unconfirmed.stderr).toContain('The write may have been applied. Check before retrying it.')
+    },
+    'timeouts.mts': async ({ run, sandbox }) => {
+      expect((await run()).stdout).toBe('self\n')
+      sandbox.failNext({ latency: 3_000 })
+      expect((await run()).stdout).toBe('attempt 1000 no-effect\n')
+    },
+    'night-job.mts': async ({ run, sandbox }) => {
+      sandbox.faults.add({ status: 503, times: 10 })
+      expect(await run({ env: withoutPauses })).toMatchObject({ code: 0, stdout: `${sandbox.state.contacts.length}\n` })
+      sandbox.failNext({ status: 429, retryAfter: 901 })
+      expect((await run()).stderr).toContain('RateLimitError')
+    },
+  },
+
+  'docs/rate-limits.md': {
+    'set-rate.mts': async (reader) => {
+      const { run, sandbox } = reader
+      expect((await run()).stdout).toBe('self 5\n')
+      sandbox.clearRequests()
+      await run(await edit(reader, 'set-rate.mts', /console\.log.*/, 'for (const _ of [1, 2, 3]) await workspace.me()'))
+      const [first, , last] = sandbox.requests
+      expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(350)
+    },
+    'share-limiter.mts': async (reader) => {
+      const { run, sandbox } = reader
+      expect((await run()).stdout).toBe('self\nself\n')
+      sandbox.clearRequests()
+      sandbox.faults.add({ status: 429, retryAfter: 30, times: 8 })
+      const eightRefusals = `
+const clients = [new SupportWorkspace(settings), new SupportWorkspace(settings)]
+for (let call = 0; call < 8; call += 1) await clients[0]?.me().catch(() => {})
+await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
+      const changed = await edit(reader, 'share-limiter.mts', /for \(const client[\s\S]*/, eightRefusals)
+      expect((await run(changed)).stdout).toBe('RateLimitError not-sent\n')
+      expect(sandbox.requests).toHaveLength(8)
+    },
+    'worker.mts': async ({ run, sandbox }) => {
+      if (spawnSync('redis-server', ['--version']).status !== 0) {
+        if (process.env.REQUIRE_REDIS === '1') expect.fail('needs redis-server in the PATH')
+        return
+      }
+      const redis = await startRedis()
+      onTestFinished(() => redis.close())
+      const worker = () => run({ env: { REDIS_URL: redis.url } })
+      for (const { stdout, stderr } of await Promise.all([worker(), worker()])) {
+        expect(stdout, stderr).toBe('self\nself\nself\n')
+      }
+      // 120 a minute is one each half second, for both workers together.
+      const times = sandbox.requests.map(({ at }) => at)
+      expect(times).toHaveLength(6)
+      const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0))
+      expect(Math.min(...pauses)).toBeGreaterThan(250)
+    },
+  },
+
+  'docs/custom-operations.md': {
+    'people.mts': async ({ run, sandbox }) => {
+      const { stdout } = await run()
+      const ids = sandbox.state.contacts.map(({ id }) => id)
+      expect(linesOf(stdout).slice(0, ids.length)).toEqual(ids)
+      expect(stdout).toContain(sandbox.state.organization.display_name)
+      expect(sandbox.requests.at(-1)?.path).toBe('/api/oauth/v1/organization')
+    },
+    'unknown-fields.mts': async ({ run, sandbox }) => {
+      const contact = { id: 'cnt_1', blocked: 'no', favorite_color: 'green' }
+      sandbox.faults.add({ path: '/api/oauth/v1/contacts', status: 200, body: { data: [contact] } })
+      const { stdout, stderr } = await run()
+      expect(stdout).toBe('contacts.list blocked: expected boolean, received string\ntrue\n')
+      expect(stderr).toBe('')
+      expect(sandbox.requests.at(-2)?.query).toEqual({ limit: '1', source: 'widget' })
+      expect(sandbox.requests.at(-1)?.body).toEqual({ email: 'ada@example.com', vip: true })
+      expect(sandbox.requests.at(-1)?.ignored).toEqual(['vip'])
+    },
+  },
+
+  'docs/client-options.md': {
+    'with-options.mts': async ({ run, sandbox }) => {
+      expect(linesOf((await run()).stdout)).toEqual(sandbox.state.contacts.map(({ id }) => id))
+      expect(sandbox.requests.at(-1)?.headers['x-trace']).toMatch(/^[0-9a-f-]{36}$/)
+    },
+    'middleware.mts': async ({ run, sandbox }) => {
+      expect((await run()).stdout).toMatch(/^me \d+\n$/)
+      expect(sandbox.requests.at(-1)?.headers['x-job']).toBe('replies')
+    },
+  },
+
+  'docs/page-links.md': {
+    'inbox.mts': async ({ serve, sandbox }) => {
+      const { url } = await serve()
+      const texts = sandbox.state.conversations.map(({ last_message }) => last_message.slice(0, 20))
+      const open = async (path: string) => {
+        const response = await fetch(url + path, { redirect: 'manual' })
+        const html = await response.text()
+        const links = Object.fromEntries(
+          [...html.matchAll(/<a href="([^"]+)">(\w+)<\/a>/g)].map(([, href, name]) => [name, href]),
+        )
+        return { status: response.status, location: response.headers.get('location'), html, links }
+      }
+      const first = await open('/')
+      expect(Object.keys(first.links)).toEqual(['Next'])
+      const second = await open(`/${first.links.Next}`)
+      expect(second.html).toContain(texts[20])
+      expect(Object.keys(second.links)).toEqual(['Previous', 'Next'])
+      expect((await open(`/${second.links.Previous}`)).html).toBe(first.html)
+      expect(await open('/?after=old')).toMatchObject({ status: 303, location: '/' })
+      sandbox.failNext({ status: 503 })
+      expect((await open('/')).status).toBe(500)
+    },
+  },
+
+  'docs/message-html.md': {
+    'messages.mts': async ({ serve, sandbox }) => {
+      await addHostileMessage(sandbox)
+      const { url } = await serve()
+      // Each message is in an attribute, and nothing else is in the page.
+      const html = await (await fetch(url)).text()
+      expect(html.replaceAll(/<iframe sandbox="allow-popups" srcdoc="[^"]*"><\/iframe>\n?/g, '')).toBe('')
+      const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+      if (!existsSync(executablePath)) return
+      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+      onTestFinished(() => browser.close())
+      const page = await browser.newPage()
+      const requested: string[] = []
+      const dialogs: string[] = []
+      page.on('request', (request) => void requested.push(request.url()))
+      page.on('dialog', (dialog) => void dialogs.push(dialog.message()))
+      await page.goto(url)
+      const frame = page.frameLocator('iframe').first()
+      await frame.getByText('I wrote <script> myself & more').click()
+      await frame.getByRole('button', { name: 'Win' }).click()
+      expect(await frame.locator('b').textContent()).toBe('bold')
+      expect(dialogs).toEqual([])
+      expect(requested.filter((address) => address.includes('evil'))).toEqual([])
+      expect(page.url()).toBe(`${url}/`)
+    },
+  },
+
+  'docs/polling.md': {
+    'poll.mts': async ({ run, sandbox, folder }) => {
+      const conversations = sandbox.state.conversations.map(({ id }) => id)
+      const polls = () =>
+        sandbox.requests.filter(({ operation, query }) => operation === 'listConversations' && !query.after)
+      const pollUntilRevoked = async (arrange: () => Promise<void>) => {
+        sandbox.clearRequests()
+        const ended = run({ env: { POLL_SECONDS: '0.05' } })
+        const nextPolls = () => {
+          const before = polls().length
+          return vi.waitFor(() => expect(polls().length).toBeGreaterThan(before + 2), 10_000)
+        }
+        await nextPolls()
+        await arrange()
+        await nextPolls()
+        sandbox.revokeAll()
+        const { code, stdout } = await ended
+        expect(code).toBe(77)
+        return linesOf(stdout)
+      }
+      const [oldest = '', other = ''] = [conversations.at(-1), conversations[3]]
+      const ids: string[] = []
+      const seen = await pollUntilRevoked(async () => {
+        expect(sandbox.requests.filter(({ operation }) => operation === 'listMessages')).toEqual([])
+        for (const id of [oldest, oldest, other]) ids.push(sandbox.receiveMessage(id, `<p>${ids.length}</p>`))
+      })
+      expect(seen.sort()).toEqual([`${oldest} ${ids[0]}`, `${oldest} ${ids[1]}`, `${other} ${ids[2]}`].sort())
+
+      // A message arrives while the program is not running.
+      const late = sandbox.receiveMessage(oldest, '<p>Late</p>')
+      expect(await pollUntilRevoked(async () => {})).toEqual([`${oldest} ${late}`])
+      expect(JSON.parse(await readFile(`${folder}/seen.json`, 'utf8')).ids).toHaveLength(4)
+    },
+  },
+}
