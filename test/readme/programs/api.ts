@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { expect, onTestFinished, vi } from 'vitest'
 import { addHostileMessage } from '../../browser/helpers/hostile-message.ts'
 import { startRedis } from '../../fleet/helpers/redis-server.ts'
+import { compilers } from '../../package/consumers.ts'
+import { root } from '../page.ts'
 import type { Programs, Reader } from '../reader.ts'
 
 const linesOf = (stdout: string) => stdout.split('\n').slice(0, -1)
@@ -289,6 +292,34 @@ await clients[1]?.me().catch(({ name, outcome }) => console.log(name, outcome))`
       const late = sandbox.receiveMessage(oldest, '<p>Late</p>')
       expect(await pollUntilRevoked(async () => {})).toEqual([`${oldest} ${late}`])
       expect(JSON.parse(await readFile(`${folder}/seen.json`, 'utf8')).ids).toHaveLength(4)
+    },
+  },
+
+  'docs/typescript.md': {
+    'main.mts': async ({ run, folder }) => {
+      expect(await run()).toMatchObject({ code: 0, stdout: 'app\n' })
+      const page = await readFile(`${root}docs/typescript.md`, 'utf8')
+      const [, settings = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? []
+      await writeFile(`${folder}/tsconfig.json`, settings)
+      for (const compiler of Object.values(compilers)) {
+        const tsc = join(dirname(compiler), 'bin/tsc')
+        const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
+        expect(stdout).toBe('')
+      }
+      // Without a setting, TypeScript says what the page on troubleshooting quotes.
+      const { compilerOptions } = JSON.parse(settings)
+      const { allowImportingTsExtensions, ...others } = compilerOptions
+      await writeFile(`${folder}/other.mts`, "import './main.mts'\n")
+      await writeFile(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions: others }))
+      const tsc = join(dirname(compilers['6.0'] ?? ''), 'bin/tsc')
+      const { stdout } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
+      const [, quoted = ''] =
+        /^\| `(An import path [^`]+)`/m.exec(await readFile(`${root}docs/troubleshooting.md`, 'utf8')) ?? []
+      expect(quoted).not.toBe('')
+      expect(stdout).toContain(quoted)
+    },
+    'main.js': async ({ run }) => {
+      expect(await run()).toMatchObject({ code: 0, stdout: 'app\n' })
     },
   },
 }
