@@ -88,8 +88,8 @@ function patchDatabases(
 ): void {
   if (!isBuiltin('node:sqlite')) return
   const { emitWarning } = process
-  // Some versions of Node print a warning when `node:sqlite` is loaded. A program that does not use it must not print
-  // the warning.
+  // Some versions of Node print a warning when `node:sqlite` is loaded. The program
+  // must print this warning only if it loads `node:sqlite` itself.
   process.emitWarning = () => {}
   const { DatabaseSync, StatementSync } = process.getBuiltinModule('node:sqlite')
   process.emitWarning = emitWarning
