@@ -33,9 +33,9 @@ interface Saved extends Checkpoint {
 }
 
 /**
- * The files of an export and the checkpoint beside them. A page is written in three steps: the rows, an fsync, and a rename that
- * puts the new checkpoint into its place. If the process is killed between two of them, the file has more bytes than its
- * checkpoint counts, and the next run cuts these off.
+ * The files of an export and the checkpoint beside them. A page is written in three steps: the rows, an fsync, and a
+ * rename that puts the new checkpoint into its place. If the process is killed between two of them, the file has more
+ * bytes than its checkpoint counts, and the next run cuts these off.
  */
 export class ExportFiles implements Sink {
   readonly start: Checkpoint
@@ -155,7 +155,9 @@ async function readSaved(path: string): Promise<Saved | undefined> {
   throw refused(path, 'is damaged')
 }
 
-/** Creates a file that only the user can read. An empty file may be left over from a run that was killed at this point. */
+/**
+ * Creates a file that only the user can read. An empty file may be left over from a run that was killed at this point.
+ */
 async function create(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx+', 0o600)

@@ -171,7 +171,10 @@ async function importContacts(path: string, flags: Flags, terminal: Terminal): P
   }
 }
 
-/** Writes a file. If there is one of that name, which may have been corrected by hand, it gets a number. Returns its name. */
+/**
+ * Writes a file. If there is one of that name, which may have been corrected by hand, it gets a number. Returns its
+ * name.
+ */
 async function writeNew(path: string, text: string): Promise<string> {
   const { dir, name, ext } = parse(path)
   for (let number = 1; ; number += 1) {

@@ -47,8 +47,8 @@ export interface SaveOptions {
 }
 
 /**
- * The logins of the user of this machine, in one SQLite file. The tokens are in connection stores, one for each service, and
- * the register has their names. Two processes can log in and out at the same time.
+ * The logins of the user of this machine, in one SQLite file. The tokens are in connection stores, one for each
+ * service, and the register has their names. Two processes can log in and out at the same time.
  */
 export class Logins {
   readonly file: string

@@ -23,8 +23,8 @@ export interface Io {
 }
 
 /**
- * Escapes control characters and those that change the direction of text, as JSON does. Names and messages come from the
- * service, and could otherwise change what a terminal shows.
+ * Escapes control characters and those that change the direction of text, as JSON does. Names and messages come from
+ * the service, and could otherwise change what a terminal shows.
  */
 export function printable(text: string): string {
   return text.replace(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>

@@ -1,7 +1,10 @@
 import { operations, traits } from '../catalogue/index.ts'
 import { documentedField, type EvidenceFile, observationOf } from './evidence-file.ts'
 
-/** Returns evidence as lines for people: the traits, then what of it the catalogue only guesses, or does not have. */
+/**
+ * Returns evidence as lines for people: the traits, then observed operations and fields that the catalogue infers or
+ * lacks.
+ */
 export function describeEvidence({ operations: calls, fields, traits: found, undetermined }: EvidenceFile): string[] {
   const questions = traits as Readonly<Record<string, string>>
   return [

@@ -12,7 +12,10 @@ import { isObject, parseObject } from '../shared/json.ts'
 /** Observations by name, and below it by what was seen. */
 export type Sightings = Readonly<Record<string, Readonly<Record<string, Observation>>>>
 
-/** What calls to a service have shown: names of the catalogue, counts and days. It has no value, id or text of the service. */
+/**
+ * Observations from calls to a service: names of the catalogue, counts and days, without values, ids or texts of the
+ * service.
+ */
 export interface EvidenceFile {
   readonly version: 1
   /** By the id of the operation, and below it by status: `{ "contacts.get": { "200": … } }`. */
@@ -21,14 +24,14 @@ export interface EvidenceFile {
   readonly fields: Sightings
   /** How the service behaves, by trait, and below it by what was found: `{ "limit.default": { "20": … } }`. */
   readonly traits: Sightings
-  /** What it would take to find a trait that was not found. */
+  /** The traits that were not found, each with the reason, for example that a list has too few entries. */
   readonly undetermined: Readonly<Record<string, string>>
 }
 
 /** The JSON types of a field, `null` and `absent` included. */
 const kinds = ['string', 'number', 'boolean', 'object', 'array', 'null', 'absent'] as const
 
-/** The form of a field's name that is reported. Others might be data. */
+/** The format of a field name that is reported. Names in another format might be data. */
 export const plainName = /^[a-z][a-z0-9_]{0,39}$/
 
 const oneOf = (names: readonly string[]) => new RegExp(`^(${names.join('|').replaceAll('.', '[.]')})$`)
@@ -46,7 +49,7 @@ export const day = /^\d{4}-\d\d-\d\d$/
 /**
  * Returns the evidence in the text of a file.
  *
- * @throws InvalidArgumentError if it is not an evidence file, without quoting it.
+ * @throws InvalidArgumentError if the text is not an evidence file. The message does not quote the text.
  */
 export function parseEvidence(text: string): EvidenceFile {
   const file = parseObject(text) ?? {}
@@ -82,8 +85,8 @@ function isObservation(value: unknown): boolean {
 }
 
 /**
- * Merges evidence from several runs: the sum of the calls, the earliest first and the latest last day. A trait that one of them
- * found is no longer undetermined.
+ * Merges evidence from several runs: the sum of the calls, the earliest first and the latest last day. A trait that one
+ * of them found is no longer undetermined.
  */
 export function mergeEvidence(...files: readonly EvidenceFile[]): EvidenceFile {
   const traits = mergeSightings(files.map((file) => file.traits))
@@ -120,14 +123,16 @@ export function sumOf(one: Observation | undefined, { calls, first, last }: Obse
   }
 }
 
-/** Returns what was seen of an operation: calls that succeeded. Of a field: calls that returned it. */
+/** Returns the sum of the calls of an operation that succeeded, or of the calls that returned a field. */
 export function observationOf(seen: Readonly<Record<string, Observation>>): Observation | undefined {
   return Object.entries(seen)
     .filter(([what]) => what !== 'absent' && !/^[1345]\d\d$/.test(what))
     .reduce<Observation | undefined>((total, [, each]) => sumOf(total, each), undefined)
 }
 
-/** Returns the field of the catalogue with this name, for example `contact.blocked`, or undefined if no document has it. */
+/**
+ * Returns the field of the catalogue with this name, for example `contact.blocked`, or undefined if no document has it.
+ */
 export function documentedField(name: string): CatalogueField | undefined {
   const [model, field = ''] = name.split('.')
   const { fields } = models[model as ModelName]

@@ -1,4 +1,4 @@
-// What is seen of the service: the notes of one process, the file that they become, and what is made of such files.
+// Observations of the service: the notebook of one process, the evidence file, and the reports that use such files.
 
 export { describeEvidence } from './describe.ts'
 export {

@@ -11,7 +11,7 @@ import { type EvidenceFile, mergeEvidence, plainName, type sections, sumOf } fro
 
 type Section = keyof typeof sections
 
-/** What one process has seen, in memory. */
+/** The observations of one process, in memory. */
 export class Notebook {
   readonly #seen: Record<Section, Record<string, Record<string, Observation>>> = {
     operations: {},
@@ -22,7 +22,7 @@ export class Notebook {
   readonly #most: number
   #size = 0
 
-  /** @param most the number of facts that it keeps. Later ones are left out. */
+  /** @param most the number of facts that the notebook keeps. Later facts are left out. */
   constructor(most: number) {
     this.#most = most
   }
@@ -38,7 +38,7 @@ export class Notebook {
     return known === undefined
   }
 
-  /** Notes what a trait would take. */
+  /** Notes why a trait was not found. */
   leave(trait: TraitName, reason: string): void {
     this.#undetermined[trait] = reason
   }
@@ -69,10 +69,13 @@ export class Notebook {
   }
 }
 
-/** More say nothing new, and would take time from a call. */
+/** Maximum number of items of a response to read. More items rarely have new fields, and would slow down the call. */
 const mostItems = 50
 
-/** Returns each field of the items with its JSON type: `conversation.status string`. Free-form objects are not looked into. */
+/**
+ * Returns each field of the items with its JSON type: `conversation.status string`. Free-form objects are not looked
+ * into.
+ */
 function factsIn(model: ModelName, items: readonly unknown[]): Set<string> {
   const facts = new Set<string>()
   const objects = items.slice(0, mostItems).filter(isObject)
@@ -87,7 +90,7 @@ function factsIn(model: ModelName, items: readonly unknown[]): Set<string> {
   return facts
 }
 
-/** A name in one item only could be data. */
+/** Returns undocumented fields that at least two items have, because a name in a single item could be data. */
 function undocumentedIn(model: string, fields: CatalogueModel['fields'], objects: readonly JsonObject[]): string[] {
   const entries = objects.flatMap((item) => Object.entries(item).filter(([name]) => !Object.hasOwn(fields, name)))
   const named = entries.filter(([name]) => plainName.test(name))

@@ -13,7 +13,9 @@ export interface Overlay {
   }[]
 }
 
-/** Returns the observations as an Overlay, or undefined if no operation and no field of the catalogue was observed. */
+/**
+ * Returns the observations as an Overlay. Undefined if none of them is about an operation or field of the catalogue.
+ */
 export function overlayOf({ operations: calls, fields }: EvidenceFile): Overlay | undefined {
   const actions = [...actionsFor(calls, pathOfOperation), ...actionsFor(fields, pathOfField)]
   if (actions.length === 0) return undefined

@@ -7,15 +7,17 @@ import { Notebook } from './notebook.ts'
 
 /** The options of `evidenceRecorder`. */
 export interface EvidenceRecorderOptions {
-  /** Called with everything that was seen so far, each time that a call has shown something new. Its error is ignored. */
+  /**
+   * Called with everything that was seen so far, each time that a call has shown something new. Its error is ignored.
+   */
   readonly onEvidence?: ((evidence: EvidenceFile) => void) | undefined
 }
 
 /** Records what the calls of an app show of the service. */
 export interface EvidenceRecorder {
-  /** For the `middleware` of a client. */
+  /** Pass this to the option `middleware` of a client. */
   readonly middleware: Middleware
-  /** Returns what was seen so far, as `probe` does. */
+  /** Returns the observations so far, in the same format as `probe`. */
   evidence(): EvidenceFile
 }
 
@@ -23,16 +25,16 @@ const mostFacts = 500
 const mostRemembered = 100
 
 /**
- * Returns a middleware that records what the calls of an app show: which operations succeed, which fields are there, whether
- * cursors survive writes. It only reads what passes through it, and keeps up to 500 facts in memory: names, counts and
- * days. Your own operations are left out.
+ * Returns a middleware that records which operations of an app succeed, which fields responses have, and whether
+ * cursors stay valid after writes. The middleware leaves calls as they are. It keeps up to 500 facts in memory, which
+ * consist of names, counts and days. Custom operations are left out.
  *
  * @example
  * const recorder = evidenceRecorder({ onEvidence: (evidence) => console.log(describeEvidence(evidence).join('\n')) })
  * const recorded = new SupportWorkspace({ baseUrl, accessToken, middleware: recorder.middleware })
  * await recorded.contacts.list()
  *
- * @throws InvalidArgumentError if an option is misspelled, or `onEvidence` is no function.
+ * @throws InvalidArgumentError if an option is misspelled, or `onEvidence` is not a function.
  */
 export function evidenceRecorder(options: EvidenceRecorderOptions = {}): EvidenceRecorder {
   checkObject('options', options, 'Pass an object with `onEvidence`, or leave it out.')
@@ -46,7 +48,7 @@ export function evidenceRecorder(options: EvidenceRecorderOptions = {}): Evidenc
     async middleware(call, next) {
       try {
         const reply = await next(call)
-        // An operation of the app has no evidence.
+        // A custom operation has no evidence, so it is not recorded.
         if (call.operation.evidence !== undefined) notify(record, call, reply)
         return reply
       } catch (thrown) {
@@ -58,7 +60,10 @@ export function evidenceRecorder(options: EvidenceRecorderOptions = {}): Evidenc
   }
 }
 
-/** The notes of an app, and what has to be remembered for traits that only a write can show. Ids and cursors stay in memory. */
+/**
+ * The notes of an app, and what has to be remembered for traits that only a write can show. Ids and cursors stay in
+ * memory.
+ */
 class AppNotes {
   readonly notebook: Notebook
   /** The entry of each conversation as it was last listed, and whether a message was sent since. */

@@ -1,4 +1,5 @@
-// How the effect of each write shows: one table, so that a client without the journal does not bundle it.
+// How to find the effect of each built-in write. All of it is in this file, so a bundler can leave the table out of an
+// app that has no journal.
 
 import type { SupportWorkspace, User, WriteOperationId } from '../client/index.ts'
 import { inner } from '../core/index.ts'
@@ -6,23 +7,30 @@ import { redact } from '../shared/errors/redact.ts'
 import { type JsonObject, sortedJson } from '../shared/json.ts'
 import { plainText } from '../shared/plain-text.ts'
 
-/** A write whose effect is looked for. */
+/** An unconfirmed write, as `find` receives it. */
 export interface SentWrite {
-  /** The id of the operation. */
+  /** The id of the operation, for example `messages.create`. */
   readonly operation: string
-  /** The values of the parameters in the path, by name. */
+  /** The values of the parameters in the path, by name, for example `{ conversation_id: 'conv_1' }`. */
   readonly path: Readonly<Record<string, string>>
-  /** The body. Empty if there was none. */
+  /** The request body, parsed. `{}` if the request has none. */
   readonly body: Readonly<Record<string, unknown>>
-  /** The earliest time of its effect, in seconds since the Unix epoch on the service's clock, five minutes early. */
+  /**
+   * Ignore items older than this time (seconds since the Unix epoch, service clock): five minutes before the write was
+   * sent.
+   */
   readonly since: number
-  /** The id of the user of the token that it was sent with, if the service tells it. */
+  /** The id of the user whose token sent the write. Undefined if `/me` returns no user. */
   readonly author: string | undefined
 }
 
 /**
- * Looks for the effect of a write. Returns what it may have created or changed, usually one item or none; or undefined if
- * what the service shows does not tell. Given up after the `totalTimeout` of the call.
+ * Reads the service to find out whether a write was applied. Returns the items that the write created or changed:
+ * usually one, or an empty array if the write was not applied. Returns undefined if the service does not show enough to
+ * tell. The journal stops waiting after the `totalTimeout` of the call.
+ *
+ * @param workspace a client that reads fresh data
+ * @param write the write as this call would send it
  */
 export type FindEffect = (
   workspace: SupportWorkspace,
@@ -31,11 +39,17 @@ export type FindEffect = (
 
 interface Effect {
   readonly find: FindEffect
-  /** Returns what the effects of two writes at one path have in common if they look the same. Absent if that does not matter. */
+  /**
+   * Returns the text that two writes at one path share if their effects look the same. Absent for changes and removals,
+   * because it does not matter which of two equal writes caused them.
+   */
   readonly mark?: (body: JsonObject) => string
 }
 
-/** A function, so that bundlers leave it out. Undefined where no field is known that would show the effect. */
+/**
+ * Returns how to find the effect of an operation. Undefined if no known field would show the effect. The table is
+ * inside a function, so that bundlers can leave it out.
+ */
 export function effectOf(operation: WriteOperationId): Effect | undefined {
   const effects: Readonly<Record<WriteOperationId, Effect | undefined>> = {
     'contacts.create': created('contacts', { email: 'email', isUnique: true }),
@@ -66,16 +80,20 @@ export function effectOf(operation: WriteOperationId): Effect | undefined {
 
 type ListName = 'contacts' | 'conversations' | 'members' | 'messages' | 'notes' | 'segments' | 'tasks'
 type Item = { readonly id: string; readonly user?: User | null; readonly inserted_at?: number | null }
-/** Each operation has those that it needs. */
+/** The parameters of all paths. A path has those that its operation needs. */
 type Path = Readonly<Record<'id' | 'conversation_id', string>>
 
-/** How something shows that was created: the names of fields, mostly the same in the body and in the list. */
+/** How to recognize a created item in a list. */
 interface Traits {
+  /** The body field with the email address of the item's user. */
   readonly email?: string
+  /** The field with the item's HTML, which has the same name in the body and in the list. */
   readonly text?: string
+  /** Whether the item's user is the author of the write. */
   readonly hasAuthor?: boolean
+  /** Whether items of this list have no `inserted_at`. */
   readonly hasNoTime?: boolean
-  /** Whether an address belongs to one person, so that the look ends there. */
+  /** Whether an email address belongs to one item, so that the search can end at the first match. */
   readonly isUnique?: boolean
 }
 
@@ -95,7 +113,7 @@ function created(list: ListName, { email, text, hasAuthor, hasNoTime, isUnique }
   }
 }
 
-/** A change, which shows in the fields. One that is not there does not tell. */
+/** Finds a change by reading its fields back. A field that the item lacks leaves the write unconfirmed. */
 function readBack(get: (workspace: SupportWorkspace, path: Path) => PromiseLike<object | undefined>): Effect {
   return {
     async find(workspace, { path, body }) {
@@ -108,7 +126,9 @@ function readBack(get: (workspace: SupportWorkspace, path: Path) => PromiseLike<
   }
 }
 
-/** A removal. A 404 of a single item may come from the service's router, so only a list tells that it is gone. */
+/**
+ * Finds a removal by reading the whole list, because a 404 for a single item can also come from the service's router.
+ */
 function gone(list: ListName): Effect {
   return {
     async find(workspace, { path }) {
@@ -118,20 +138,20 @@ function gone(list: ListName): Effect {
   }
 }
 
-/** An assignment to a member, or to nobody. */
+/** Finds an assignment to a member, or a removed assignment. */
 const findAssignment: FindEffect = async ({ conversations, members }, { path, body: { user_id } }) => {
   const { conversation_assignee: assignee } = await conversations.get((path as Path).conversation_id)
   if (assignee === undefined) return undefined
   if (assignee === null || user_id === undefined) return effectIf((assignee === null) === (user_id === undefined))
-  // A membership id may come back as the id of the user.
+  // If the write has the id of a membership, the service can return the id of its user.
   const isIt = assignee.user_id === user_id || isSame(assignee.user_id, (await members.get(String(user_id))).user?.id)
   return effectIf(isIt, assignee)
 }
 
-/** Whether a field is as expected. Undefined if it is missing, so that nobody can tell. */
+/** Whether a field is as expected. Undefined if the field is missing. */
 type Verdict = boolean | undefined
 
-/** One that is wrong decides, and one that is missing decides where none is wrong. */
+/** Returns false if a field is wrong; otherwise undefined if a field is missing; otherwise true. */
 function every(...verdicts: readonly Verdict[]): Verdict {
   if (verdicts.includes(false)) return false
   return verdicts.includes(undefined) ? undefined : true
@@ -147,7 +167,10 @@ function effectIf(verdict: Verdict, effect: { readonly id?: string | undefined }
   return verdict ? [effect] : []
 }
 
-/** HTML comes back changed. Without any text, such as a picture alone, it cannot be recognized. */
+/**
+ * Compares the text of two pieces of HTML, because the service changes markup. Returns undefined for HTML without text,
+ * such as a single image.
+ */
 function isSameText(html: unknown, expected: unknown): Verdict {
   const text = plainText(String(expected))
   return typeof html !== 'string' || text === '' ? undefined : plainText(html) === text
@@ -157,13 +180,14 @@ function lower(text: unknown): string {
   return String(text).toLowerCase()
 }
 
-/** A look that would read more pages than this does not tell. */
+/** The most pages that one search reads. If the list is longer, the write stays unconfirmed. */
 const mostPages = 20
 
 /**
- * Returns the items that are as expected; undefined if another one may be, or if there are too many pages.
+ * Returns the items that `judge` recognizes. Undefined if `judge` cannot tell for one of the items, or the list has too
+ * many pages.
  *
- * @param isUnique whether the first that is as expected is the only one
+ * @param isUnique whether at most one item matches, so that the search ends there
  */
 async function search(
   workspace: SupportWorkspace,
@@ -200,10 +224,10 @@ function itemOf(list: ListName) {
   return async (workspace: SupportWorkspace, path: Path) => (await withId(workspace, list, path))?.[0]
 }
 
-/** Longer texts are no ids. */
+/** The most characters of an id. The journal does not store longer texts. */
 const longestId = 200
 
-/** Returns the id of the data of a response or of an effect, if it has one that can be stored: no token, no long text. */
+/** Returns the `id` of a response's data or of an effect. Undefined if it is missing, too long, or contains a token. */
 export function idOf(data: unknown): string | undefined {
   const { id } = Object(data) as { id?: unknown }
   return typeof id === 'string' && id.length <= longestId && redact(id) === id ? id : undefined

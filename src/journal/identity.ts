@@ -4,16 +4,21 @@ import { InsufficientScopeError, SupportWorkspaceError } from '../shared/errors/
 
 /** Where the writes of a client belong, and who makes them. */
 export interface Identity {
-  /** The id of the organization. Other ids, and so keys, are only unique in one of them. */
+  /** The id of the organization. Two organizations can use the same key, because item ids are unique within one. */
   readonly organization: string
-  /** The id of the user of the token, if the service tells it. */
+  /** The id of the user of the token. Undefined if `/me` returns no user. */
   readonly author: string | undefined
 }
 
-/** Returns the identity of a client. Rejects an operation whose effect cannot be read with the scopes of the token. */
+/**
+ * Returns the identity of a client. Rejects if the token lacks a scope that is required to read the operation's effect.
+ */
 export type Identify = (operation: string, required: readonly string[]) => Promise<Identity>
 
-/** Returns a function that asks the service for the identity of a client until it is known, and remembers it. */
+/**
+ * Returns a function that requests the identity of a client once and remembers it. After a failure, it requests it
+ * again.
+ */
 export function rememberIdentity(workspace: SupportWorkspace): Identify {
   let known: ReturnType<typeof identify> | undefined
   return async function ask(operation, required): Promise<Identity> {
@@ -28,7 +33,7 @@ export function rememberIdentity(workspace: SupportWorkspace): Identify {
     if (granted === undefined || required.every((scope) => granted.includes(scope))) return identity
     forget()
     if (isNew) throw unreadable(operation, required, granted)
-    // There may have been another login since.
+    // A new login since the last request can have added the scopes.
     return ask(operation, required)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A journal of writes: each happens once, or is reported as unconfirmed, also if its process is killed.
+ * A write journal: sends each write at most once, even if the job is retried or its process is killed.
  *
  * @module support-workspace-sdk/journal
  */

@@ -13,38 +13,39 @@ type Send = (call: OutgoingCall) => Promise<Reply>
 /** The options of `journal.once`. */
 export interface OnceOptions {
   /**
-   * Looks for the effect of the write, instead of the journal's own look. Required to decide about an operation of your own
-   * (`workspace.call`, `workspace.request`), and about tasks and segments that are created.
+   * Finds out whether the write was applied. Without `find`, the journal cannot confirm custom operations
+   * (`workspace.call`, `workspace.request`), `tasks.create` and `segments.create`.
    *
-   * @default how the effects of the built-in operations show
+   * @default the journal reads the data that a built-in operation writes
    */
   readonly find?: FindEffect | undefined
   /**
-   * Sends the write again, once, if its effect was not found. THIS CAN SEND IT TWICE, and mostly nobody notices: an effect that
-   * comes later than `confirmTimeout`, and a process that sends when it wakes up after it was given up, are not seen.
+   * Whether to send the write once more if no effect was found. **Warning:** this can create duplicates. For example,
+   * the service applies the first write after `confirmTimeout`, or a stopped process wakes up later and sends the
+   * write.
    *
    * @default false
    */
   readonly resendIfAbsent?: boolean | undefined
 }
 
-/** The one write of a key, from the function that makes it to what is known of it. */
+/** Runs the function of one `once` call, sends its write, and confirms the write if necessary. */
 export class Intent {
   readonly #shared: Shared
   readonly #key: string
   readonly #options: OnceOptions
   #sending: Promise<Reply> | undefined
-  /** The call that sends it, also if a middleware around the journal repeats that. */
+  /** The call that sends the write. Stays the same if a middleware outside the journal repeats the call. */
   #whole: object | undefined
   #misuse: InvalidArgumentError | undefined
-  /** What is known of the write, once it was applied. */
+  /** The result of the write. Undefined until the write is applied. */
   #applied: { readonly id?: string | undefined } | undefined
-  /** What this process has written of its attempt. No other process waits for the response. */
+  /** The record that this process stored for its attempt. Only this process waits for the response of the attempt. */
   #mine: Stored | undefined
   #hasResent = false
-  /** The error of the write, if its outcome is unknown. */
+  /** The error of this process's attempt, if its outcome is unknown. */
   #failure: RequestError | undefined
-  /** Whether the function has ended. */
+  /** Whether the function has resolved or rejected. */
   #hasEnded = false
 
   constructor(shared: Shared, key: string, options: OnceOptions) {
@@ -53,7 +54,7 @@ export class Intent {
     this.#options = options
   }
 
-  /** Runs the function, whose calls pass through `pass`, and returns what became of its write. */
+  /** Runs the function, whose calls go through `pass`, and returns the result of its write. */
   async run<Data>(task: () => PromiseLike<Data>): Promise<{ readonly id?: string | undefined; readonly data?: Data }> {
     const [ended] = await Promise.allSettled([(async () => task())()])
     this.#hasEnded = true
@@ -70,7 +71,7 @@ export class Intent {
     return { ...this.#applied, data: ended.value }
   }
 
-  /** Sends a call of the function's client. Reads pass. */
+  /** Middleware of the function's client. Sends reads as they are, and the write through the journal. */
   async pass(call: OutgoingCall, send: Send): Promise<Reply> {
     if (call.operation.method === 'GET') return send(call)
     const { [wholeKey]: whole } = call as { readonly [wholeKey]?: object }
@@ -80,7 +81,7 @@ export class Intent {
       this.#misuse = this.#misused('sent a second write', hint)
       throw this.#misuse
     }
-    // `once` has said what became of the key.
+    // `once` has already returned the result of the key.
     if (this.#hasEnded) throw this.#misused('was sent after its function had ended')
     this.#whole = whole
     this.#sending = this.#settle(call, send)
@@ -102,7 +103,10 @@ export class Intent {
     }
   }
 
-  /** Throws if the key belongs to another write. What was sent with another body and may not be applied can be waited for. */
+  /**
+   * Throws if the key belongs to another write. An unconfirmed write with another body does not throw here: the
+   * confirmation that follows waits until its state is known.
+   */
   #checkUse({ record: { operation, path, place, input } }: Write, found: WriteRecord): void {
     const isApplied = found.state === 'applied'
     if (found.place !== place) {
@@ -121,9 +125,10 @@ export class Intent {
   }
 
   /**
-   * Returns the reply. Returns undefined if another process has the key, or the outcome has to be looked for.
+   * Sends the write and returns the reply. Returns undefined if another process has taken the key, or the outcome is
+   * unknown.
    *
-   * @param repeated the record of a write that may have been applied, and is sent again
+   * @param repeated the record of an unconfirmed write that is sent again
    */
   async #send(write: Write, send: Send, repeated?: Stored): Promise<Reply | undefined> {
     const { records, clock, stopAfter, unconfirmed } = this.#shared
@@ -131,11 +136,11 @@ export class Intent {
     const isDelete = write.call.operation.method === 'DELETE'
     this.#mine = repeated
     this.#hasResent ||= repeated !== undefined
-    /** What there was before the attempt. Undefined if there is nothing to take back. */
+    /** The record before the attempt, to restore if the attempt was rejected. Undefined if the record must stay. */
     let before: { readonly stored: Stored | undefined } | undefined
     let isTaken = false
     let isRefused = false
-    /** Writing the record, and taking it back, which go on when the call has ended. */
+    /** The last storage operation: writes or restores the record, and continues even if the call has ended. */
     let step: Promise<void> = Promise.resolve()
     const then = (next: () => Promise<void>) => {
       step = step.catch(() => {}).then(next)
@@ -151,19 +156,21 @@ export class Intent {
     }
     const takeBack = async () => {
       if (before === undefined || this.#mine === undefined) return
-      // What was sent before may have been applied, and somebody may have found out.
+      // The write was sent before this attempt. If another process has confirmed it since, its record must stay.
       const next = before.stored && toStored(before.stored.record)
       if (next === undefined) await this.#answer(this.#mine, undefined)
       else await records.replace(this.#key, this.#mine, next)
       this.#mine = next
       before = undefined
     }
-    /** Whether the write may have been applied. What a DELETE does not find may be gone because of an earlier one. */
+    /**
+     * Whether the write is unconfirmed. A 404 for a repeated DELETE counts, because the first DELETE can be its cause.
+     */
     const isUnknown = (thrown: unknown): thrown is RequestError =>
       thrown instanceof RequestError &&
       (thrown.outcome === 'unknown' || (isDelete && before?.stored !== undefined && thrown instanceof NotFoundError))
     const guard: Guard = async (request, { untilEnd, wasSent }) => {
-      // Unless taking back the last attempt has failed.
+      // If the record could not be restored after the last attempt, it is still to be restored.
       if (!isRefused) before = undefined
       isRefused = false
       try {
@@ -171,7 +178,7 @@ export class Intent {
         return await request()
       } catch (thrown) {
         isRefused = thrown instanceof RequestError ? !isUnknown(thrown) : !wasSent()
-        // The failure of the request matters more than one of the storage.
+        // If the storage fails as well, the caller gets the error of the request.
         if (isRefused) await untilEnd(then(takeBack)).catch(() => {})
         throw thrown
       }
@@ -188,7 +195,7 @@ export class Intent {
     } catch (thrown) {
       await step.catch(() => {})
       if (isTaken) return undefined
-      // The storage has failed at that moment, and may work again.
+      // If restoring the record failed in the guard, try again: the storage might work now.
       if (isRefused) await takeBack()
       if (this.#mine === undefined || !isUnknown(thrown)) throw thrown
       this.#failure = thrown
@@ -196,19 +203,21 @@ export class Intent {
     }
   }
 
-  /** Writes what the response of an attempt says, which beats what others have concluded of it. */
+  /**
+   * Stores the result from the response of an attempt, even if another process has stored its own finding meanwhile.
+   */
   async #answer(mine: Stored, next: Stored | undefined): Promise<void> {
     const { records } = this.#shared
     for (let expected: Stored | undefined = mine; ; ) {
       if (await records.replace(this.#key, expected, next)) return
       const now = await records.get(this.#key)
-      // Somebody has decided to send it again.
+      // Another process sends the write again, so the record is about that attempt.
       if (now !== undefined && now.record.attempt !== mine.record.attempt) return
       expected = now
     }
   }
 
-  /** Confirms a write that may have been applied. Returns whether to send it again. */
+  /** Checks whether a write was applied. Returns true to send it, false to read its record again. */
   async #confirm(write: Write, found: Stored): Promise<boolean> {
     const isOwn = found.record.attempt === this.#mine?.record.attempt
     const doubt = await watch(write, this.#key, found, isOwn, this.#shared)

@@ -4,21 +4,21 @@ import { safeCause } from '../shared/errors/redact.ts'
 import type { SentWrite } from './effects.ts'
 
 /**
- * A write may have been applied, and looking for it did not tell. The journal does not send it again. Its state is
- * `unconfirmed` until a later `once` finds it, or a person decides with `journal.resolve`. `attempts` are those of this call:
- * none if an earlier run has sent the write.
+ * The journal could not find out whether the write was applied, and does not resend it. The write stays `unconfirmed`
+ * until a later `once` finds it, or a person calls `journal.resolve`. `attempts` lists the attempts of this call. It is
+ * empty if an earlier run sent the write.
  */
 export class UnconfirmedWriteError extends RequestError {
   static override readonly kind: string = 'UnconfirmedWriteError'
 
   /** The key of the write in the journal. */
   readonly key: string
-  /** The id of the conversation that the write belongs to, if there is one. */
+  /** The id of the conversation that the write belongs to. Undefined if its path has no `conversation_id`. */
   readonly conversation: string | undefined
-  /** The JSON of the body of this call, for the person who decides. In no message, and not included in JSON. */
+  /** Request body as JSON text. Not part of `message` or `toJSON()`. */
   declare readonly text: string
 
-  /** @param failure of the call, if it was this one that sent the write */
+  /** @param failure the error of the attempt. Undefined if an earlier run sent the write */
   constructor(
     key: string,
     problem: string,
@@ -28,7 +28,7 @@ export class UnconfirmedWriteError extends RequestError {
   ) {
     const conversation = path.conversation_id
     const place = conversation === undefined ? '' : ` in the conversation ${conversation}`
-    // What a `find` throws may hold a request, and with it the token.
+    // An error of `find` can contain a request, and with it the token.
     const cause = thrown === undefined || isSupportWorkspaceError(thrown) ? thrown : safeCause(thrown)
     super(`${operation} of the key "${key}"${place} may have been applied: ${problem}.`, {
       operation,
@@ -45,8 +45,9 @@ export class UnconfirmedWriteError extends RequestError {
 }
 
 /**
- * The storage of a `WriteJournal` failed. It is safe to call `once` again, which looks before it sends anything. The remedy
- * is `retry`, or `fix` if an entry is damaged or the storage does not do what its interface says.
+ * The storage of a `WriteJournal` failed. You can safely call `once` again, because it checks the service before it
+ * sends a write that has a record. The remedy is `retry`, or `fix` if an entry is damaged or the storage violates the
+ * contract of `KeyValueStorage`.
  */
 export class WriteJournalError extends SupportWorkspaceError {
   static override readonly kind: string = 'WriteJournalError'

@@ -5,66 +5,69 @@ import { parseObject } from '../shared/json.ts'
 import { WriteJournalError } from './journal-errors.ts'
 
 /**
- * What is known of a write:
+ * The state of a write:
  *
- * - `sending`: it may have left. The process is waiting for the response, or has ended.
- * - `applied`: the service has applied it.
- * - `unconfirmed`: it may have been applied, and looking for it did not tell.
+ * - `sending`: a process is sending the write, or has ended before the response came.
+ * - `applied`: the service has applied the write.
+ * - `unconfirmed`: the journal could not find out whether the write was applied.
  */
 export type WriteState = 'sending' | 'applied' | 'unconfirmed'
 
-/** A write of the journal. */
+/** A write in the journal. */
 export interface WriteEntry {
-  /** The caller's name for the write. */
+  /** The key that you passed to `once`, for example `reply:msg_1`. */
   readonly key: string
-  /** What is known of it. */
+  /** Whether the write is being sent, was applied, or is unconfirmed. */
   readonly state: WriteState
-  /** The id of its operation, for example `messages.create`. */
+  /** The id of the operation, for example `messages.create`. */
   readonly operation: string
-  /** The path of its request. */
+  /** The path of the request. */
   readonly path: string
   /**
-   * When it was sent, in milliseconds since the Unix epoch: on the clock of the service, or of the process that sent it if the
-   * service tells no `Date` (browsers hide it).
+   * When the write was sent, in milliseconds since the Unix epoch on the service's clock. If responses have no readable
+   * `Date` header, for example in browsers, the clock of the sending process counts.
    */
   readonly sentAt: number
-  /** The id of what was created or changed, if it was applied and there is one. */
+  /** The id of the created or changed item. Absent until the write is applied, and if the response has no id. */
   readonly id?: string | undefined
 }
 
-/** A check of a write that may have been applied. Times are those of the service, in milliseconds since the Unix epoch. */
+/** A check whether a write was applied. Times are in milliseconds since the Unix epoch on the service's clock. */
 export interface WriteCheck extends Pick<WriteEntry, 'key' | 'operation'> {
-  /** When the write was sent. */
+  /** When the write was sent, in milliseconds since the Unix epoch. */
   readonly since: number
-  /** When the last check is made, if none has told before. */
+  /** When the last check is made if the checks before it cannot tell, in milliseconds since the Unix epoch. */
   readonly until: number
 }
 
-/** What the storage keeps under a key. */
+/** The record that the storage keeps under a key. */
 export interface WriteRecord extends Omit<WriteEntry, 'key'> {
-  /** The id of the user of the token, if the service told it. */
+  /** The id of the user of the token. Undefined if `/me` returned no user. */
   readonly author?: string | undefined
-  /** A digest of the address of the service and the organization. */
+  /** SHA-256 digest of the address of the service and the organization. */
   readonly place: string
-  /** A digest of place, operation, path and input. */
+  /** SHA-256 digest of place, operation, path, query and body. */
   readonly input: string
-  /** A digest of what the effects of two writes have in common if they look the same. */
+  /** SHA-256 digest that two writes share if their effects look the same. */
   readonly mark?: string | undefined
-  /** Random id of the attempt that sent it. */
+  /** Random id of the attempt that sent the write. */
   readonly attempt: string
-  /** How long an attempt may take, in milliseconds. */
+  /** Longest duration of an attempt, in milliseconds. */
   readonly timeout: number
-  /** How long it has been watched while it was `sending`, in milliseconds. If only this changes, the write has not changed. */
+  /**
+   * How long processes have checked the write while it was `sending`, in milliseconds. `isSame` ignores this field,
+   * because it changes during each check.
+   */
   readonly watched?: number | undefined
 }
 
-/** A record and its text, which is never written twice, so that it is the version of the record. */
+/** A record and its text. Each text contains a random version, so comparing two texts compares the versions. */
 export interface Stored {
   readonly record: WriteRecord
   readonly text: string
 }
 
-/** Starts the text of a record. Some drivers parse what begins as JSON. */
+/** The start of the text of a record. Some drivers would parse a text that begins like JSON. */
 const start = 'write:'
 
 /** Returns the text for a record. */
@@ -72,9 +75,11 @@ export function toStored(record: WriteRecord): Stored {
   return { record, text: start + JSON.stringify({ version: randomId(), ...record }) }
 }
 
-/** The start of every key in the storage, which may also have connections. */
+/** The start of the journal's keys, because connections can be in the same storage. */
 const prefix = 'writes:'
-/** Another process may write a record and remove it again before it is seen, but not this often in a row. */
+/**
+ * Number of failed attempts in a row after which the storage counts as broken. Other processes rarely cause even two.
+ */
 const mostTries = 10
 
 /** The records of a journal by key. Every method throws `WriteJournalError` if the storage fails. */
@@ -90,14 +95,14 @@ export class WriteRecords {
     return text === null ? undefined : parse(key, text)
   }
 
-  /** Writes a record, or removes it, if it is as expected. Returns whether it was. */
+  /** Replaces or removes a record if it is still the expected one (compare-and-set). Returns whether it was. */
   async replace(key: string, expected: Stored | undefined, next: Stored | undefined): Promise<boolean> {
     let known = expected
     for (let tries = 0; tries < mostTries; tries += 1) {
       const write = this.#storage.compareAndSet(key, known?.text ?? null, next?.text ?? null)
       const [written] = await Promise.allSettled([write])
       if (written.status === 'fulfilled' && written.value) return true
-      // Drivers send a command again when its response is lost. The text shows whether the first one was applied.
+      // Drivers repeat a command if its response is lost. The stored text shows whether the first command was applied.
       const now = await this.get(key)
       if (isSame(now, next)) return true
       if (!isSame(now, expected)) return false
@@ -107,7 +112,9 @@ export class WriteRecords {
     throw new WriteJournalError(key, unfit('`compareAndSet` returns false, but nothing has changed.'))
   }
 
-  /** Yields every key and its record, in no particular order. A key that exists during the whole listing is among them. */
+  /**
+   * Yields the keys and their records in no particular order, including each key that exists during the whole listing.
+   */
   async *all(): AsyncGenerator<readonly [key: string, stored: Stored], void, undefined> {
     for await (const page of this.#storage.pages()) {
       for (const [key, text] of page) yield [key, parse(key, text)]
@@ -115,7 +122,7 @@ export class WriteRecords {
   }
 }
 
-/** Whether two records are the same, but for how long the write has been watched. */
+/** Whether two records are the same, apart from `watched`. */
 export function isSame(one: Stored | undefined, other: Stored | undefined): boolean {
   if (one?.text === other?.text) return true
   const [first, second] = [one?.record, other?.record]
@@ -132,7 +139,10 @@ function parse(key: string, text: string): Stored {
 
 const states: readonly unknown[] = ['sending', 'applied', 'unconfirmed'] satisfies WriteState[]
 
-/** Somebody else may have written to the storage. Without a timeout, for example, a wait would never end. */
+/**
+ * Checks the fields of a record, because another program can have changed it. A missing timeout would make a wait
+ * endless.
+ */
 function isRecord(fields: object): fields is WriteRecord {
   const record: Partial<Record<keyof WriteRecord, unknown>> = fields
   const {

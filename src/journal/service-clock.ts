@@ -1,23 +1,26 @@
 import type { Middleware } from '../core/index.ts'
 
 /**
- * The clock of the service, as far as its responses tell it: their `Date` minus the monotonic clock of this process, which
- * nobody sets. A response is older than its arrival, and one from a cache is older still. So the largest difference is the
- * nearest, and the clock never goes back.
+ * Estimates the time of the service from the `Date` headers of its responses. The clock keeps the difference between
+ * `Date` and the monotonic clock of this process. A response needs time to arrive, and a cached response is older
+ * still, so each difference is too small. The largest difference is therefore the best estimate. Keeping the largest
+ * also means that the clock never goes back.
  */
 export class ServiceClock {
   #difference: number | undefined
 
-  /** Returns the time of the service in milliseconds since the Unix epoch, or of this machine if the service tells none. */
+  /**
+   * Returns the service's time in milliseconds since the Unix epoch, or this machine's time before the first `Date`.
+   */
   now(): number {
     return this.#difference === undefined ? Date.now() : Math.floor(this.#difference + performance.now())
   }
 
-  /** Learns from the responses of a client. */
+  /** Reads the `Date` of each response of a client. */
   readonly middleware: Middleware = async (call, next) => {
     const reply = await next(call)
     const headers = reply.response?.headers
-    // A reply that a middleware made up.
+    // A reply that a middleware created has no response.
     if (headers === undefined) return reply
     const difference = Date.parse(headers.get('date') ?? '') - performance.now()
     const isFresh = Number(headers.get('age') ?? 0) === 0

@@ -6,14 +6,15 @@ import { type Finding, lookFor, type Shared, type Write } from './write.ts'
 const longestPause = 8_000
 
 /**
- * Looks for the effect of a write until it is known, its record changes, or there is no hope. Returns why there is none;
- * undefined if the record has changed, also because the effect was found.
+ * Checks repeatedly whether a write was applied, until the time for it is over. Returns why the write could not be
+ * confirmed. Returns undefined if its record has changed, for example because `watch` found the effect and stored
+ * `applied`.
  *
- * How long a write has been watched is in its record, so that a process that is killed and started again does not begin anew.
- * Each process adds to what it has read as much as its monotonic clock tells. So the sum of several processes is at most the
- * time that has passed, whatever their wall clocks say.
+ * The record has the time that processes have spent on checks. A process that is killed and started again continues
+ * from that time. Each process adds the time that its monotonic clock measured to the time that it read from the
+ * record. So the sum is at most the time that has really passed, even if wall clocks differ.
  *
- * @param isOwn whether the attempt was made by this process, and has ended
+ * @param isOwn whether this process made the attempt, and the attempt has ended
  */
 export async function watch(
   write: Write,

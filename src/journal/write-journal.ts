@@ -1,5 +1,5 @@
-// src/journal keeps a record of each write, so that it happens once or says that nobody knows. It imports the client; nothing
-// imports it.
+// src/journal keeps a record of each write, so that a job can run again and each of its writes is sent at most once. It
+// imports the client. No other folder except the entry points imports the journal.
 
 import type { SupportWorkspace } from '../client/index.ts'
 import { type ClientOptions, changeableChecks, createLog, traced } from '../core/index.ts'
@@ -35,47 +35,49 @@ import type { Shared } from './write.ts'
 /** The options of a `WriteJournal`. */
 export interface WriteJournalOptions<A extends Actor = Actor> {
   /**
-   * The client that the writes are sent with, and looked for. All its tokens belong to one organization, which is asked for
-   * once: use a journal for each.
+   * Client that sends and checks the writes. Use one journal for each organization, because the journal asks for the
+   * organization of the client's token only once.
    */
   readonly workspace: SupportWorkspace<A>
   /**
-   * Where the records are kept: a storage of `support-workspace-sdk/storage`. All processes that may send the same writes share
-   * it: `sqliteStorage` on one machine, `postgresStorage` or `redisStorage` on many.
+   * Storage for the records, from `support-workspace-sdk/storage`. All processes that can send the same writes must
+   * share the storage: use `sqliteStorage` on one machine, and `postgresStorage` or `redisStorage` on several.
    */
   readonly storage: KeyValueStorage
   /**
-   * How long an effect may show after its request has ended, in milliseconds. Until then, looking for it is repeated. The
-   * default is a guess, because how long the service works on a request after a failure is not documented.
+   * How long to keep checking whether an unconfirmed write was applied, in milliseconds, counted from the end of its
+   * attempt. The default is a guess, because the service does not document how long it works on a request after a
+   * failure.
    *
    * @default 30_000
    */
   readonly confirmTimeout?: number | undefined
   /**
-   * How many writes of this journal may end unconfirmed in a row. After that `once` sends nothing and rejects (`retry`,
-   * `not-sent`), until it finds that one of them was applied, or the job runs again. A job sets it, for example, to 5.
+   * Number of unconfirmed writes in a row after which this journal stops sending, for example 5. Further calls of
+   * `once` reject with a `RequestError` (`retry`, `not-sent`) until one of the writes is confirmed, or the job creates
+   * a new journal.
    *
    * @default Infinity
    */
   readonly stopAfter?: number | undefined
   /**
-   * Called before each check of a write that may have been applied, so that a wait of up to a minute does not look like a
-   * hang. Errors that it throws are ignored.
+   * Called before each check of an unconfirmed write, for example to show progress: a wait can take a minute. Errors
+   * that the function throws are ignored.
    */
   readonly onCheck?: ((check: WriteCheck) => void) | undefined
   /**
-   * Where to log that a write is being confirmed, as a warning without its key.
+   * Logger that gets a warning when the journal begins to check a write. The warning does not contain the key.
    *
-   * @default nothing is logged, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
+   * @default no logger, or `console` if the environment variable `SUPPORT_WORKSPACE_LOG` names a level
    */
   readonly logger?: ClientOptions['logger']
 }
 
-/** What is known of a write that was applied. */
+/** The result of `once`: the write was applied. */
 export interface WrittenOnce<Data> {
-  /** The id of what was created or changed, if there is one. */
+  /** The id of the created or changed item. Absent if the response or the found item has none. */
   readonly id?: string | undefined
-  /** What the function returned. Absent if the write was applied before, or its response was lost. */
+  /** The return value of your function. Absent if an earlier run applied the write, or the response was lost. */
   readonly data?: Data
 }
 
@@ -97,17 +99,18 @@ const listChecks = {
   state: (name, value) => checkOneOf(name, value, ['sending', 'applied', 'unconfirmed']),
 } satisfies Record<'state', Check<WriteState>>
 
-/** Younger records are never forgotten, in milliseconds: a process may still be about to ask for them. */
+/** Minimum for `forget`, in milliseconds, because a process that is still running can need younger records. */
 const youngest = 3_600_000
 
 /**
- * A journal of writes, each of which happens once, or is reported as unconfirmed: across retries of a job, several processes,
- * and processes that are killed. The record of a write is in the storage when its request leaves. A write that may have been
- * applied is looked for, and never sent again on its own.
+ * Sends each write at most once, even if the job is retried, runs in several processes, or is killed. Saves a record
+ * before each write. If there is a record already, checks the service instead of sending again, and throws
+ * `UnconfirmedWriteError` if it cannot tell. (With `resendIfAbsent`, a write can be sent twice.)
  *
  * @example
  * const journal = new WriteJournal({ workspace, storage: memoryStorage() })
- * const reply = await journal.once('reply:msg_1', (client) => client.messages.create(id, { body_html: '<p>On it.</p>' }))
+ * const body_html = '<p>On it.</p>'
+ * const reply = await journal.once('reply:msg_1', (client) => client.messages.create(conversationId, { body_html }))
  * console.log(reply.id)
  */
 export class WriteJournal<A extends Actor = Actor> {
@@ -139,26 +142,31 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Sends one write, unless it was applied before. The function runs each time, because only it knows the write: it makes
-   * exactly one call that changes something, through the client that it is given. If the journal knows that the write was
-   * applied, the call is not sent: it rejects, and `once` returns what is known.
+   * Sends one write if it was not applied before. The journal runs the function each time, because only the function
+   * knows the write. The function must make exactly one call that changes data, through the client that it receives. If
+   * an earlier run applied the write, this call rejects inside the function before it is sent, and `once` returns the
+   * id from the record.
    *
-   * If the write may have been applied, by this process or one that was killed, `once` looks for it: up to `confirmTimeout`, and
-   * before that as long as the response may still come. Time that earlier runs have waited counts. While another process sends
-   * it, `once` waits for what comes of it.
+   * If an earlier attempt is unconfirmed, `once` first waits as long as its response can still come. Then it checks the
+   * service for up to `confirmTimeout`. The time that earlier runs have waited counts. If another process is sending
+   * the write, waits for its result.
    *
-   * The first call asks the service for the organization of the token (`me`). A key belongs to one organization of one service.
+   * The first call asks the service for the organization of the token (`me`). A key belongs to one organization of one
+   * service.
    *
-   * @param key your name for the write, the same in each run: `reply:` and the id of the message that it answers. Not a
-   *   secret. Email addresses in it are stored.
-   * @throws UnconfirmedWriteError (`verify`) if nobody can say whether the write was applied, for example because an earlier run
-   *   sent another body.
-   * @throws InvalidArgumentError if the key belongs to another write or organization, or the function sends none or two. Of two,
-   *   the first is sent, and in the runs after that the function ends there.
-   * @throws WriteJournalError (`retry`) if the storage fails; `fix` if it does not do what its interface says.
-   * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token cannot read what would confirm the write.
-   * @throws the error of the function or its call, which was refused or not sent. The key is free again, or what it was before a
-   *   write was repeated. After `stopAfter` unconfirmed writes it is a `RequestError` (`retry`, `not-sent`).
+   * @param key your name for the write, which must be the same in each run, for example `reply:` and the id of the
+   *   message that you answer. The storage keeps the key as plain text, so put no secrets or email addresses into it.
+   * @throws UnconfirmedWriteError (`verify`) if the journal cannot find out whether the write was applied, for example
+   *   because an earlier run sent another body.
+   * @throws InvalidArgumentError if the key belongs to another write or organization, or the function makes no write,
+   *   or more than one. Only the first write is sent.
+   * @throws WriteJournalError (`retry`) if the storage fails; `fix` if the storage violates the contract of
+   *   `KeyValueStorage`.
+   * @throws InsufficientScopeError (`reconnect`) if `/me` says that the token lacks a scope to read what the write
+   *   changes.
+   * @throws the error of the function or of its call, if the call was rejected or not sent. You can use the key again.
+   *   If the call repeated an unconfirmed write, that write stays unconfirmed. After `stopAfter` unconfirmed writes,
+   *   the error is a `RequestError` (`retry`, `not-sent`).
    */
   once<Data>(
     key: string,
@@ -175,7 +183,7 @@ export class WriteJournal<A extends Actor = Actor> {
     })
   }
 
-  /** Returns what is known of a write; undefined if it was not sent. */
+  /** Returns the record of a write. Undefined if the journal has none. */
   get(key: string): Promise<WriteEntry | undefined> {
     return traced(async () => {
       const stored = await this.#shared.records.get(checkText('key', key))
@@ -183,7 +191,7 @@ export class WriteJournal<A extends Actor = Actor> {
     })
   }
 
-  /** Lists the writes, or those in one state, in no particular order. */
+  /** Lists all writes, or only the writes in one state, in no particular order. */
   list(filter: { readonly state?: WriteState | undefined } = {}): Promise<readonly WriteEntry[]> {
     return traced(async () => {
       checkObject('filter', filter, "For example `{ state: 'unconfirmed' }`.")
@@ -197,10 +205,12 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Decides about a write that is `sending` or `unconfirmed`: it was `applied`, or its effect is `absent`, so that the next `once`
-   * sends it. Use `absent` only if the process that was sending it has ended: one that is stopped sends when it wakes up.
+   * Records your decision about an unconfirmed write: `applied`, or `absent` to let the next `once` send it. Also works
+   * for a write that is `sending`. Use `absent` only after the process that was sending the write has ended, because a
+   * stopped process could still send the write when it wakes up.
    *
-   * @throws InvalidArgumentError if the write is not open.
+   * @throws InvalidArgumentError if the journal has no record of the key, the write is `applied`, or its record has
+   *   just changed.
    */
   resolve(key: string, as: 'applied' | 'absent'): Promise<void> {
     return traced(async () => {
@@ -215,8 +225,10 @@ export class WriteJournal<A extends Actor = Actor> {
   }
 
   /**
-   * Removes the records of applied writes that are older than a time in milliseconds, at least an hour. Returns how many. A
-   * write whose key is forgotten IS SENT AGAIN by the next `once`.
+   * Removes the records of applied writes that are older than `olderThan`, and returns their number. **Warning:** after
+   * this, the next `once` with the key of a removed record sends the write again.
+   *
+   * @param olderThan an age in milliseconds, at least 3_600_000 (an hour)
    */
   forget(olderThan: number): Promise<number> {
     return traced(async () => {

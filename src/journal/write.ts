@@ -12,22 +12,24 @@ import { WriteJournalError } from './journal-errors.ts'
 import type { WriteCheck, WriteRecord, WriteRecords } from './records.ts'
 import type { ServiceClock } from './service-clock.ts'
 
-/** What the intents of a journal share. */
+/** State and options of a journal, which all its calls of `once` share. */
 export interface Shared {
+  /** A client that reads fresh data. */
   readonly workspace: SupportWorkspace
   readonly records: WriteRecords
-  /** How long an effect may come late, in milliseconds. */
+  /** How long to keep checking after an attempt has ended, in milliseconds. */
   readonly confirmTimeout: number
   readonly clock: ServiceClock
   readonly onCheck: ((check: WriteCheck) => void) | undefined
   readonly log: Log | undefined
   readonly identify: Identify
-  /** How many writes in a row may end unconfirmed, and how many have. */
+  /** Number of unconfirmed writes in a row after which the journal stops sending. */
   readonly stopAfter: number
+  /** Number of unconfirmed writes in a row so far. */
   unconfirmed: number
 }
 
-/** A write, its part of the record, and how its effect is found. */
+/** A write, its part of the record, and the function that finds its effect. */
 export interface Write {
   readonly call: OutgoingCall
   readonly sent: Omit<SentWrite, 'since' | 'author'>
@@ -35,18 +37,18 @@ export interface Write {
   readonly find: FindEffect | undefined
 }
 
-/** The effect of a write, or why it is not known. */
+/** The effect of a write, or why it is unknown. */
 export interface Finding {
   readonly effect?: { readonly id?: string | undefined }
   readonly problem: string
   readonly cause?: unknown
 }
 
-/** The service may store an effect with a time that is this much early, in milliseconds. */
+/** How much earlier than the write the service's time of its effect can be, in milliseconds. */
 const tolerance = 300_000
 export const absent = 'the service does not show it'
 
-/** Describes a call. Asks the service for its place and its author. */
+/** Describes a call for its record. Asks the service for the organization and the author. */
 export async function describeWrite(
   call: OutgoingCall,
   ownFind: FindEffect | undefined,
@@ -57,19 +59,19 @@ export async function describeWrite(
   const isCustom = operation.evidence === undefined
   const effect = isCustom ? undefined : effectOf(operation.id as WriteOperationId)
   const find = ownFind ?? effect?.find
-  // An assignee may have to be looked up among the members.
+  // Confirming an assignment can require the list of members.
   const scopes = [
     operation.scope?.replace('write', 'read') ?? [],
     operation.id === 'conversations.assign' ? 'users:read' : [],
   ]
   const required = effect !== undefined && ownFind === undefined ? scopes.flat() : []
-  // The response tells the time of the service, too.
+  // The clock also learns the time of the service from this response.
   const { organization, author } = await untilAborted(shared.identify(operation.id, required), call.signal)
   const place = await sha256(JSON.stringify([call.baseUrl, organization]))
   const input = await sha256(sortedJson([place, operation.id, path, query, call.body]))
   const look = find === effect?.find ? effect?.mark?.(body) : input
   const mark = look && (await sha256(JSON.stringify([place, operation.id, path, look])))
-  // A number that JSON can represent: there may be no limit.
+  // JSON cannot represent `Infinity`, the value of an unlimited timeout.
   const longest = Math.min(timeout, totalTimeout, Number.MAX_SAFE_INTEGER)
   return {
     call,
@@ -80,7 +82,8 @@ export async function describeWrite(
 }
 
 /**
- * Returns the effect that is surely that of a write, or why there is none.
+ * Checks once whether a write was applied. Returns its effect if no other write can have caused it, and otherwise the
+ * problem.
  *
  * @throws the error of a call with the remedy `reconnect`, or of the storage with the remedy `retry`
  */
@@ -94,15 +97,16 @@ export async function lookFor(
   try {
     const since = (sentAt - tolerance) / 1000
     const looking = find?.(shared.workspace, { ...structuredClone(sent), since, author })
-    // A `find` of the caller may never settle.
+    // The promise of a caller's `find` can stay pending.
     const effects = await inTime(looking, Math.min(call.totalTimeout, longestTimer))
     if (effects === undefined) return { problem: 'the service does not show enough to tell' }
-    // Spread, because `some` skips the holes of an array.
+    // `some` skips the holes of an array, so the array is spread.
     if (!Array.isArray(effects) || [...effects].some((effect) => typeof effect !== 'object' || effect === null)) {
       return { problem: 'the `find` option returned no list of effects' }
     }
     const found = new Map(effects.map((effect) => [idOf(effect) ?? effect, { id: idOf(effect) }]))
-    // Read after the look: whatever it shows was sent by a write that is in the storage by now.
+    // The records are read after the effects, so each write that caused one of the effects has its record in the
+    // storage.
     const others: WriteRecord[] = []
     for await (const [other, { record }] of found.size > 0 && mark !== undefined ? shared.records.all() : []) {
       if (record.mark === mark && other !== key) others.push(record)
@@ -110,7 +114,7 @@ export async function lookFor(
     const own = [...found.values()].filter(({ id }) => id === undefined || !others.some((other) => other.id === id))
     const [effect, ...more] = own
     if (effect === undefined) return { problem: absent }
-    // Whoever has no id yet may have left the effect.
+    // A similar write whose id is unknown can have caused the effect.
     const isClear = more.length === 0 && others.every(({ id }) => id !== undefined)
     return isClear ? { effect, problem: '' } : { problem: 'another write may have left what looks like it' }
   } catch (cause) {

@@ -3,8 +3,8 @@ import { type KeyValueStorage, type StoragePage, unfit } from './key-value-stora
 import { eachInTime, inTime } from './turns.ts'
 
 /**
- * The keys of a storage that start with a prefix, which is added to each key here. Every method throws what `failed` returns
- * if the storage throws, returns an error or an invalid value, or does not respond in time.
+ * The part of a storage whose keys start with a prefix. The methods add the prefix to each key. If the storage throws,
+ * returns an error or an invalid value, or does not respond in time, the methods throw the error that `failed` creates.
  */
 export class GuardedStorage {
   readonly #storage: KeyValueStorage
@@ -43,7 +43,10 @@ export class GuardedStorage {
     }
   }
 
-  /** Some drivers return an error instead of throwing it. */
+  /**
+   * Calls a method of the storage and checks its result. Throws returned errors as well, because some drivers return
+   * them.
+   */
   async #call<Value>(key: string, method: () => unknown, isValid: (value: unknown) => value is Value): Promise<Value> {
     try {
       const value: unknown = await inTime(method())

@@ -1,4 +1,4 @@
-// Text under keys with an atomic conditional write: what connections, journals and storages share.
+// The interface of a key-value storage with compare-and-set, which connections, journals and storages share.
 
 export { GuardedStorage } from './guarded-storage.ts'
 export {

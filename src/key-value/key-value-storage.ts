@@ -7,14 +7,17 @@ import {
 import { isError, placeholder, safeCause } from '../shared/errors/redact.ts'
 
 /**
- * A storage for connections: text under keys, with an atomic conditional write. `support-workspace-sdk/storage` has storages
- * for SQLite, Redis, Postgres and memory. Check your own with `storageTests` from `support-workspace-sdk/storage-tests`.
+ * A storage of texts under keys with an atomic compare-and-set, for connections and write journals.
+ * `support-workspace-sdk/storage` has storages for SQLite, Redis, Postgres and memory. Check your own storage with
+ * `storageTests` from `support-workspace-sdk/storage-tests`.
  *
- * Every method may return its result or a promise of it. An error that it throws or returns becomes a `ConnectionStoreError`
- * (`storage_failed`), as does a promise that does not settle within 30 seconds.
+ * Every method can return its result or a promise of the result. If a method throws or returns an error, or its promise
+ * is still pending after 30 seconds, a `ConnectionStore` throws a `ConnectionStoreError` (`storage_failed`), and a
+ * `WriteJournal` throws a `WriteJournalError`.
  *
- * Every process must read the last write: no cache, no replica that lags behind. A text is never empty, and never written
- * twice, so the text itself is the version of a record.
+ * The storage must be strongly consistent: every process reads the last write. So do not put a cache or a read replica
+ * in front of it. The SDK writes each text only once, so a compare-and-set of texts compares the versions of a record.
+ * The SDK writes no empty texts.
  */
 export interface KeyValueStorage {
   /** Returns the text under a key; null or undefined if there is none. */
@@ -36,7 +39,7 @@ export interface KeyValueStorage {
 /** A page of a listing: keys and their texts. */
 export type StoragePage = readonly (readonly [key: string, text: string])[]
 
-/** Keeps connections in memory, for tests and for apps in a single process. It ends with the process. */
+/** Keeps connections in memory, for tests and for apps in a single process. All data is lost when the process ends. */
 export function memoryStorage(): KeyValueStorage {
   const texts = new Map<string, string>()
   return {
@@ -84,14 +87,19 @@ export function checkMethods<Value>(
   throw new InvalidArgumentError(name, `\`${name}\` lacks ${missing.map((each) => `\`${each}\``).join(', ')}.`, hint)
 }
 
-/** Creates the error of a storage that does not do what its interface says, which no retry mends. */
+/**
+ * Returns the error for a storage that violates the contract of `KeyValueStorage`. Repeating the call does not help.
+ */
 export function unfit(problem: string): SupportWorkspaceError {
   return new SupportWorkspaceError(problem, { hint: 'Check the storage with `storageTests`.' })
 }
 
 const tryAgain = { remedy: 'retry', hint: 'Check that the storage is reachable, then try again.' } as const
 
-/** Returns message and details for the error of a storage that threw. An error of this package knows what to do about it. */
+/**
+ * Returns the message and details of an error for a failed storage. Keeps the remedy and hint of an error of this
+ * package.
+ */
 export function failureOf(whose: string, thrown: unknown): [message: string, details: ErrorDetails] {
   const cause = withoutTexts(safeCause(thrown))
   const { message, remedy, hint } = isSupportWorkspaceError(thrown) ? thrown : { message: cause.message, ...tryAgain }
@@ -102,7 +110,10 @@ export function failureOf(whose: string, thrown: unknown): [message: string, det
 /** Matches the text of a record, its start, or a long part of it. Drivers quote commands, results and pipelines. */
 const quotedText = /plain(?::|%3A)[\w-]*|[\w-]{60,}/gi
 
-/** Removes the texts of records from a copy of an error and its causes. A text that is not sealed contains a token. */
+/**
+ * Removes the texts of records from a copy of an error and its causes, because a text that is not encrypted has a
+ * token.
+ */
 function withoutTexts(error: Error): Error {
   for (let part: unknown = error; isError(part); part = part.cause) {
     const hidden = (text: string) => text.replace(quotedText, placeholder)

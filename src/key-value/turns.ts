@@ -1,6 +1,8 @@
 import { type StoragePage, unfit } from './key-value-storage.ts'
 
-/** Runs tasks of the same key one after the other, in the order of the calls. Tasks of different keys run concurrently. */
+/**
+ * Runs tasks of the same key one after the other, in the order of the calls. Tasks of different keys run concurrently.
+ */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 
@@ -16,7 +18,7 @@ export class Turns {
   }
 }
 
-/** The time limit of each call of a storage, in milliseconds. Without it, one lost response would block its key forever. */
+/** The time limit of each call of a storage, in milliseconds. Prevents that a lost response blocks its key. */
 const timeLimit = 30_000
 
 /** Awaits a result of a storage, up to the time limit. */
@@ -35,7 +37,7 @@ export async function inTime<Value>(result: Value, limit = timeLimit): Promise<A
 /** Yields the pages of a storage, and awaits each of them up to the time limit. */
 export async function* eachInTime(pages: AsyncIterable<StoragePage>): AsyncGenerator<StoragePage, void, undefined> {
   if (typeof Object(pages)[Symbol.asyncIterator] !== 'function') {
-    // The error of an async function says more, and must be handled.
+    // If `list` is an async function that rejected, its error explains the problem better. It must also be handled.
     await inTime(pages)
     throw unfit('`list` returned no async iterable.')
   }
@@ -50,7 +52,7 @@ export async function* eachInTime(pages: AsyncIterable<StoragePage>): AsyncGener
       isReading = true
     }
   } finally {
-    // Left early by the caller. After a failure or the end there is nothing to close.
+    // Only if the caller stops between two pages, the iterator is still open.
     if (!isReading) await inTime(iterator.return?.())
   }
 }

@@ -6,7 +6,7 @@ import { askConversations, askEnd, askPages, findOrder } from './lists.ts'
 import { askPath, askPathOfId, type Controls, noSuchId, noSuchPath, shapeOf } from './paths.ts'
 import { Questions } from './questions.ts'
 
-/** What a probe has found. */
+/** The result of a probe. */
 export interface ProbeFindings {
   readonly evidence: EvidenceFile
   /** Number of requests that were sent. */
@@ -15,7 +15,7 @@ export interface ProbeFindings {
   readonly stopped: string | undefined
 }
 
-/** What only calls of a running app can show, which change something. */
+/** Traits that the recorder finds in a running app. A probe cannot find them, because this requires writes. */
 const ofRecorder: readonly TraitName[] = ['entry.message', 'cursor.stale']
 
 /** Sends the requests of a probe. Never rejects because of what the service does. */

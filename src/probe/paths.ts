@@ -3,7 +3,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Answer } from './asker.ts'
 import type { Questions } from './questions.ts'
 
-/** Answers for what surely does not exist, to compare with. */
+/** Answers for a path and an id that do not exist, to compare other answers with. */
 export interface Controls {
   readonly path: Answer
   /** For an id that does not exist, at a documented path. */
@@ -70,12 +70,12 @@ function noteRefusal(
   else leave(`${id}.path`, reason)
 }
 
-/** Whether two refusals are alike. Their texts are compared here, and reported nowhere. */
+/** Returns whether two error responses are alike. Compares their texts, which are not reported. */
 function isSame(one: Answer, other: Answer): boolean {
   return one.status === other.status && JSON.stringify(one.body) === JSON.stringify(other.body)
 }
 
-/** Describes a refusal by its status and the documented keys of its body. */
+/** Describes an error response by its status and the documented keys of its body. */
 export function shapeOf({ status, body }: Answer): string {
   if (body === undefined) return `${status} without a JSON object`
   const keys = ['error', 'error_description'].filter((key) => typeof body[key] === 'string')

@@ -12,7 +12,7 @@ export interface ProbeOptions {
   readonly baseUrl: string
   /** Your token. The probe reads what the token can read, and reports names and counts only. */
   readonly accessToken: string
-  /** Says that the owner of the token agrees to the requests that `announceProbe` describes. */
+  /** Confirms that the owner of the token agrees to the requests that `announceProbe` describes. */
   readonly confirmed: true
   /** Sends the requests. By default the platform's `fetch`. */
   readonly fetch?: WebFetch | undefined
@@ -32,8 +32,9 @@ counts and days, and no text, id or value of your data.`
 }
 
 /**
- * Asks the service which guesses are right: which inferred paths exist, how long pages are, what cursors, ETags and headers do.
- * Sends up to 40 GET requests, 250 ms apart, and stops at the first 429 or 5xx. What it finds has no data of the service.
+ * Finds out which guesses about the service are right, for example which inferred paths exist, how long pages are, and
+ * how the service handles cursors and ETags. Sends up to 40 GET requests, 250 ms apart, and stops at the first 429 or
+ * 5xx. The result contains names and counts, but no data of the service.
  *
  * @throws InvalidArgumentError if an option is invalid, or `confirmed` is not true.
  */

@@ -4,7 +4,7 @@ import type { Answer, Asker } from './asker.ts'
 
 type OperationId = CatalogueOperation['id']
 
-/** What the parts of a probe ask with, and where they note what they find. */
+/** Sends the requests of a probe, and notes its findings. */
 export class Questions {
   readonly asker: Asker
   readonly notebook = new Notebook(2_000)
@@ -16,7 +16,7 @@ export class Questions {
   /** Notes a trait. */
   readonly find = (trait: TraitName, what: string): boolean => this.notebook.note('traits', trait, what)
 
-  /** Notes what it would take to find a trait. */
+  /** Notes why a trait was not found. */
   readonly leave = (trait: TraitName, reason: string): void => this.notebook.leave(trait, reason)
 
   /** Sends a request of an operation, and notes its response if it has the form of the operation. */

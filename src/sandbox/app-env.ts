@@ -10,7 +10,7 @@ export interface AppEnv {
   Bindings: {
     /** Set by the app if a fault cuts the connection while the response is sent. */
     drop?: Drop
-    /** Returns whether an `Origin` header is that of the sandbox's own pages. */
+    /** Returns whether an `Origin` header names the sandbox itself. Its pages send this origin. */
     isOwnOrigin: (origin: string) => boolean
   }
   Variables: {
@@ -24,12 +24,12 @@ export interface AppEnv {
 /** Where a connection is cut: before it is open, before the response, or after half of its headers or of its body. */
 export type Drop = 'refused' | 'before-headers' | 'mid-headers' | 'mid-body'
 
-/** A method of a path, and what handles it. */
+/** A method and a path of the service, and the function that handles them. */
 export interface Operation {
   /** Method and path, with `:name` for each parameter. */
   readonly route: Route
   readonly scope?: Scope | undefined
-  /** What no page of the documents prints of it: its path, or fields of its body, which only the MCP tools name. */
+  /** Inferred parts: whether the path is inferred, and which body fields only the MCP tools name. */
   readonly guesses?: { readonly path: boolean; readonly body: readonly string[] }
   readonly handler: (service: Service) => Handler<AppEnv>
 }

@@ -93,7 +93,10 @@ export function validationFailed(description: string): HttpError {
   return new HttpError(422, 'validation_failed', description)
 }
 
-/** Inferred: no document says how the service refuses what is already there. 409 is the status for that (RFC 9110, 15.5.10). */
+/**
+ * Returns the error for a value that is already in use. The status 409 (RFC 9110, 15.5.10) is inferred, because no
+ * document describes this error.
+ */
 export function alreadyExists(what: string): HttpError {
   return new HttpError(409, 'already_exists', `A ${what} with this \`email\` already exists.`)
 }

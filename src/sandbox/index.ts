@@ -1,16 +1,17 @@
 /**
- * A local copy of the service to develop and test against. For Node only.
+ * A local imitation of the service to develop and test against. For Node only.
  *
  * @module support-workspace-sdk/sandbox
  */
 
-// src/sandbox is a local implementation of the service, written from its documents alone: it shares no path, schema or
-// table with the client, so that each checks the other. It is one Hono app, whose types of variables are in app-env.ts.
-// Its imports point one way, from the top of this list down:
+// src/sandbox is a local implementation of the service, written from its documents alone. It shares no path, schema or
+// table with the client, so the tests of each find mistakes of the other. The service is one Hono app; app-env.ts has
+// the types of its variables. Files import only from lines further down this list. Folders on the same line do not
+// import each other, and console/ skips line 3.
 //
 // 1. start-sandbox.ts
-// 2. server/ and console/, neither of which imports the other
-// 3. oauth/ and operations/, neither of which imports the other; the console imports neither
+// 2. server/ and console/
+// 3. oauth/ and operations/
 // 4. addresses.ts, app-env.ts, html-page.ts, http.ts, request-log.ts, sandbox-options.ts and service.ts
 // 5. faults/, which also has the types of the app
 // 6. data/, random.ts and schema.ts

@@ -1,5 +1,6 @@
 /** A request that the sandbox received. */
 export interface RecordedRequest {
+  /** Method in upper case, for example `POST`. */
   readonly method: string
   /** Percent-encoded path, without the query. */
   readonly path: string
@@ -8,8 +9,8 @@ export interface RecordedRequest {
   /** Headers with lower-case names. Secrets are not redacted. */
   readonly headers: Record<string, string>
   /**
-   * Parsed JSON, a form as an object, or other content as text, such as JSON that is nested more than 100 levels deep.
-   * `undefined` for an empty body and for one that is too large, which gets a 413.
+   * The body: parsed JSON, a form as an object, or other content as text, such as JSON that is nested more than 100
+   * levels deep. `undefined` for an empty body and for a body that is too large, which gets a 413.
    */
   readonly body: unknown
   /** Status of the response; `undefined` while in flight, or if the connection was dropped before the headers. */
@@ -20,16 +21,16 @@ export interface RecordedRequest {
   readonly operation: string | undefined
   /** Scope that the operation requires; `undefined` if it requires none. */
   readonly scope: string | undefined
-  /** Actor of the access token; `undefined` without a valid one. */
+  /** Actor of the access token; `undefined` without a valid token. */
   readonly actor: 'app' | 'self' | undefined
   /**
-   * What the sandbox injected: a fault, such as `status=503` or `drop=after-effect`, or `rate limit`. `undefined` for a
-   * normal response.
+   * The injected fault, such as `status=503` or `drop=after-effect`, or `rate limit` for a request above `rateLimit`.
+   * `undefined` for a normal response.
    */
   readonly fault: string | undefined
   /**
-   * Names of the query parameters and body fields that the operation ignored, because no document has them. Up to 20, and
-   * up to 100 characters of each. The response has them in `x-sandbox-ignored`.
+   * Names of the query parameters and body fields that the operation ignored, because no document has them. Up to 20,
+   * and up to 100 characters of each. The response has them in `x-sandbox-ignored`.
    */
   readonly ignored: readonly string[]
 }
@@ -37,9 +38,9 @@ export interface RecordedRequest {
 /** A record that is filled in while the request is handled. */
 export type OpenRecord = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
-/** A recorded request, and what only the console shows of it. */
+/** A recorded request, and details that only the console shows. */
 export interface LogEntry {
-  /** Counts up from 1. */
+  /** Number of the request, counted from 1. */
   readonly id: number
   readonly request: OpenRecord
   /** Estimated bytes that the entry occupies in memory. */
@@ -50,18 +51,20 @@ export interface LogEntry {
   responseHeaders?: Record<string, string>
   /** The valid token of the request, shortened. */
   token?: string
+  /** The id of the token's organization. */
   organization?: string
   /**
-   * Up to 16,384 characters of the bodies, with tokens and codes shortened. Only captured for a console. `undefined` for
-   * an empty body.
+   * Up to 16,384 characters of the request body, with tokens and codes shortened. Only captured for a console.
+   * `undefined` for an empty body.
    */
   requestBody?: string | undefined
+  /** The response body, captured like `requestBody`. */
   responseBody?: string | undefined
 }
 
-/** The most recent requests, up to a number and a size in memory. Tells listeners about each request that was handled. */
+/** The most recent requests, up to a number and a size in memory. Calls listeners after each request was handled. */
 export class RequestLog {
-  /** Oldest first. */
+  /** The entries, oldest first. */
   readonly entries: LogEntry[] = []
   /** The requests of the entries, in the same order. */
   readonly requests: RecordedRequest[] = []
@@ -127,7 +130,7 @@ function sizeOf(value: unknown): number {
   return bytes
 }
 
-/** Shortens access tokens and authorization codes in a text, so that the console does not show those of apps. */
+/** Shortens access tokens and authorization codes in a text, because the console must not show them. */
 export function shortenTokens(text: string): string {
   return text.replace(/\b(swot|code)_([\w-]{4})[\w.-]+/g, '$1_$2…')
 }

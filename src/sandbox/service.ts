@@ -11,10 +11,11 @@ import { flag, mustBe, nonEmptyText, oneOf, readOptions, text } from './schema.t
 export interface EffectiveWrite {
   /** The service's name for the operation, such as `createMessage`. */
   readonly operation: string
+  /** Path of the request, without the query, for example `/api/oauth/v1/contacts`. */
   readonly path: string
-  /** The id of what it created, assigned or changed; `undefined` after a deletion. */
+  /** The id of the created, assigned or changed item; `undefined` after a deletion. */
   readonly id: string | undefined
-  /** In milliseconds since the epoch, on the sandbox's clock. */
+  /** Time of the write in milliseconds since the epoch, on the sandbox's clock. */
   readonly at: number
 }
 
@@ -55,7 +56,7 @@ const tokenShape = {
   role: z.optional(oneOf('admin', 'moderator', 'agent')),
 } satisfies Record<keyof TokenOptions, z.ZodMiniType>
 
-/** Fields of `sandbox.updateConversation`: what a colleague changes. */
+/** Fields of a conversation that `sandbox.updateConversation` can change. */
 export interface ConversationChanges {
   /** Any text, such as `'closed'`. */
   status?: string
@@ -119,7 +120,7 @@ export class Service {
     throw noConversation(conversationId)
   }
 
-  /** Changes a conversation as a colleague does. Throws a `TypeError` if there is none, or no such member. */
+  /** Changes a conversation as a colleague does. Throws a `TypeError` for an unknown conversation or member. */
   updateConversation(conversationId: string, changes: ConversationChanges): void {
     const { assignee, ...fields } = readOptions('`updateConversation` field', changesShape, changes)
     for (const workspace of this.workspaces.values()) {

@@ -19,10 +19,10 @@ export interface PostgresStorageOptions {
 }
 
 /**
- * Keeps connections in Postgres, which several machines can share. Works with the pool and the client of `pg`. Creates its
- * table if it does not exist. If your app must not create tables, create it with the SQL of `postgresTable`. Queries must go
- * to the primary server, not to a read replica. Add an `error` listener to a pool: without one, a lost connection ends the
- * process.
+ * Keeps connections in Postgres, which several machines can share. Works with the pool and the client of `pg`. Creates
+ * its table if it does not exist. If your app must not create tables, create it with the SQL of `postgresTable`.
+ * Queries must go to the primary server, not to a read replica. Add an `error` listener to a pool: without one, a lost
+ * connection ends the process.
  *
  * @throws InvalidArgumentError when `table` is not the name of a table
  */

@@ -15,16 +15,18 @@ export interface NodeRedisClient {
   sendCommand(args: string[]): Promise<unknown>
 }
 
-/** Redis runs a script as one atomic step. No text is empty, so an empty one stands for none. */
+/**
+ * A Lua script, which Redis runs as one atomic step. An empty text means that the key must be absent, or is removed.
+ */
 const compareAndSet = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2]) end
 return 1`
 
 /**
- * Keeps connections in Redis, which several machines can share. Works with `ioredis` and `redis` (node-redis), but not with
- * a cluster, as `SCAN` lists the keys of one node. The server must not evict keys (`maxmemory-policy noeviction`). Do not
- * set a `keyPrefix` on the client: use the `prefix` of the store.
+ * Keeps connections in Redis, which several machines can share. Works with `ioredis` and `redis` (node-redis), but not
+ * with a cluster, as `SCAN` lists the keys of one node. The server must not evict keys (`maxmemory-policy noeviction`).
+ * Do not set a `keyPrefix` on the client: use the `prefix` of the store.
  */
 export function redisStorage(client: RedisClient): KeyValueStorage {
   if (!isIoredis(client))
@@ -48,7 +50,7 @@ export function redisStorage(client: RedisClient): KeyValueStorage {
   }
 }
 
-/** Every function has a `call`, also one that creates a client. */
+/** Returns whether a client is from `ioredis`. Checks for an object, because every function has a `call` as well. */
 function isIoredis(client: RedisClient): client is IoredisClient {
   return typeof client === 'object' && typeof (client as Partial<IoredisClient> | null)?.call === 'function'
 }

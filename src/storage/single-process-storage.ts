@@ -15,8 +15,8 @@ export interface UnstorageLike {
 const pageSize = 100
 
 /**
- * Keeps connections in a storage of `unstorage`, which has no conditional write, so only ONE PROCESS may use it. Wrap the
- * storage once: two wraps, like two processes, lose logins and bring back revoked tokens. For several processes use
+ * Keeps connections in a storage of `unstorage`, which has no conditional write, so only ONE PROCESS may use it. Wrap
+ * the storage once: two wraps, like two processes, lose logins and bring back revoked tokens. For several processes use
  * `sqliteStorage`, `redisStorage` or `postgresStorage`.
  *
  * Some drivers, among them the one for files, lose the record that they are writing when the process is killed.

@@ -1,12 +1,12 @@
 import { createHook } from 'node:async_hooks'
 
-/** What stays open. Whether it is in use cannot be seen, only when it last was. */
+/** Resources that stay open. Node shows only when they were last used. */
 const handles = /^(TCPWRAP|TLSWRAP|PIPEWRAP|UDPWRAP|MESSAGEPORT|HTTPCLIENTREQUEST)$/
-/** What ends with a callback, such as reading a file. Compression has one for each part. */
+/** Resources that end with a callback, such as reading a file. Compression has a callback for each part. */
 const requests =
   /^(Immediate|PROCESSWRAP|WORKER|ZLIB)$|(REQCALLBACK|REQPROMISE|REQWRAP|REQUEST|CONNECTWRAP|QUERYWRAP|SENDWRAP|WRITEWRAP|SHUTDOWNWRAP|CLOSEREQ)$/
 
-/** The real input and output that the code of a scope has under way. */
+/** The pending real input and output of the code in a scope. */
 export class Activity {
   readonly #handles = new Set<number>()
   readonly #requests = new Map<unknown, { readonly type: string; readonly resource: object }>()
@@ -15,20 +15,20 @@ export class Activity {
   #lastActive = Number.NEGATIVE_INFINITY
 
   /**
-   * @param realTime in milliseconds; a turn that took long counts little
-   * @param silence milliseconds after which an open connection counts as idle
+   * @param realTime returns the real time in milliseconds; a long turn of the event loop counts as a short one
+   * @param silence real milliseconds after which an open connection counts as idle
    */
   constructor(realTime: () => number, silence: number) {
     this.#realTime = realTime
     this.#silence = silence
   }
 
-  /** Whether the code has opened a connection, which may be closed again. */
+  /** Whether the code has opened a connection, even if the connection is closed now. */
   get hasHandles(): boolean {
     return this.#handles.size > 0
   }
 
-  /** Returns what is under way, by the names that Node has for it. */
+  /** Returns the kinds of pending input and output, as Node names them, for example `FSREQCALLBACK`. */
   underWay(): readonly string[] {
     const types = this.#realTime() - this.#lastActive < this.#silence ? ['a connection'] : []
     for (const [id, { type, resource }] of this.#requests) {
@@ -66,14 +66,17 @@ export class Activity {
   }
 }
 
-/** An immediate may have been cleared, cryptography may have ended at once, and compression may have nothing to do. */
+/**
+ * Whether a resource is still pending. A field of the resource tells, because Node calls no callback for a cleared
+ * immediate, for cryptography that ended at once, and for idle compression.
+ */
 function isUnderWay(type: string, resource: object): boolean {
   if (type === 'Immediate') return typeof Reflect.get(resource, '_onImmediate') === 'function'
   if (type === 'ZLIB') return Boolean(Reflect.get(resource, 'buffer'))
   return !type.endsWith('REQUEST') || Reflect.has(resource, 'ondone')
 }
 
-/** Watches what is opened, by the activity that it belongs to. Returns a function that ends it. */
+/** Adds each new resource to the activity that `current` returns. Returns a function that ends this. */
 export function watchActivity(current: () => Activity | undefined): () => void {
   const owners = new Map<number, Activity>()
   const hook = createHook({
@@ -83,9 +86,9 @@ export function watchActivity(current: () => Activity | undefined): () => void {
       owners.set(id, activity)
       activity.begin(id, type, resource)
     },
-    // Without `destroy`, which makes promises slow: a connection that was closed is silent.
+    // A hook for `destroy` would make promises slow. Without it, a closed connection soon counts as idle.
     before: (id) => owners.get(id)?.proceed(id),
-    // Node 22 tracks them all the same, which takes a sweep twice as long.
+    // Node 22 ignores this option and tracks promises, so a fault test takes twice as long there.
     trackPromises: false,
   }).enable()
   return () => void hook.disable()

@@ -3,17 +3,20 @@ import type { SweepOptions } from './options.ts'
 import { describeError, type Run } from './run.ts'
 import { createData } from './stage.ts'
 
-/** What is under test. */
+/** Whether the fault test runs a job or a program. */
 export type Subject = 'job' | 'program'
 
-/** What runs without a fault show. */
+/** The result of the runs without faults, to which the other runs are compared. */
 export interface Baseline {
   readonly run: Run
-  /** Targets and outputs whose content differs between two clean runs: a time, or a random text. Only their number is compared. */
+  /**
+   * Targets and outputs whose content differs between two runs without faults, for example because it has a time or a
+   * random text. Only their number is compared.
+   */
   readonly variable: ReadonlySet<string>
 }
 
-/** The next step, by what the words of a failure hold. */
+/** The next step after a failure, by a text that the description of the failure contains. */
 const hints: Readonly<Record<string, string>> = {
   'waiting for nothing': 'Settle every promise. Timers that a module kept, as with `promisify(setTimeout)`, stay real.',
   'real input': 'Use local files and databases, open connections in `setup`, and send requests to the sandbox only.',
@@ -21,15 +24,17 @@ const hints: Readonly<Record<string, string>> = {
 }
 
 /**
- * How much later the second run is, in milliseconds. First the day, the hour, the minute and the second differ. If the job then
- * acts on what has become old, only the minute and the second.
+ * How much later the second run starts, in milliseconds. The first delay changes the day, the hour, the minute and the
+ * second. If the runs then differ, perhaps because items have become old, the second delay changes only the minute and
+ * the second.
  */
 const delays = [93_784_005, 64_005]
 
 /**
- * Runs a job or a program without a fault, and again at another time with other random numbers. Refuses one that differs.
+ * Runs a job or a program without a fault, and again at another time with other random numbers. Throws if the two runs
+ * differ.
  *
- * @param runOnce gets how much later the time is, in milliseconds
+ * @param runOnce receives the delay of the run's start, in milliseconds
  */
 export async function runCleanly(what: Subject, runOnce: (delay: number) => Promise<Run>): Promise<Baseline> {
   const run = checkDone(what, await runOnce(0))
@@ -98,11 +103,14 @@ function checkDone(what: Subject, run: Run): Run {
 /** The data that each sandbox starts with. */
 interface Data {
   readonly ids: ReadonlySet<string>
-  /** The full hour after its newest time, in milliseconds since the epoch. Nothing in it lies in the future of a run. */
+  /**
+   * The full hour after the newest time in the data, in milliseconds since the epoch. Runs start then, so all data is
+   * past.
+   */
   readonly end: number
 }
 
-/** When the data begins, in milliseconds since the epoch. */
+/** The earliest start of a run, in milliseconds since the epoch. */
 const beginning = Date.UTC(2026, 0, 5, 9)
 const hour = 3_600_000
 

@@ -4,23 +4,31 @@ import { SimulatedTime, type SimulatedTimer } from './simulated-time.ts'
 /** Real milliseconds after which an open connection counts as idle. */
 const silence = 50
 
-/** Real milliseconds after which nothing is expected any more. Loading a module, for example, is not seen. */
+/**
+ * Real milliseconds without activity after which the job counts as stuck. The hooks miss, for example, the loading of a
+ * module.
+ */
 const grace = 300
-/** Real milliseconds that a job may wait for real input or output. */
+/** Maximum real milliseconds that a job can wait for real input or output. */
 const longestWait = 2_000
-/** Timers that may fire, which takes about a second. A simulated day of polling every 10 ms would take minutes. */
+/**
+ * Maximum number of timers, which take about a second to fire. A simulated day of polling every 10 ms would take
+ * minutes.
+ */
 const mostTimers = 20_000
-/** Real milliseconds of one turn that count. It took longer if the job computed, or the process did not get its turn. */
+/** Maximum real milliseconds that count for one turn. Turns are longer if the job computes, or the machine is busy. */
 const longestTurn = 10
-/** Readings of the time in one turn, after which it creeps, so that a loop that waits for a time ends. */
+/**
+ * Number of readings in one turn after which each reading advances the time, so that a loop that waits for a time ends.
+ */
 const readingsPerTurn = 1_000
 
-// Captured before anything is patched. Fake timers of a test runner change neither named imports nor the uptime.
+// Captured before the globals are patched. A test runner's fake timers leave the uptime as it is.
 const uptime = (): number => process.uptime() * 1_000
 
-/** The time of a job. It jumps to the next timer when nothing but timers is left. */
+/** The simulated time of a job. Jumps to the next timer when only timers are pending. */
 export class Clock extends SimulatedTime {
-  /** In milliseconds since the epoch. */
+  /** The simulated time, in milliseconds since the epoch. */
   override now: number
   #readings = 0
 
@@ -36,11 +44,11 @@ export class Clock extends SimulatedTime {
   }
 
   /**
-   * Lets time pass until `isOver` returns true. Otherwise returns what it stopped after: a wait for nothing, the longest time, too
-   * many timers, or real input or output that does not end.
+   * Advances the time until `isOver` returns true, and then returns undefined. Returns the reason if it stops earlier:
+   * the code waits but has no timer, `longest` is over, too many timers fired, or real input or output takes too long.
    *
-   * @param longest simulated time, in milliseconds
-   * @param patience real time to wait when nothing seems to be left, in milliseconds
+   * @param longest maximum simulated time, in milliseconds
+   * @param patience how long to wait for hidden activity when no timer is left, in real milliseconds
    */
   async drive(isOver: () => boolean, longest: number, patience = grace): Promise<string | undefined> {
     const until = this.now + longest

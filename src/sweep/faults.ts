@@ -1,6 +1,6 @@
 import type { Fault, RecordedRequest, Sandbox, SandboxConversation } from '../sandbox/index.ts'
 
-/** The name of a fault of a sweep. */
+/** The name of a fault that a fault test injects. */
 export type FaultName =
   | 'unavailable'
   | 'unavailable-from-here'
@@ -28,10 +28,12 @@ export type FaultName =
 
 const hour = 3_600_000
 
-/** What the service does before the process starts again depends on the fault. */
+/**
+ * The common part of the faults that kill the process after a write. Each fault adds what happens until the restart.
+ */
 const killedAfterWrite = { fault: { drop: 'after-effect' }, kills: true, onlyWrites: true } as const
 
-/** The faults of a sweep, from the simplest. A sweep injects each into each request that it can strike. */
+/** All faults, simplest first. A fault test injects each fault into each request that the fault can strike. */
 export const faults: Readonly<Record<FaultName, SweptFault>> = {
   unavailable: { text: 'a 503', fault: { status: 503 } },
   'unavailable-from-here': { text: 'a 503 to this and every later request', fault: { status: 503 }, lasts: true },
@@ -94,35 +96,37 @@ export const faults: Readonly<Record<FaultName, SweptFault>> = {
   'killed-in-file-write': { text: 'the process killed in the middle of a file write', place: 'cut of a file' },
 }
 
-/** A fault of a sweep. */
+/** A fault that a fault test injects. */
 export interface SweptFault {
-  /** For a report. */
+  /** The description in a report, for example `a 503`. */
   readonly text: string
   /**
-   * Where it strikes.
+   * The kind of place where the fault strikes.
    * @default 'request'
    */
   readonly place?: Place
-  /** What the sandbox injects. */
+  /** The fault that the sandbox injects. */
   readonly fault?: Fault
-  /** Whether it applies to every later request too. */
+  /** Whether the fault also strikes at every later request. */
   readonly lasts?: boolean
   /** Whether the process is killed when the connection closes. */
   readonly kills?: boolean
-  /** Time until the process starts again, in milliseconds. */
+  /** Simulated time until the process starts again, in milliseconds. */
   readonly pause?: number
-  /** Whether it strikes only at requests that write. */
+  /** Whether the fault strikes only at requests that write. */
   readonly onlyWrites?: boolean
-  /** What somebody else changes after the request. */
+  /** Changes the data after the request, as a colleague or the customer would. */
   change?(sandbox: Sandbox, item: Item, conversation: SandboxConversation): void
 }
 
-/** Names from the simplest fault. */
+/** The names of the faults, simplest first. */
 export const faultNames = Object.keys(faults) as readonly FaultName[]
 
-/** A fault and where it strikes: at a request, or before an assignment, counted from 1 within a run. */
+/** A fault and the place in a run where it strikes. */
 export interface Strike {
+  /** The name of the fault, for example `reset-after-effect`. */
   readonly fault: FaultName
+  /** The number of the request, assignment or file write, counted from 1. */
   readonly at: number
 }
 
@@ -131,14 +135,14 @@ export function idOf(strikes: readonly Strike[]): string {
   return strikes.map(({ fault, at }) => `${fault}@${at}`).join('+')
 }
 
-/** Where a fault strikes. */
+/** The kinds of places where a fault can strike. */
 export type Place = 'request' | 'assignment' | 'file write' | 'cut of a file'
 
 export function placeOf(fault: FaultName): Place {
   return faults[fault].place ?? 'request'
 }
 
-/** An item that requests are about. */
+/** An item whose id is in the path of a request. */
 export interface Item {
   readonly list: 'conversations' | 'contacts' | 'tasks' | 'segments'
   readonly id: string
@@ -150,12 +154,12 @@ export function itemOf(path: string): Item | undefined {
   return id === undefined ? undefined : { list: list as Item['list'], id }
 }
 
-/** Returns the item that a request is about, or the next one. */
+/** Returns the item of a request, or of the first later request that has one. */
 function itemAfter(requests: readonly Pick<RecordedRequest, 'path'>[], at: number): Item | undefined {
   return requests.slice(at - 1).flatMap(({ path }) => itemOf(path) ?? [])[0]
 }
 
-/** Whether a fault can strike at a place of its kind, counted from 1. */
+/** Whether a fault can strike at a place of its kind. The places are counted from 1. */
 export function canStrike(name: FaultName, requests: readonly RecordedRequest[], at: number): boolean {
   if (placeOf(name) !== 'request') return true
   const { onlyWrites, change } = faults[name]
@@ -165,7 +169,7 @@ export function canStrike(name: FaultName, requests: readonly RecordedRequest[],
   return onlyWrites ? itemOf(request.path)?.list === 'conversations' : itemAfter(requests, at) !== undefined
 }
 
-/** Lets somebody else change what a request was about, or what the next request of a run without faults is about. */
+/** Changes the item of a request. If its path names none, changes the next item that a clean run requests. */
 export function changeAfter(
   { fault, at }: Strike,
   sandbox: Sandbox,

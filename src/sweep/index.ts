@@ -1,5 +1,5 @@
 /**
- * Proves that a job survives: runs it once for each of its requests and each fault. For Node only.
+ * Fault tests for jobs and programs: run the job once for each of its requests and each fault. For Node only.
  *
  * @module support-workspace-sdk/sweep
  */
@@ -15,11 +15,12 @@ export type { SweepReport, SweepRun } from './report.ts'
 export type { Verdict, VerdictName } from './verdicts.ts'
 
 /**
- * Runs a job without faults and counts its requests. Then runs it once for each request and each fault, each time in a fresh
- * sandbox with the same data, and repeats it after a failure as a queue would, by the `remedy` of the error. Reports writes
- * that were applied twice or are missing although the job said that it was done, and jobs that are stuck or never end.
+ * Runs a job without faults and counts its requests. Then runs the job once for each request and each fault. Each run
+ * has a fresh sandbox with the same data. After a failure, the `remedy` of the error decides whether the job is called
+ * again, like in a queue. Reports writes that were applied twice, writes that are missing although the job was done,
+ * and jobs that are stuck or never end.
  *
- * Time is simulated for the job, so waits take no time. Only Node can do this.
+ * The job runs in simulated time, so its waits end at once. Simulated time requires Node.
  *
  * @example
  * const report = await sweepFaults(async ({ workspace }) => {
@@ -28,7 +29,7 @@ export type { Verdict, VerdictName } from './verdicts.ts'
  * })
  * report.assert()
  *
- * @throws SupportWorkspaceError if the job sends nothing, fails without a fault, or differs between two runs without one.
+ * @throws SupportWorkspaceError if the job sends no request, or if its two runs without faults fail or differ.
  * @throws InvalidArgumentError if an option is invalid.
  * @throws TypeError if an option of `sandbox` is invalid.
  */
@@ -37,22 +38,26 @@ export async function sweepFaults<Context = undefined, Value = unknown, State ex
   options: SweepOptions<Context, Value> = {},
 ): Promise<SweepReport> {
   requireNode()
-  // Loaded now, so that importing this entry point fails nowhere.
+  // Loaded here, so that other runtimes than Node can import this entry point.
   const { sweep } = await import('./sweep.ts')
   return sweep(job as SweptJob, options as object as SweepOptions)
 }
 
 /**
- * Does the same with a whole program: its exit codes, its files and its database. Starts it once for each request and each
- * fault, and kills it before and in the middle of each of its file writes. Each run has a sandbox over HTTP and a copy of the
- * folder. The exit code says what comes next: 0 is done, 65 `verify`, 70 `fix`, 75 `retry` and 77 `reconnect`. Every other one
- * is a crash, after which the program is started again, four times in all.
+ * Tests a whole program like `sweepFaults` tests a job, including its exit codes, its files and its database. Starts
+ * the program once for each request and each fault. Also kills the program before each of its file writes, and in the
+ * middle of them. Each run has a sandbox over HTTP and a copy of the folder.
  *
- * Waits of a Node program take no time. Other programs wait in real time. For Linux and macOS.
+ * The exit code decides what follows: 0 means done, 65 `verify`, 70 `fix`, 75 `retry` and 77 `reconnect`. After
+ * `retry`, `reconnect` or any other code, which counts as a crash, the program is started again, up to four times in
+ * all.
+ *
+ * Waits of a Node program end at once. Other programs wait in real time. For Linux and macOS.
  *
  * [A whole program](docs/fault-tests.md#a-whole-program) has an example.
  *
- * @throws SupportWorkspaceError if the program sends or writes nothing, fails without a fault, or differs between two runs.
+ * @throws SupportWorkspaceError if the program sends or writes nothing, or if its two runs without faults fail or
+ *   differ.
  * @throws InvalidArgumentError if an option is invalid, or the program cannot be started.
  */
 export async function sweepProgram(command: readonly string[], options: ProgramOptions = {}): Promise<SweepReport> {

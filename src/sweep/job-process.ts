@@ -4,26 +4,31 @@ import type { KeyValueStorage } from '../key-value/index.ts'
 // Captured before anything is patched.
 const [realImmediate, realTimeout] = [setImmediate, setTimeout]
 
-/** After so many steps a real turn passes, or a job that repeats without a pause would leave nobody else one. */
+/**
+ * Number of steps after which the event loop gets a real turn, because a job that repeats without a pause would block
+ * it.
+ */
 const stepsPerTurn = 100
 
-/** The process that runs a job, until it is killed. The service is one that never is. */
+/** The simulated process that runs a job. The sandbox has such a process as well, which is never killed. */
 export class JobProcess {
   isEnded = false
   readonly uncaught: unknown[]
   #steps = 0
 
-  /** @param uncaught gets the errors that nobody handles */
+  /** @param uncaught receives unhandled errors */
   constructor(uncaught: unknown[]) {
     this.uncaught = uncaught
   }
 
-  /** Kills the process. What its code does from now on reaches nobody. */
+  /**
+   * Kills the process. Its code can still run, but from now on has no effect on requests, the state and the storage.
+   */
   kill(): void {
     this.isEnded = true
   }
 
-  /** Settles with a promise, unless the process is killed before. */
+  /** Returns the result of `start`. Stays pending if the process is killed first. */
   async whileAlive<Value>(start: () => Value | PromiseLike<Value>): Promise<Value> {
     this.#steps += 1
     if (this.#steps % stepsPerTurn === 0) await turn()
@@ -38,12 +43,12 @@ export class JobProcess {
   }
 }
 
-/** Lets promises settle and real events arrive. */
+/** Waits for one turn of the event loop, in which promises continue and real events arrive. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => realImmediate(() => resolve()))
 }
 
-/** Lets real input and output proceed, without computing meanwhile. */
+/** Waits a real millisecond for input and output, without using the processor. */
 export function nap(): Promise<void> {
   return new Promise((resolve) => realTimeout(() => resolve(), 1))
 }
@@ -52,18 +57,18 @@ function never<Value>(): Promise<Value> {
   return new Promise(() => {})
 }
 
-/** What survives a kill: the values that were assigned to `state`, and the storage. */
+/** The data that survives a kill: the values that were assigned to `state`, and the storage. */
 export class Durable {
   readonly state: Record<string, unknown> = {}
   readonly #texts = new Map<string, string>()
   readonly #beforeAssignment: () => void
 
-  /** @param beforeAssignment called before each assignment; it may kill the process */
+  /** @param beforeAssignment called before each assignment; can kill the process */
   constructor(beforeAssignment: () => void) {
     this.#beforeAssignment = beforeAssignment
   }
 
-  /** Returns a copy of the state, whose assignments survive. A process that was killed goes on with its copy. */
+  /** Returns a copy of the state. Assignments to the copy change the state as well until the process is killed. */
   stateFor(owner: JobProcess): Record<string, unknown> {
     const assign = (change: () => void): void => {
       if (!owner.isEnded) this.#beforeAssignment()
@@ -82,7 +87,7 @@ export class Durable {
     })
   }
 
-  /** Returns the storage. A process that was killed no longer reaches it. */
+  /** Returns the storage for a process. After a kill, its calls stay pending. */
   storageFor(owner: JobProcess): KeyValueStorage {
     const texts = this.#texts
     return {

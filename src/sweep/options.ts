@@ -6,49 +6,56 @@ import type { WebAbortSignal } from '../shared/web-types.ts'
 import type { FaultName } from './faults.ts'
 
 /**
- * A job under test. It is called again after each failure and after each kill, as a queue would call it, with what survives
- * one.
+ * The job to test. The fault test calls it again after a failure or a kill, like a queue, with the same `state`,
+ * `storage` and `context`.
  */
 export type SweptJob<Context = undefined, Value = unknown, State extends object = Record<string, unknown>> = (
   world: SweepWorld<Context, State>,
 ) => Promise<Value>
 
-/** What a job gets for one run. */
+/** The argument of a job in one run. */
 export interface SweepWorld<Context = undefined, State extends object = Record<string, unknown>> {
-  /** A client of the sandbox that acts as a person. After a run that ended with `reconnect` it has a new token. */
+  /**
+   * A client of the sandbox that acts as a person. After a call that ended with `reconnect`, the client has a new
+   * token.
+   */
   readonly workspace: SupportWorkspace<'self'>
-  /** The sandbox, for jobs that create their own client: pass `sandbox.url`, `sandbox.fetch` and a token of `issueToken`. */
+  /**
+   * The sandbox. A job that creates its own client passes `sandbox.url`, `sandbox.fetch` and a token of `issueToken`.
+   */
   readonly sandbox: Sandbox
   /**
-   * A plain object that survives kills. A value is cloned when it is assigned to a property, and what changes inside it later
-   * survives only if it is assigned again. The job is killed before each assignment, and before each `delete`.
+   * A plain object that survives kills. Assigning a value to a property clones the value, so assign it again after you
+   * have changed something inside it. The fault test kills the job before each assignment and before each `delete`.
    */
   readonly state: State
-  /** A compare-and-set storage that survives kills. The job is killed before each write to it. */
+  /** A compare-and-set storage that survives kills. The fault test kills the job before each write to the storage. */
   readonly storage: KeyValueStorage
-  /** What `setup` returned. It survives kills. */
+  /** The value that `setup` returned. Survives kills. */
   readonly context: Context
 }
 
-/** How the last run of a job ended. */
+/** How the last call of a job ended. */
 export interface SweepOutcome<Context = undefined, Value = unknown> {
   /**
-   * - `done`: the job resolved, and `done` did not object.
-   * - `not-done`: the job resolved, but `done` returned false.
-   * - `verify`, `fix`: the job rejected with an error of this remedy, which a queue does not repeat.
+   * Why the fault test called the job no more:
+   *
+   * - `done`: the job resolved, and the option `done` returned true or is not set.
+   * - `not-done`: the job resolved, but the option `done` returned false.
+   * - `verify`, `fix`: the job rejected with an error of this remedy, after which a queue must not repeat the job.
    * - `gave-up`: the job failed ten times.
-   * - `never-ends`: the job was stopped.
+   * - `never-ends`: the fault test stopped the job.
    */
   readonly end: SweepEnd
-  /** What the job resolved with. */
+  /** The value that the job resolved with. */
   readonly value: Value | undefined
-  /** What the job rejected with. */
+  /** The last error that the job rejected with. Undefined if `end` is `done`. */
   readonly error: unknown
-  /** The state at the end. */
+  /** The job's `state` at the end. */
   readonly state: Readonly<Record<string, unknown>>
-  /** What `setup` returned. */
+  /** The value that `setup` returned. */
   readonly context: Context
-  /** How each run of the job ended, in a few words. */
+  /** How each call of the job ended, in a few words, for example `['was killed', 'resolved']`. */
   readonly attempts: readonly string[]
 }
 
@@ -57,59 +64,62 @@ export type SweepEnd = 'done' | 'not-done' | 'verify' | 'fix' | 'gave-up' | 'nev
 
 /** Options of `sweepFaults`. */
 export interface SweepOptions<Context = undefined, Value = unknown> {
-  /** Prepares a sandbox before the job first runs in it, and opens what the job uses: files, databases, connections. */
+  /**
+   * Prepares the sandbox of a run before the first call of the job, and opens files, databases and connections for the
+   * job.
+   */
   readonly setup?: ((sandbox: Sandbox) => Context | Promise<Context>) | undefined
   /**
-   * Checks the data after the job has ended. It throws if the data is wrong. What it throws does not count in a run in which
-   * somebody else has changed the data, because the job may have seen what was there before.
+   * Checks the data after the job has ended, and throws if the data is wrong. Its errors are ignored in runs in which a
+   * colleague or the customer changes the data, because the job can have read the data before that change.
    */
   readonly check?: ((sandbox: Sandbox, outcome: SweepOutcome<Context, Value>) => void | Promise<void>) | undefined
   /**
-   * Whether the job has done everything, for a job that resolves although something failed.
+   * Returns whether the job has done everything. Set it for a job that resolves although a part of its work failed.
    *
    * @default a job that resolves is done
    */
   readonly done?: ((value: Value) => boolean | Promise<boolean>) | undefined
   /**
-   * The data of each sandbox.
+   * Options of the sandbox of each run, for example its data.
    *
    * @default one organization with 12 conversations and 12 contacts
    */
   readonly sandbox?: Omit<SandboxOptions, 'now'> | undefined
-  /** Options of the client, for example `maxRetries: 0`. */
+  /** Options of the job's client, for example `{ maxRetries: 0 }`. */
   readonly client?: Omit<ClientOptions, 'baseUrl' | 'accessToken' | 'actor' | 'fetch' | 'rateLimiter'> | undefined
   /**
-   * The faults to inject.
+   * The names of the faults to inject, for example `['reset-after-effect']`.
    *
    * @default all
    */
   readonly faults?: readonly FaultName[] | undefined
   /**
-   * The numbers of the requests to inject them into, from 1.
+   * The numbers of the requests to inject the faults into. The first request of a run has the number 1.
    *
    * @default all
    */
   readonly requests?: readonly number[] | undefined
-  /** The ids of the runs to repeat, as a report names them, such as `reset-after-effect@3`. Others are left out. */
+  /** The ids of the only runs to make, as the report names them, for example `['reset-after-effect@3']`. */
   readonly only?: readonly string[] | undefined
   /**
-   * With 2, pairs of faults follow the single ones.
+   * Number of faults in a run. With 2, the fault test also makes runs with two faults, after all runs with one fault.
    *
    * @default 1
    */
   readonly depth?: 1 | 2 | undefined
   /**
-   * Maximum number of pairs, which are chosen at random.
+   * Maximum number of runs with two faults. The fault test chooses the pairs at random.
    *
    * @default 100
    */
   readonly budget?: number | undefined
   /**
-   * Selects the random numbers of the job and the pairs. The same seed repeats the same runs.
+   * Seed of the job's `Math.random` and of the choice of pairs. The same seed repeats the same runs.
    *
    * @default 1
    */
   readonly seed?: number | undefined
-  /** Ends the sweep early. It rejects with the reason of the signal. */
+  /** Ends the fault test early. `sweepFaults` then rejects with the reason of the signal. */
   readonly signal?: WebAbortSignal | undefined
 }

@@ -6,39 +6,39 @@ import type { Run } from './run.ts'
 import type { Verdict } from './verdicts.ts'
 import { operationOf } from './writes.ts'
 
-/** One run of a sweep. */
+/** One run of a fault test. */
 export interface SweepRun {
-  /** Repeats the run as `only: [id]`. */
+  /** The id of the run, for example `reset-after-effect@3`. Pass `only: [id]` to repeat the run. */
   readonly id: string
-  /** The faults, and the request or assignment that each struck, from 1. */
+  /** The faults of the run, and the places where they struck. */
   readonly faults: readonly Strike[]
-  /** How the job ended. */
+  /** How the job or program ended. */
   readonly end: SweepEnd
-  /** How each run of the job ended, in a few words. */
+  /** How each call of the job ended, in a few words, for example `['was killed', 'resolved']`. */
   readonly attempts: readonly string[]
-  /** The writes that had been applied when the fault struck. */
+  /** The writes that had been applied when the first fault struck, as operation and path. */
   readonly appliedBefore: readonly string[]
-  /** What is wrong. Empty if nothing is. */
+  /** The problems of the run. Empty if the run passed. */
   readonly verdicts: readonly Verdict[]
-  /** The last lines that a program has printed. Empty for a job. */
+  /** The last lines that a program has printed, up to five. Empty for a job. */
   readonly output: readonly string[]
 }
 
-/** What a sweep found. It prints as a table and a bug report for each cause. */
+/** The result of a fault test. Prints as a table and a bug report for each cause. */
 export interface SweepReport {
-  /** Every run. */
+  /** All runs with faults, in the order in which they were made. */
   readonly runs: readonly SweepRun[]
-  /** The failed run to look at first of each cause: at the earliest request, with the simplest fault. */
+  /** One failed run for each cause: the run with the earliest request and the simplest fault. */
   readonly failures: readonly SweepRun[]
-  /** The ids of the operations that a run without faults wrote with, oldest first: `['messages.create']`. */
+  /** The operation ids of the writes in a run without faults, oldest first, for example `['messages.create']`. */
   readonly writes: readonly string[]
-  /** The seed of the sweep. */
+  /** The seed of the fault test, from the option `seed`. */
   readonly seed: number
   /** Throws an `Error` with the bug reports if a run failed. */
   assert(): void
-  /** Prints the report, and sets the exit code of the process to 1 if a run failed. */
+  /** Prints the report to stdout, and sets the exit code of the process to 1 if a run failed. */
   print(): void
-  /** Returns the report for a terminal. */
+  /** Returns the report as plain text. */
   toString(): string
   /** Returns the report as Markdown. */
   toMarkdown(): string
@@ -89,7 +89,7 @@ function describeWrites(what: Subject, writes: readonly string[]): string {
   return `Without a fault, ${writes.length} ${writes.length === 1 ? 'write' : 'writes'}: ${list}.`
 }
 
-/** Puts a text into a fence of Markdown that is longer than any in it. */
+/** Puts a text into a Markdown fence that is longer than each fence in the text. */
 function fence(text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const marks = '`'.repeat(longest + 1)
@@ -102,7 +102,9 @@ function toSweepRun({ strikes, outcome, appliedBefore, output }: Run, verdicts: 
   return { id: idOf(strikes), faults: strikes, end, attempts, appliedBefore: applied, verdicts, output }
 }
 
-/** Groups the failed runs by what came out wrong, each from its earliest request and simplest fault. */
+/**
+ * Groups the failed runs by their first verdict. Each group begins with the earliest request and the simplest fault.
+ */
 function groupByCause(runs: readonly SweepRun[]): SweepRun[][] {
   const rank = ({ faults: [first = { fault: 'unavailable', at: 0 }, ...more] }: SweepRun): number =>
     (more.length * 2 + Number(placeOf(first.fault) !== 'request')) * 1e9 +
@@ -150,18 +152,21 @@ function describeStrike(strike: Strike, requests: readonly RecordedRequest[]): s
   return `${text} at request ${strike.at} of ${requests.length}${what}`
 }
 
-/** What a cell says of a run without a verdict. */
+/** Returns the word for a run without verdicts in the table. */
 function describeEnd({ end, attempts }: SweepRun): string {
   if (end !== 'done') return end
   return attempts.length > 1 ? 'retried' : 'ok'
 }
 
-/** What a word in a cell means, which looks like a failure and is none. */
+/** Explanations of words in the table that look like a failure, although the run has passed. */
 const explanations: Readonly<Record<string, string>> = {
   'gave-up': 'the fault lasted for every repeat, so it could not be done. That is no failure.',
 }
 
-/** A row for each fault and a column for each request. Assignments and pairs follow, one line each. */
+/**
+ * Returns a table with a row for each fault and a column for each request, and lines for assignments, file writes and
+ * pairs.
+ */
 function describeTable(runs: readonly SweepRun[], requests: readonly RecordedRequest[], isMarkdown: boolean): string {
   const words = new Map(runs.map((run) => [run.id, run.verdicts[0]?.name ?? describeEnd(run)]))
   const rows = faultNames

@@ -8,46 +8,48 @@ import type { SweepEnd, SweepOptions, SweepOutcome, SweptJob } from './options.t
 import { Stage, type StageOptions } from './stage.ts'
 import { type Effects, effectsOf, type NamedWrite } from './writes.ts'
 
-/** What a run is made of, apart from its faults. */
+/** The job and the options that all runs share. */
 export interface Plan extends Pick<SweepOptions, 'setup' | 'check' | 'done'>, StageOptions {
   readonly job: SweptJob
   /** Ids of the data that each sandbox starts with. */
   readonly ids: ReadonlySet<string>
 }
 
-/** What happened in a run. */
+/** The result of a run. */
 export interface Run extends Effects {
   readonly strikes: readonly Strike[]
   readonly outcome: SweepOutcome<unknown, unknown>
-  /** The requests of the job, without those of `setup` and `check`. */
+  /** The requests that the job sent. Requests of `setup` and `check` are left out. */
   readonly requests: readonly RecordedRequest[]
-  /** Number of places of each kind where a fault can strike, besides requests. */
+  /** Number of places where a fault can strike, for each kind except requests. */
   readonly counts: Readonly<Record<Exclude<Place, 'request'>, number>>
   /** The writes that had been applied when the first fault struck. */
   readonly appliedBefore: readonly NamedWrite[]
   /** Whether the last call of the job met a fault. */
   readonly hasMetFault: boolean
-  /** What each call of the job rejected with. */
+  /** The error of each call of the job that rejected. */
   readonly errors: readonly unknown[]
-  /** Errors that nobody handled. */
+  /** Unhandled errors of the job. */
   readonly uncaught: readonly unknown[]
   /** The tokens and cursors of the run. */
   readonly secrets: readonly string[]
-  /** The ids of items in the state of a job, or the lines of each named file of a program. */
+  /** The item ids in the state of a job, or the lines of each file in the option `outputs` of a program. */
   readonly outputs: ReadonlyMap<string, readonly string[]>
   /** The last lines that a program has printed. */
   readonly output: readonly string[]
-  /** What `check` threw. */
+  /** The error of `check`, in an object, because `check` can throw any value. */
   readonly checkError: { readonly thrown: unknown } | undefined
 }
 
-/** Time for late effects and for work that the job left behind, in milliseconds. */
+/** Simulated time at the end of a run for late effects and for work that the job left behind, in milliseconds. */
 const afterwards = 300_000
 const maxFailures = 10
-/** As a queue does, before it calls the job again: longer after each failure, in milliseconds. */
+/** Simulated time until the job is called again, in milliseconds. Doubles after each failure, like in a queue. */
 const pauseAfter = (failures: number): number => Math.min(10_000 * 2 ** failures, 600_000)
 
-/** Runs a job in a fresh sandbox, with faults, until it ends as a queue would end it. */
+/**
+ * Runs a job in a fresh sandbox with faults. Calls the job again like a queue, until it is done or cannot be repeated.
+ */
 export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Run> {
   const stage = new Stage(plan, strikes)
   const { sandbox } = stage
@@ -65,7 +67,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   stage.begin()
   const attempts: string[] = []
   const errors: unknown[] = []
-  // What somebody else has changed meets the job in each call.
+  // A change by a colleague or the customer stays in the data, so each later call of the job meets the fault.
   const isChanged = strikes.some(({ fault }) => faults[fault].change !== undefined)
   const pauses = strikes.map(({ fault }) => faults[fault].pause ?? 0)
   let accessToken = sandbox.issueToken({ actor: 'self' })
@@ -135,7 +137,7 @@ export async function runJob(plan: Plan, strikes: readonly Strike[]): Promise<Ru
   }
 }
 
-/** Returns the class of what was thrown, its words without a full stop at the end, and its remedy if it has one. */
+/** Returns the name, the text and the remedy of a thrown value. The text has no full stop at the end. */
 export function describeError(thrown: unknown): { name: string; text: string; remedy: string | undefined } {
   try {
     if (thrown instanceof Error) {
@@ -144,12 +146,12 @@ export function describeError(thrown: unknown): { name: string; text: string; re
       return { name: String(thrown.name), text, remedy: typeof remedy === 'string' ? remedy : undefined }
     }
   } catch {
-    // An error whose own words throw is a value like any other.
+    // If a getter of the error throws, the error is described like any other value.
   }
   return { name: `a value of type ${typeof thrown}`, text: print(thrown), remedy: undefined }
 }
 
-/** Returns all that a value shows when it is printed, also if its own way to do that throws. */
+/** Returns a value as `console.log` would print it, even if the value's custom inspect function throws. */
 export function print(value: unknown): string {
   try {
     return inspect(value, { depth: 8 })
@@ -158,7 +160,7 @@ export function print(value: unknown): string {
   }
 }
 
-/** Returns every text in a value, and every name of a property. */
+/** Returns all strings in a value, including the names of properties. */
 function textsIn(value: unknown, around: readonly unknown[] = []): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null || around.includes(value)) return []

@@ -13,8 +13,8 @@ let users = 0
 let restore = (): void => {}
 
 /**
- * Gives the code of every scope simulated timers, dates and random numbers. All other code keeps the real ones. Returns a
- * function that takes them back when the last sweep has ended.
+ * Gives the code of every scope simulated timers, dates and random numbers. All other code keeps the real ones. Returns
+ * a function that restores the globals when the last fault test has ended.
  */
 export function simulateGlobals(): () => void {
   users += 1
@@ -44,7 +44,7 @@ function install(): () => void {
     const before = Object.getOwnPropertyDescriptor(target, name)
     Object.defineProperty(target, name, { writable: true, configurable: true, enumerable: true, ...before, value })
     stops.push(() => {
-      // Somebody else may have patched it since.
+      // Other code can have patched the property since.
       if (Reflect.get(target, name) !== value) return
       Reflect.deleteProperty(target, name)
       if (before !== undefined) Object.defineProperty(target, name, before)
@@ -75,7 +75,7 @@ function install(): () => void {
     return clock === undefined ? now.call(performance) : clock.read() - clock.start
   })
   patch(Math, 'random', () => currentScope()?.clock.random() ?? random())
-  // Only its promises show whether WebCrypto is under way: in Node 24 its requests look like those that ended at once.
+  // Only the promises show whether WebCrypto is working, because in Node 24 its pending requests look like ended ones.
   const subtle: object = Object.getPrototypeOf(crypto.subtle)
   for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(subtle))) {
     if (typeof value === 'function' && name !== 'constructor') patch(subtle, name, counted(value))
@@ -112,7 +112,9 @@ function clearing(real: (timer?: never) => void) {
   }
 }
 
-/** Immediates are real. Those of a process that has ended do nothing, so that a loop of them ends too. */
+/**
+ * Returns a real `setImmediate` that skips the callbacks of killed processes, so that their loops of immediates end.
+ */
 function startingImmediate(real: (run: Callback, ...args: unknown[]) => unknown): typeof real {
   return (run, ...args) => {
     const owner = currentScope()?.owner
@@ -162,7 +164,7 @@ function repeating(real: typeof timersPromises.setInterval, wait: Wait) {
   }
 }
 
-/** Counts the promises of a function as real input and output. */
+/** Returns a function whose pending promises count as real input and output. */
 function counted(real: (...args: unknown[]) => Promise<unknown>): typeof real {
   return new Proxy(real, {
     apply(target, self, args) {

@@ -3,28 +3,28 @@ import { randomFrom } from '../shared/random.ts'
 import { Activity } from './activity.ts'
 import type { JobProcess } from './job-process.ts'
 
-/** The simulated time and the owner of the code that runs. */
+/** The simulated time of the running code, and the process that it belongs to. */
 export interface Scope {
   readonly clock: SimulatedTime
   readonly owner: JobProcess
 }
 
-/** Only code within a scope lives in simulated time. */
+/** The current scope. Code outside a scope has real time. */
 export const scopes = /* @__PURE__ */ new AsyncLocalStorage<Scope>()
 
-/** A time with timers of its own. What lets it pass is up to its classes. */
+/** A simulated time and its timers. The subclasses decide when the time advances. */
 export abstract class SimulatedTime {
   readonly start: number
   readonly activity: Activity
   readonly random: () => number
-  /** In milliseconds since the epoch. */
+  /** The simulated time, in milliseconds since the epoch. */
   abstract readonly now: number
   /** Real milliseconds of the turns so far. */
   protected realTime = 0
   protected readonly timers = new Set<SimulatedTimer>()
 
   /**
-   * @param start in milliseconds since the epoch
+   * @param start the simulated time at the start, in milliseconds since the epoch
    * @param silence real milliseconds after which an open connection counts as idle
    */
   constructor(start: number, seed: number, silence: number) {
@@ -68,7 +68,7 @@ export abstract class SimulatedTime {
 
 const longestDelay = 2 ** 31 - 1
 
-/** What `setTimeout` and `setInterval` return in simulated time. It never fires once its owner has ended. */
+/** The timer that `setTimeout` and `setInterval` return in simulated time. Stops when its process is killed. */
 export class SimulatedTimer {
   readonly #clock: SimulatedTime
   readonly owner: JobProcess

@@ -14,7 +14,7 @@ export type Ending =
   | { readonly kind: 'killed' }
   | { readonly kind: 'stopped'; readonly why: string }
 
-/** What a stage is made of. */
+/** The options of a `Stage`. */
 export interface StageOptions extends Pick<SweepOptions, 'sandbox' | 'client' | 'signal'> {
   /** Milliseconds since the epoch at which the simulated time starts. */
   readonly start: number
@@ -27,7 +27,7 @@ export interface StageOptions extends Pick<SweepOptions, 'sandbox' | 'client' | 
 
 const day = 86_400_000
 
-/** The data of each sandbox, unless the options say otherwise. */
+/** The default data of each sandbox. */
 const defaultData = { organizations: 1, conversations: 12, contacts: 12 }
 
 /** Creates the sandbox of a run. */
@@ -38,13 +38,13 @@ export function createData({ sandbox }: Pick<SweepOptions, 'sandbox'>, now?: () 
 /** A fresh sandbox in simulated time, in which faults strike a job. */
 export class Stage {
   readonly clock: Clock
-  /** Its `fetch` is that of the process: it counts requests. */
+  /** The sandbox of the run. Its `fetch` counts the requests of the job's process. */
   readonly sandbox: Sandbox
   readonly durable = new Durable(() => this.#count('assignments'))
   readonly counts = { requests: 0, assignments: 0 }
-  /** Every token that was issued. */
+  /** All tokens that the sandbox has issued in this run. */
   readonly tokens: string[] = []
-  /** Errors that nobody handled. */
+  /** Unhandled errors of the job. */
   readonly uncaught: unknown[] = []
   /** Number of writes that had been applied when the first fault struck. */
   writesBefore: number | undefined
@@ -73,14 +73,14 @@ export class Stage {
     for (const { fault: name, at } of this.#strikes) {
       const { fault, lasts, kills } = faults[name]
       if (fault === undefined) continue
-      // A rule counts only the requests that the rules before it let through.
+      // A rule counts only requests that no earlier rule has answered.
       const rule = { ...fault, after: at - 1 - rules, times: lasts ? Number.POSITIVE_INFINITY : 1 }
       this.#removals.push(this.sandbox.faults.add(kills ? { ...rule, onDrop: () => this.#process.kill() } : rule))
       rules += 1
     }
   }
 
-  /** Calls the job, and lets time pass until it ends. */
+  /** Calls the job, and advances the time until the job ends, is killed or is stopped. */
   async call(job: (world: SweepWorld<undefined>) => Promise<unknown>, accessToken: string): Promise<Ending> {
     const { clock, sandbox, durable, counts } = this
     const owner = this.#process
@@ -111,7 +111,7 @@ export class Stage {
     return { kind: 'stopped', why: why ?? `${maxRequests} requests` }
   }
 
-  /** Lets time pass, in milliseconds. Returns what it stopped after if real input or output does not end. */
+  /** Advances the time by `delay` milliseconds. Returns the reason if real input or output takes too long. */
   async pause(delay: number): Promise<string | undefined> {
     const { clock } = this
     const end = clock.now + delay
@@ -120,7 +120,7 @@ export class Stage {
     return clock.activity.underWay().length > 0 ? why : undefined
   }
 
-  /** Lets late effects and what the job left behind end, as `pause` does. Then ends the process and the faults. */
+  /** Gives late effects and pending work of the job time to end, like `pause`. Then ends the process and the faults. */
   async finish(longest: number): Promise<string | undefined> {
     const why = await this.pause(longest)
     this.#process.kill()
@@ -132,7 +132,7 @@ export class Stage {
     const { clock } = this
     return (input, init) => {
       const scope = scopes.getStore()
-      // `setup` and `check` are no part of the run.
+      // Requests of `setup` and `check` are not counted.
       if (scope?.clock !== clock) return real.fetch(input, init)
       return scope.owner.whileAlive(() => {
         this.#count('requests')
@@ -148,7 +148,7 @@ export class Stage {
     if (strike !== undefined) changeAfter(strike, this.sandbox, new URL(url).pathname, this.#options.cleanRequests)
   }
 
-  /** Counts a request or an assignment. Those strikes that the sandbox does not know happen now. */
+  /** Counts a request or an assignment, and revokes tokens or kills the process if a fault says so. */
   #count(kind: 'requests' | 'assignments'): void {
     this.counts[kind] += 1
     for (const strike of this.#strikes) {

@@ -4,7 +4,7 @@ import { randomFrom } from '../shared/random.ts'
 import { canStrike, type FaultName, faultNames, faults, idOf, type Place, placeOf, type Strike } from './faults.ts'
 import type { Run } from './run.ts'
 
-/** Options that leave runs out. */
+/** Options that restrict which runs are made. See `SweepOptions`. */
 export interface Selection {
   readonly faults?: readonly FaultName[] | undefined
   readonly requests?: readonly number[] | undefined
@@ -13,14 +13,14 @@ export interface Selection {
 
 const everything = 'Leave it out to sweep everything.'
 
-/** The checks of the options that leave runs out. */
+/** The checks of the options in `Selection`. */
 export const selectionChecks = {
   faults: listOf(checkFault),
   requests: listOf((name, at) => checkInteger(name, at, 1, 'Requests count from 1.')),
   only: listOf(checkId),
 }
 
-/** Returns every way in which a fault can strike a run. */
+/** Returns all places of a run where a fault can strike. */
 function strikesOf(fault: FaultName, run: Run): Strike[] {
   const strikes = Array.from({ length: countOf(placeOf(fault), run) }, (_, index) => ({ fault, at: index + 1 }))
   return strikes.filter(({ at }) => canStrike(fault, run.requests, at))
@@ -30,13 +30,13 @@ function countOf(place: Place, { requests, counts }: Run): number {
   return place === 'request' ? requests.length : counts[place]
 }
 
-/** Returns each fault at each request, and the kills before each assignment. */
+/** Returns the strikes of all runs with one fault: at requests, assignments and file writes. */
 export function singlesOf(run: Run, { faults: chosen, requests }: Selection): Strike[] {
   const singles = faultNames.filter((name) => chosen?.includes(name) ?? true).flatMap((name) => strikesOf(name, run))
   return singles.filter(({ fault, at }) => placeOf(fault) !== 'request' || (requests?.includes(at) ?? true))
 }
 
-/** Yields every pair once, in random order: a fault that does no harm by itself, and a later one. */
+/** Yields every pair of faults once, in random order. The first fault of a pair passed as the only fault of its run. */
 export function* pairsOf(firsts: readonly Run[], selection: Selection, seed: number): Generator<Strike[]> {
   const random = randomFrom(seed)
   function* pairsAfter(first: Run): Generator<Strike[], undefined> {
@@ -54,12 +54,12 @@ export function* pairsOf(firsts: readonly Run[], selection: Selection, seed: num
   }
 }
 
-/** Whether a strike can follow another: each place is struck once, in order. */
+/** Whether a strike can follow another in one run. Each place is struck once, and the places are struck in order. */
 function canFollow(first: Strike, second: Strike): boolean {
   return placeOf(first.fault) !== placeOf(second.fault) || second.at > first.at
 }
 
-/** Refuses a selection of which a part strikes nothing in a run without faults. */
+/** Throws if a fault or request of the selection has no place in a clean run. */
 export function checkSelection({ faults: chosen, requests }: Selection, run: Run): void {
   const fault = chosen?.find((name) => placeOf(name) === 'request') ?? 'unavailable'
   for (const at of requests ?? []) if (at > run.requests.length) throw neverStruck('requests', { fault, at }, run)
@@ -68,7 +68,7 @@ export function checkSelection({ faults: chosen, requests }: Selection, run: Run
   }
 }
 
-/** Refuses `only` if a strike did not happen in its run, because the run proved nothing. */
+/** Throws if a strike of `only` did not happen in its run. Such a run passes although it tested nothing. */
 export function checkStruck(run: Run): void {
   const missed = run.strikes.find(({ fault, at }) => !strikesOf(fault, run).some((strike) => strike.at === at))
   if (missed !== undefined) throw neverStruck('only', missed, run)
@@ -83,7 +83,7 @@ function neverStruck(option: keyof Selection, strike: Strike, run: Run): Invalid
   return new InvalidArgumentError(option, `${idOf([strike])} never struck: ${why}.`, hint)
 }
 
-/** Checks a list that leaves runs out. */
+/** Returns the check of an option in `Selection`. */
 function listOf<Item>(checkItem: Check<Item>): Check<readonly Item[]> {
   return (name, list) => {
     if (!Array.isArray(list)) throw mustBe('an array', name, list, everything)

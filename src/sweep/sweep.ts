@@ -39,7 +39,7 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
   const job = checkFunction<SweptJob>('job', givenJob)
   const options = readOptions(givenOptions, checks, '`sweepFaults`')
   const { seed = 1, budget = 100 } = options
-  // Loading a module takes real time, which the clock does not see.
+  // The first use of a schema loads a module. Do it now, because simulated time does not wait for it.
   await schemas.user['~standard'].validate({})
   const restoreGlobals = simulateGlobals()
   try {
@@ -78,7 +78,9 @@ export async function sweep(givenJob: SweptJob, givenOptions: SweepOptions): Pro
   }
 }
 
-/** Checks options of which each run gets some from the sweep. */
+/**
+ * Returns the check of an object of options that must not have the names in `own`, because each run sets these itself.
+ */
 export function optionsWithout<Options extends object>(...own: readonly string[]): Check<Options> {
   return (name, options) => {
     checkObject(name, options, `Pass an object, or leave it out.`)
@@ -92,7 +94,7 @@ export function optionsWithout<Options extends object>(...own: readonly string[]
   }
 }
 
-/** Shows on a terminal how many runs there have been. */
+/** Shows the progress in one line, if stderr is a terminal. */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`)
 }

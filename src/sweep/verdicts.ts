@@ -3,24 +3,40 @@ import { faults } from './faults.ts'
 import { describeError, print, type Run } from './run.ts'
 import type { NamedWrite } from './writes.ts'
 
-/** What is wrong after a run. */
+/**
+ * The kind of a problem:
+ *
+ * - `doubled`: a write was applied more often than in a run without faults.
+ * - `lost`: a write or an output is missing, although the job was done.
+ * - `extra`: a write or an output is there that a run without faults does not have.
+ * - `stuck`: the job gave up, although its last call met no fault.
+ * - `never-ends`: the job had to be stopped.
+ * - `unhandled`: the job left an error unhandled.
+ * - `leaked`: an error or the printed text contains a token or a cursor.
+ * - `check`: the option `check` threw.
+ */
 export type VerdictName = 'doubled' | 'lost' | 'extra' | 'stuck' | 'never-ends' | 'unhandled' | 'leaked' | 'check'
 
-/** What is wrong after a run, and where. */
+/** A problem of a run. */
 export interface Verdict {
+  /** The kind of the problem, for example `doubled`. */
   readonly name: VerdictName
-  /** One sentence. */
+  /** The description of the problem, in one sentence. */
   readonly text: string
-  /** Verdicts with the same name and subject have one cause. */
+  /**
+   * The operation, file or error that the problem is about. Verdicts with the same name and subject have the same
+   * cause.
+   */
   readonly subject: string
 }
 
-/** Returns everything that is wrong after a run. */
+/** Returns all problems of a run. */
 export function judge(baseline: Baseline, run: Run): Verdict[] {
   const isDone = run.outcome.end === 'done'
   return [
     ...judgeWrites(baseline, run, isDone),
-    // Time and somebody else may have changed what the lists hold.
+    // The lists that the job reads can be different after a long pause, or after a change by a colleague or the
+    // customer.
     ...(isDone && !run.strikes.some(({ fault }) => faults[fault].pause ?? faults[fault].change)
       ? judgeOutputs(baseline, run)
       : []),
@@ -42,7 +58,7 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
       verdicts.push({ name, subject: target.split(' ')[0] ?? '', text: `${target} ${what}.` })
     }
     const mayLack = !isDone || expectsLost(sample)
-    // A write that creates nothing need not be sent if its effect is there already.
+    // A job can skip a change whose effect is already there.
     const isThere = expected.every((write) => !write.creates && run.contentOf(write) === write.content)
     if (actual.length === 0 && !mayLack && !isThere) {
       report('lost', 'was never applied, although the job said that it was done')
@@ -57,7 +73,8 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
     const [wanted = [], found = []] = isVariable ? [] : contents
     const [missing, left] = [without(wanted, found), without(found, wanted)]
     const surplus = actual.length - expected.length
-    // What has another text than in a clean run stands for what is missing. The same text twice does not.
+    // An item whose text no clean run has counts as a replacement for a missing item. A second item with the same text
+    // does not.
     const replaced = left.filter((content) => !wanted.includes(content)).length
     const mayBeAgain = expectsAgain(sample) || (expectsExtra && left.length === replaced)
     if (surplus > 0 && !mayBeAgain) {
@@ -76,13 +93,15 @@ function judgeWrites({ run: clean, variable }: Baseline, run: Run, isDone: boole
   return verdicts
 }
 
-/** What a run may write or leave out because time passed in it, or because somebody else changed the data. */
+/**
+ * The differences from a clean run that are right after a long pause, or after a change by a colleague or the customer.
+ */
 interface Expectations {
-  /** Whether a write that a clean run makes may be missing. */
+  /** Whether a write of the clean run can be missing. */
   expectsLost(write: NamedWrite): boolean
-  /** Whether writes that a clean run does not make are due. */
+  /** Whether the run can have writes that the clean run does not have. */
   readonly expectsExtra: boolean
-  /** Whether the same write is due again. */
+  /** Whether the run can have the same write twice. */
   expectsAgain(write: NamedWrite): boolean
 }
 
@@ -92,7 +111,7 @@ function expectationsOf({ strikes, writes }: Run): Expectations {
   const isChanged = names.some((name) => faults[name].change !== undefined)
   const isAnswered = names.includes('message-received')
   const parentOf = ({ place }: NamedWrite): string => place.slice(0, 2).join('/')
-  // What a job has begun with an item, it must end, also if the item is no longer in the list that the job reads.
+  // A job must finish an item that it has begun, even if the list that the job reads has the item no longer.
   const begun = new Set(writes.filter(({ creates }) => creates).map(parentOf))
   return {
     expectsLost(write) {
@@ -100,12 +119,12 @@ function expectationsOf({ strikes, writes }: Run): Expectations {
       return isChanged && !(write.creates && write.place.length > 1 && begun.has(parentOf(write)))
     },
     expectsExtra: isLate || isChanged,
-    // The customer has written again, which may want another answer.
+    // The job can answer the customer's new message as well.
     expectsAgain: ({ place }) => isAnswered && place.length > 1,
   }
 }
 
-/** Returns the texts that remain when each of the others has removed one that is the same. */
+/** Returns the difference of two multisets: each of the other texts removes one equal text. */
 function without(texts: readonly string[], others: readonly string[]): string[] {
   const counts = countsOf(others)
   return texts.filter((text) => {
@@ -115,7 +134,9 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
   })
 }
 
-/** Compares what the state or a file holds, whose order does not matter: each item of a list is processed once. */
+/**
+ * Compares the content of the state or the files with the clean run, in any order. Reports what is missing or repeated.
+ */
 function judgeOutputs({ run: clean, variable }: Baseline, run: Run): Verdict[] {
   return [...clean.outputs].flatMap(([name, lines]): Verdict[] => {
     const [wanted = [], found = []] = [lines, run.outputs.get(name) ?? []].map((all) =>
@@ -137,7 +158,7 @@ function judgeEnd({ strikes, outcome, hasMetFault, checkError, uncaught }: Run):
   const verdicts: Verdict[] = []
   const { end, error, attempts } = outcome
   const { name: errorName, text: words } = describeError(error)
-  // An error that nobody handled would have ended the process.
+  // In a real process, an unhandled error would have ended the job.
   if (end === 'never-ends' && uncaught.length === 0) {
     verdicts.push({ name: 'never-ends', subject: '', text: `The job never ended: it ${attempts.at(-1)}.` })
   }
@@ -145,7 +166,7 @@ function judgeEnd({ strikes, outcome, hasMetFault, checkError, uncaught }: Run):
     const text = `The last run met no fault, and yet the job gave up with ${shorten(words)}`
     verdicts.push({ name: 'stuck', subject: errorName, text })
   }
-  // What a job has seen and what the data is now differ if somebody else has changed it meanwhile.
+  // After a change by a colleague or the customer, the data can differ from the data that the job has read.
   if (checkError !== undefined && !strikes.some(({ fault }) => faults[fault].change)) {
     const { text } = describeError(checkError.thrown)
     verdicts.push({ name: 'check', subject: text.split('\n')[0] ?? '', text: `\`check\` failed: ${text}` })

@@ -2,29 +2,36 @@ import { operations } from '../client/index.ts'
 import type { RecordedRequest, Sandbox } from '../sandbox/index.ts'
 import { isObject } from '../shared/json.ts'
 
-/** A write that took effect, in words that are the same in every run. */
+/** An applied write, described so that the description is the same in every run. */
 export interface NamedWrite {
-  /** The id of the operation and the path. Ids that the job created are replaced by what they belong to. */
+  /**
+   * The id of the operation and the path. The ids of items that the job created are replaced by a description of the
+   * item.
+   */
   readonly target: string
-  /** Whether applying it twice makes two of something. */
+  /** Whether the write creates an item, so that applying it twice creates two. */
   readonly creates: boolean
-  /** What it created, as JSON without ids and times. Otherwise the fields that it sent, as they are at the end of the run. */
+  /**
+   * The created item as JSON without ids and times. For a change, the values of the sent fields at the end of the run.
+   */
   readonly content: string
-  /** The parts of the path that lead to the item, named as in `target`. */
+  /** The parts of the path that lead to the item, with the same replacements as in `target`. */
   readonly place: readonly string[]
-  /** The names of the fields that the job sent to it. */
+  /** The names of the fields that the job sent to this path. Empty if the write creates an item. */
   readonly fields: readonly string[]
 }
 
-/** The writes of a run, and what the data looks like after it. */
+/** The writes of a run, and its data at the end. */
 export interface Effects {
-  /** Oldest first. */
+  /** The applied writes, oldest first. */
   readonly writes: readonly NamedWrite[]
-  /** Returns the `content` that a write of another run has here, where it was perhaps not sent. */
+  /**
+   * Returns the `content` that a write of another run would have in this run, even if this run did not send the write.
+   */
   contentOf(write: NamedWrite): string
 }
 
-/** Reads the writes of a sandbox, without the first ones. */
+/** Returns the writes of a sandbox after the first `skipped` ones, which `setup` made. */
 export function effectsOf({ state, requests }: Sandbox, skipped: number): Effects {
   const names = new Map<string, string>()
   const data = [state, ...state.organizations.slice(1).map(({ id }) => state.of(id))]
@@ -56,7 +63,10 @@ export function effectsOf({ state, requests }: Sandbox, skipped: number): Effect
   return { writes: read.map((write) => (write.creates ? write : { ...write, content: contentOf(write) })), contentOf }
 }
 
-/** Returns the id of a request's operation, such as `messages.create`, or what the service calls it if there is none. */
+/**
+ * Returns the operation id of a request, for example `messages.create`. Otherwise the sandbox's name for it, or the
+ * path.
+ */
 export function operationOf({ method, path, operation }: RecordedRequest): string {
   const isOf = (template: string): boolean => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
   return operations.find((each) => each.method === method && isOf(each.path))?.id ?? operation ?? path
@@ -67,7 +77,9 @@ type Data = Pick<
   'organization' | 'settings' | 'conversations' | 'contacts' | 'members' | 'tasks' | 'segments' | 'messages' | 'notes'
 >
 
-/** Returns what is at a path, such as `['conversations', id, 'messages', id]`, unless it was deleted since. */
+/**
+ * Returns the item at a path, for example `['conversations', id, 'messages', id]`. Undefined if the item was deleted.
+ */
 function itemAt(data: readonly Data[], [list = '', id, inner, innerId]: readonly string[]): unknown {
   const name = list === 'users' ? 'members' : list
   for (const one of data) {
@@ -80,7 +92,7 @@ function itemAt(data: readonly Data[], [list = '', id, inner, innerId]: readonly
   return undefined
 }
 
-/** Fields that later requests change, or that differ in each run. */
+/** The names of fields that later requests change, or that differ in each run. */
 const variable = /(^|_)(id|at)$|^last_message|^unread_count$/
 
 function createdContent(item: unknown, names: ReadonlyMap<string, string>): string {

@@ -1,5 +1,5 @@
-// src/sandbox/console holds the pages at the sandbox's address. They are served only over HTTP, and they are not part of
-// the service: their requests are not recorded, and they have no faults, rate limit and CORS headers.
+// src/sandbox/console holds the pages at the sandbox's address, which are served only over HTTP. The pages do not
+// belong to the service, so recording, faults, the rate limit and CORS headers do not apply to them.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -32,7 +32,7 @@ export function createConsole(context: ConsoleContext): Hono {
   const guard = csrf({ origin: (origin) => addresses.isOwnOrigin(origin) })
   app.use(secureHeaders(headers), async (c, next) => {
     c.header('cache-control', 'no-store')
-    // Programs that are not browsers send neither header.
+    // Only browsers send one of these headers.
     const isBrowser = c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
     return isBrowser ? guard(c, next) : next()
   })
@@ -42,16 +42,16 @@ export function createConsole(context: ConsoleContext): Hono {
   app.get('/_sandbox/console.js', (c) => script(c, clientScript()))
   app.get('/_sandbox/idiomorph.js', (c) => script(c, idiomorph()))
   app.get('/_sandbox/events', (c) => {
-    // Another website could hold any number of them open.
+    // Another website could open any number of event streams.
     const origin = c.req.header('origin') ?? addresses.url
     if ((c.req.header('sec-fetch-site') ?? 'same-origin') !== 'same-origin' || !addresses.isOwnOrigin(origin)) {
       return forbidden('Only the console can follow its events.').toResponse()
     }
     return streamSSE(c, async (stream) => {
-      // The wait of a page that is gone ends with the next change, so its leaving counts as one.
+      // The stream of a closed page ends with the next change, so closing a page counts as a change.
       stream.onAbort(showChange)
       while (!stream.aborted) {
-        // Before the write: what changes meanwhile is another event.
+        // Read before the write, so that a change during the write causes another event.
         const next = change.promise
         await stream.writeSSE({ data: 'changed', retry: 2_000 })
         await next
@@ -66,7 +66,7 @@ export function createConsole(context: ConsoleContext): Hono {
   type Result = Record<string, string> | string | undefined
   /** Adds a form. Its handler returns the parameters of the page that show what is wrong, or an address to go to. */
   const form = (path: string, handle: (form: URLSearchParams, c: Context) => Result): void => {
-    // One with a mistake comes back in an address, which has to fit into the headers of a response.
+    // The fields of a wrong form are sent back in the `Location` header, so a form must be small.
     app.post(`/_sandbox/${path}`, bodyLimit({ maxSize: 4 * 1024 }), async (c) => {
       if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header('content-type') ?? '')) {
         return badRequest('The body must be a form.').toResponse()

@@ -54,7 +54,8 @@ function listsOf(view: View, workspace: Workspace) {
     table: Table<Item>,
     turn = false,
   ) => {
-    // The service lists some of them oldest first. What a developer has just created comes first here.
+    // Newest first, so that developers see the item that they have just created. The service lists some resources
+    // oldest first.
     return { name, size: items.size, table: () => tableOf(view, turn ? items.all().reverse() : items.all(), table) }
   }
   const records = { columns: ['Fields'], cells: fieldsOf }

@@ -7,7 +7,7 @@ import { htmlPage, type Markup } from '../html-page.ts'
 import type { RequestLog } from '../request-log.ts'
 import type { Service } from '../service.ts'
 
-/** What the console shows and changes. */
+/** The parts of the sandbox that the console shows and changes. */
 export interface ConsoleContext {
   readonly service: Service
   readonly faults: FaultList
@@ -17,7 +17,7 @@ export interface ConsoleContext {
   readonly addresses: Addresses
 }
 
-/** What a page of the console shows, and the URL, whose query selects pages and opened rows. */
+/** The parts of the sandbox, and the URL of the page. The query of the URL selects pages and opened rows. */
 export interface View extends ConsoleContext {
   readonly url: URL
 }

@@ -86,7 +86,7 @@ function countWhile<Element>(list: readonly Element[], holds: (element: Element)
 
 /**
  * Returns a cursor for the item with this sequence number, which stays valid while other items are added and removed.
- * The cursor is signed, so one that was made up, or issued by another list, is rejected.
+ * The cursor is signed, so that `readCursor` rejects invented cursors and cursors of other lists.
  */
 function writeCursor(list: string, sequence: number): string {
   const signature = createHmac('sha256', cursorKey).update(`${list}\n${sequence}`).digest('hex').slice(0, 25)
@@ -99,8 +99,8 @@ function readCursor(list: string, cursor: string): number | undefined {
   return writeCursor(list, sequence) === cursor ? sequence : undefined
 }
 
-// In base64 these bytes are `+/+/`, and all 43 bytes end in `==`: a client that does not encode the cursor in a query
-// always fails here, and not only now and then with the real service.
+// In base64 these bytes are `+/+/`, and the whole cursor ends in `==`. So a client that forgets to encode the cursor in
+// a query fails with every cursor of the sandbox. With the real service, such a client might fail only sometimes.
 const awkwardStart = Buffer.from([0xfb, 0xff, 0xbf])
 
 // A constant, so that a cursor saved by a program is still valid after the sandbox is restarted.

@@ -1,8 +1,7 @@
-// src/sandbox/data holds what the service stores, and the sample data it starts with. It imports nothing from other
-// folders.
+// src/sandbox/data holds the stored data and the sample data of the sandbox. It imports nothing from other folders.
 
-// The shapes are those of the samples in the reference (docs/service.md). The samples do not say which fields are
-// nullable; the nullable ones here are the sandbox's choice.
+// The shapes have the fields of the samples in the reference (docs/service.md). The samples do not say which fields can
+// be null, so the sandbox chose the nullable fields.
 
 /** A customer, an author or a team member, as embedded in other shapes ([reference](docs/service.md#people)). */
 export interface User {

@@ -126,7 +126,7 @@ export const conversationOperations = {
   }),
 }
 
-// An app is not the author of any message, so it cannot change one (docs/service.md#messages).
+// An app cannot change messages, because their authors are people (docs/service.md#messages).
 function findOwnMessage(caller: Caller): { conversation: Conversation; message: Message } {
   const conversation = findConversation(caller)
   const message = caller.workspace.messages(conversation.id).get(caller.parameters.message_id ?? '')

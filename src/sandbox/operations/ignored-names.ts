@@ -5,11 +5,11 @@ const mostNames = 20
 const longestName = 100
 
 /**
- * Returns the names of query parameters and of body fields that an operation does not read: up to 20, shortened to 100
- * characters, and never a value.
+ * Returns the names of query parameters and body fields that an operation ignores. Returns up to 20 names, shortened to
+ * 100 characters, and leaves their values out.
  *
- * @param parameters the query parameters that it reads
- * @param fields the fields of the body that it reads; `undefined` if it reads any
+ * @param parameters the query parameters that the operation reads
+ * @param fields the body fields that the operation reads; `undefined` if it reads any field
  */
 export function ignoredNames(
   { query, body }: Pick<RecordedRequest, 'query' | 'body'>,

@@ -26,7 +26,7 @@ import { expectationOf, isGuessed, isOpen, mustBe, shapeOf } from '../schema.ts'
 import type { Service } from '../service.ts'
 import { ignoredNames } from './ignored-names.ts'
 
-/** An authorized request: whom the token acts as, and the parameters of the path. */
+/** An authorized request: the app or person that the token acts as, and the parameters of the path. */
 export interface Caller {
   readonly service: Service
   readonly workspace: Workspace
@@ -49,15 +49,15 @@ interface OperationDefinition<Found, Body> {
   readonly actor?: 'self'
   /** Set if the documents require that this person is an admin or the owner. */
   readonly role?: 'admin' | 'owner'
-  /** Finds what the request is about, before the body is checked. Throws a 404 or a 403. */
+  /** Finds the item of the request, before the body is checked. Throws a 404 or a 403. */
   readonly find?: (caller: Caller) => Found
   /** Schema of the JSON body. */
   readonly body?: z.ZodMiniType<Body>
   /** Returns the list that a request reads a page of. */
   readonly list?: (call: Caller & { found: Found }) => Collection<Item>
-  /** Returns the data of the response. By default it assigns the body to what was found, and returns that. */
+  /** Returns the data of the response. By default it assigns the body to the found item, and returns the item. */
   readonly handle?: (call: Caller & { found: Found; body: Body }) => unknown
-  /** Whether the data is the whole response, instead of its `data`. */
+  /** Whether the response is the data itself, instead of an object with `data`. */
   readonly unwrapped?: boolean
 }
 
@@ -100,8 +100,8 @@ function isComplete({ operation }: RecordedRequest, { pagination }: SandboxSetti
 }
 
 /**
- * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than conversations is
- * complete and without `page_metadata`, as in the reference's samples.
+ * Returns a page of a list (docs/service.md#paging). Depending on the option `pagination`, a list other than
+ * conversations is complete and without `page_metadata`, as in the reference's samples.
  */
 function readList(list: Collection<Item>, request: RecordedRequest, settings: SandboxSettings): object {
   if (isComplete(request, settings)) return { data: list.all() }
@@ -149,7 +149,7 @@ export function authorOf({ person }: Caller): User {
 export const requiredText = mustBe('a non-empty string', z.string().check(z.regex(/\S/)))
 export const requiredEmail = mustBe('an email address', z.string().check(z.regex(/^[^\s@]+@[^\s@]+$/)))
 
-// `null` matches no schema, because no document says that a field can be unset.
+// The schemas reject `null`, because the documents do not say that a field can be unset.
 function readJson<Body>(body: RequestBody, schema: z.ZodMiniType<Body>): Body {
   const object = readJsonObject(body)
   const result = schema.safeParse(object)

@@ -121,8 +121,9 @@ export const organizationOperations = {
 }
 
 /**
- * Returns operations on tasks or segments. Their scopes show that they exist (docs/service.md#scopes), but the documents
- * have no path and no field: the paths are inferred by analogy, and any JSON object is stored unchanged.
+ * Returns operations on tasks or segments, which exist because the documents list their scopes
+ * (docs/service.md#scopes). The documents show neither paths nor fields. The paths are therefore inferred by analogy,
+ * and any JSON object is stored unchanged.
  */
 function recordOperations(
   noun: 'Task' | 'Segment',
@@ -168,7 +169,7 @@ function recordOperations(
   }
 }
 
-// The documents have no such rule. Without it an organization could lose its owner and never be renamed again.
+// This rule is inferred. If the owner could be removed, the organization could never be renamed again.
 function checkNotOwner({ workspace }: Caller, member: Member): void {
   if (member.id === workspace.owner?.id) throw forbidden('The owner of the organization cannot be removed.')
 }

@@ -1,5 +1,5 @@
-// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS headers
-// to the responses. Only start-sandbox.ts imports it.
+// src/sandbox/server receives requests over HTTP, in process or from msw, records them, and adds faults and CORS
+// headers to the responses. Only start-sandbox.ts imports it.
 
 import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
@@ -26,7 +26,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   ...conversationOperations,
 }
 
-/** Creates the service: every operation, behind what a request goes through from its arrival. */
+/** Creates the service: the middleware that each request passes through, and all operations. */
 export function createApp(parts: AppParts): Hono<AppEnv> {
   const { service, faults, log, delays } = parts
   const app = new Hono<AppEnv>()

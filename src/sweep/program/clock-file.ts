@@ -1,22 +1,24 @@
 import fs from 'node:fs'
 
-// Captured before a program patches them, or the fault test does.
+// Captured before the program or the fault test patches these functions.
 const { openSync, readSync, writeSync } = fs
 const { hrtime } = process
 
-/** The milliseconds of a clock that all processes of a machine share, and that nobody sets. */
+/** Returns the time of the machine's monotonic clock, which all processes share, in milliseconds. */
 export function monotonic(): number {
   return Number(hrtime.bigint()) / 1e6
 }
 
 /**
- * The numbers of a file, in their order:
+ * The numbers in the file, in this order:
  *
- * - what to add to the monotonic clock for the simulated time, the seed, and the port of the sandbox;
- * - until when, on the monotonic clock, a process of the program is at work, and its id;
- * - how many Node processes have lived in simulated time, and how many timers have fired;
- * - how many file writes there were, and how many of them that can be cut in the middle; which of them to kill the program at;
- * - the ports of connections whose response stalls.
+ * - `offset`, `seed`, `port`: Difference between simulated time and monotonic clock, seed, and port of the sandbox.
+ * - `busyUntil`, `busyProcess`: Monotonic time until which a process of the program is busy, and the id of that
+ *   process.
+ * - `processes`, `timers`: Number of Node processes in simulated time, and number of timers that have fired.
+ * - `writes`, `cuts`: Number of file writes, and number of file writes that can be killed in the middle.
+ * - `killedWrite`, `killedCut`: The number of the write before which, or in whose middle, the program is killed.
+ * - `stalled`: The ports of up to eight connections whose response stalls.
  */
 const names = [
   'offset',
@@ -34,7 +36,7 @@ const names = [
 ] as const
 type Name = (typeof names)[number]
 
-/** Numbers that a fault test shares with each process of a program. They survive kills. */
+/** Numbers in a file that a fault test shares with each process of a program. The numbers survive kills. */
 export class SharedNumbers {
   readonly #file: number
   readonly #number = new Float64Array(1)
@@ -65,7 +67,7 @@ export class SharedNumbers {
     writeSync(this.#file, this.#bytes, 0, 8, (names.indexOf(name) + index) * 8)
   }
 
-  /** Lets simulated time pass until then. It never runs backwards. */
+  /** Advances the simulated time to `time`. Ignores a `time` in the past. */
   passTo(time: number): void {
     this.set('offset', Math.max(this.get('offset'), time - monotonic()))
   }

@@ -6,20 +6,25 @@ import type { SharedNumbers } from './clock-file.ts'
 type Call = (this: unknown, ...args: unknown[]) => unknown
 type Methods = Record<string, Call | undefined>
 
-// Captured before they are patched.
+// Captured before `killAtFileWrites` patches these functions.
 const { writeSync, writeFileSync, appendFileSync } = fs
 
-/** Writes the first half of what a call would write. The first argument is a path or a number, the second what to write. */
+/**
+ * Functions that write the first half of their second argument to a file. The first argument is a path or a descriptor.
+ */
 const halves = {
   write: (file: unknown, data: unknown) => writeSync(file as number, halfOf(data)),
   writeFile: (file: unknown, data: unknown) => writeFileSync(file as string, halfOf(data)),
   appendFile: (file: unknown, data: unknown) => appendFileSync(file as string, halfOf(data)),
 }
 
-/** Functions that change a file at once. */
+/** Functions of `fs` that change a file, but cannot be cut in the middle. */
 const others = ['writev', 'rename', 'rm', 'unlink', 'truncate', 'ftruncate', 'copyFile', 'cp']
 
-/** Counts the file writes of this process, and kills the program before one, or in the middle, as the numbers say. */
+/**
+ * Counts the file writes of this process. Kills the program before the write `killedWrite`, or in the middle of
+ * `killedCut`.
+ */
 export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
   const count = (name: 'writes' | 'cuts', killed: 'killedWrite' | 'killedCut'): boolean => {
     numbers.set(name, numbers.get(name) + 1)
@@ -46,7 +51,7 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
   for (const name of [...Object.keys(halves), ...others]) {
     const half = halves[name as keyof typeof halves] as (typeof halves)['write'] | undefined
     const beforePath = (_: unknown, [file, data]: unknown[]): void => {
-      // The output of the program is no file of its own.
+      // Writes to stdout and stderr do not count.
       if (typeof file !== 'number' || file > 2) strike(half && (() => half(file, data)))
     }
     for (const [target, full] of [
@@ -66,7 +71,7 @@ export async function killAtFileWrites(numbers: SharedNumbers): Promise<void> {
   syncBuiltinESMExports()
 }
 
-/** Kills the process group, of which the one that started it is no part. */
+/** Kills the process group of the program. The process of the fault test is in another group. */
 function killProgram(): void {
   process.kill(0, 'SIGKILL')
 }
@@ -83,7 +88,8 @@ function patchDatabases(
 ): void {
   if (!isBuiltin('node:sqlite')) return
   const { emitWarning } = process
-  // Loading it warns where it is experimental, which is for a program that does so itself.
+  // Some versions of Node print a warning when `node:sqlite` is loaded. The program
+  // must print this warning only if it loads `node:sqlite` itself.
   process.emitWarning = () => {}
   const { DatabaseSync, StatementSync } = process.getBuiltinModule('node:sqlite')
   process.emitWarning = emitWarning

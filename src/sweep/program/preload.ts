@@ -1,4 +1,4 @@
-// Runs in each Node process of a program under test, before the program. Other processes live in real time.
+// Runs in each Node process of a program under test, before the program. Processes other than Node have real time.
 import { basename } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { JobProcess } from '../job-process.ts'
@@ -8,13 +8,13 @@ import { killAtFileWrites } from './file-writes.ts'
 import { ProgramClock } from './program-clock.ts'
 
 const { SUPPORT_WORKSPACE_FAULT_TEST: path } = process.env
-// A package manager only starts the program, and writes files of its own.
+// A package manager only starts the program. Its file writes must not count.
 const isManager = /^(npm|npx|pnpm|yarn|corepack)(-cli)?\.[cm]?js$/.test(basename(process.argv[1] ?? ''))
 
 if (path !== undefined && !isManager) {
   const numbers = new SharedNumbers(path)
   if (isMainThread) simulateProcess({ clock: new ProgramClock(numbers), owner: new JobProcess([]) })
-  // The timers of a thread are real, and its parent waits for it.
+  // A worker thread has a simulated date but real timers. The clock of the main thread waits for the worker.
   else globalThis.Date = simulatedDate(Date, () => numbers.now)
   await killAtFileWrites(numbers)
 }

@@ -4,18 +4,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { InvalidArgumentError } from '../../shared/errors/index.ts'
 
-/** The groups that this process has started. They do not end with it, so it ends them. */
+/** The groups that this process has started. A group outlives this process, so `killAtExit` kills it. */
 const running = new Set<number>()
-/** Real milliseconds for what a program left behind, before it is killed. */
+/** Real milliseconds that processes of a group can outlive the first process before they are killed. */
 const patience = 2_000
 
-/** The processes of a program: one that was started, and all that it starts. */
+/** The processes of a program: the first process, and all processes that it starts. */
 export class ProcessGroup {
-  /** Settles when the first process has ended, with its exit code, or with the signal that it was killed by. */
+  /** Resolves when the first process has ended, with its exit code, or with the signal that killed the process. */
   readonly exited: Promise<number | NodeJS.Signals>
   readonly #id: number
 
-  /** @param output the file that all of them print to */
+  /** @param output the descriptor of the file that all processes print to */
   constructor([command = '', ...args]: readonly string[], cwd: string, env: NodeJS.ProcessEnv, output: number) {
     const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', output, output] })
     this.#id = child.pid ?? 0
@@ -35,7 +35,7 @@ export class ProcessGroup {
     await this.ended()
   }
 
-  /** Waits until all processes have ended. Kills those that outlive the first one for long. */
+  /** Waits until all processes have ended. Kills processes that are still running after two seconds. */
   async ended(): Promise<void> {
     for (let waited = 0; isRunning(this.#id, waited > 100); waited += 2) {
       if (waited === patience) killGroup(this.#id)
@@ -49,11 +49,16 @@ function killGroup(id: number): void {
   try {
     if (id > 0) process.kill(-id, 'SIGKILL')
   } catch {
-    // All of them have ended.
+    // All processes of the group have ended.
   }
 }
 
-/** @param isThorough whether to tell those that ended, and that nobody has asked for their exit code, from others */
+/**
+ * Returns whether a process of the group is running.
+ *
+ * @param isThorough whether to read `/proc`, so that zombies (processes that have ended, but are still listed) do not
+ *   count
+ */
 function isRunning(id: number, isThorough: boolean): boolean {
   try {
     if (id > 0) process.kill(-id, 0)
@@ -71,7 +76,7 @@ function isRunning(id: number, isThorough: boolean): boolean {
   })
 }
 
-/** Kills the groups also if this process ends, or is interrupted. Returns a function that stops this. */
+/** Kills all groups if this process ends or is interrupted. Returns a function that stops this. */
 export function killAtExit(): () => void {
   const killAll = (): void => {
     for (const id of running) killGroup(id)

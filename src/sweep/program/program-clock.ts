@@ -8,17 +8,21 @@ const realTimeout = setTimeout
 
 /** Real milliseconds after which an open connection counts as idle. */
 const silence = 100
-/** Real milliseconds of one turn that count, and for which a process that was at work keeps others from a jump. */
+/** Maximum real milliseconds that count for one turn. */
 const longestTurn = 10
+/** Real milliseconds for which a busy process keeps other processes of the program from advancing the time. */
 const longestWork = 20
-/** Real milliseconds after which a program without a timer is not expected to go on. */
+/** Real milliseconds of silence after which a program without timers counts as stuck. */
 const grace = 2_000
 const day = 86_400_000
 
-/** Kinds of activity that another process of the program has, which jumps itself. */
+/** Activity of another process or thread. This process waits for it, and lets the other process advance the time. */
 const ofOthers = /^(PROCESSWRAP|WORKER)$/
 
-/** The time of a program, in one of its processes. It flows, and jumps to the next timer when nothing but timers is left. */
+/**
+ * The simulated time in one process of a program. Runs like real time, and jumps to the next timer when only timers are
+ * left.
+ */
 export class ProgramClock extends SimulatedTime {
   readonly #numbers: SharedNumbers
   readonly #connections = new WeakMap<Socket, { readonly bytes: number; readonly at: number }>()
@@ -44,7 +48,10 @@ export class ProgramClock extends SimulatedTime {
     return super.add(timer)
   }
 
-  /** A timer keeps the process alive, and the clock without one does not. */
+  /**
+   * Schedules the next turn of the clock. Only a timer of the program keeps the process alive, so the clock alone does
+   * not.
+   */
   #schedule(): NodeJS.Timeout {
     const timer = realTimeout(() => this.#turn(), 1)
     return [...this.timers].some((each) => each.hasRef()) ? timer : timer.unref()
@@ -54,7 +61,7 @@ export class ProgramClock extends SimulatedTime {
     const elapsed = Math.min(monotonic() - this.#lastTurn, longestTurn)
     this.#lastTurn = monotonic()
     this.realTime += elapsed
-    // Before the timers fire, because one that throws ends this turn.
+    // Schedule the next turn before the timers fire, because a timer that throws ends this turn.
     this.#tick = this.#schedule()
     const isIdle = !this.#fireDue() && !this.#isBusy()
     this.#idleTurns = isIdle ? this.#idleTurns + 1 : 0
@@ -87,8 +94,8 @@ export class ProgramClock extends SimulatedTime {
   }
 
   /**
-   * Whether a connection waits for the sandbox, or something has just gone through another one. A client lets go of a
-   * connection that it keeps for later.
+   * Whether a connection to the sandbox is in use, or another connection has just sent or received bytes. A client's
+   * idle keep-alive connection is not in the list of active handles.
    */
   #isConnected(): boolean {
     const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] }

@@ -1,63 +1,75 @@
 import type { Sandbox } from '../../sandbox/index.ts'
 import type { SweepEnd, SweepOptions } from '../options.ts'
 
-/** What a run of a program is told. */
+/** The sandbox and the folder of one run of a program. */
 export interface ProgramRun {
-  /** Base URL of the sandbox of the run. */
+  /** Base URL of the sandbox, for example `http://127.0.0.1:40000`. */
   readonly url: string
-  /** A token of the sandbox that acts as a person. After exit code 77, another one. */
+  /** A token of the sandbox that acts as a person. After exit code 77, the next start gets a new token. */
   readonly token: string
-  /** The folder of the run, which survives kills. */
+  /** The path of the run's folder. The folder survives kills. */
   readonly folder: string
 }
 
 /** How a program ended. */
 export interface ProgramOutcome {
+  /**
+   * Why the fault test started the program no more. See `SweepOutcome`, except that `gave-up` means four starts.
+   */
   readonly end: SweepEnd
-  /** The folder of the run. */
+  /** The path of the run's folder. */
   readonly folder: string
-  /** How each start of the program ended, in a few words. */
+  /** How each start of the program ended, in a few words, for example `['was killed', 'ended with code 0 (done)']`. */
   readonly attempts: readonly string[]
-  /** All that the program has printed. */
+  /** The text that the program has printed to stdout and stderr, in all its starts. */
   readonly output: string
 }
 
-/** What an exit code says: the program has done everything, or one of the remedies of an error. */
+/** The meaning of an exit code: the program is done, or has the remedy of an error. */
 export type ProgramExit = 'done' | 'verify' | 'fix' | 'retry' | 'reconnect'
 
 /** Options of `sweepProgram`. */
 export interface ProgramOptions extends Pick<SweepOptions, 'sandbox' | 'faults' | 'requests' | 'only' | 'signal'> {
   /**
-   * The environment of the program, besides that of this process.
+   * Returns the environment variables that the program gets in addition to the environment of this process.
    *
    * @default SUPPORT_WORKSPACE_URL, SUPPORT_WORKSPACE_TOKEN and SUPPORT_WORKSPACE_FOLDER
    */
   readonly env?: ((run: ProgramRun) => Readonly<Record<string, string>>) | undefined
   /**
-   * A folder that is copied for each run: what the program keeps, and what it reads.
+   * The path of a folder with the files that the program reads and writes. Each run gets a copy.
    *
    * @default an empty folder
    */
   readonly folder?: string | undefined
-  /** Files below the folder whose lines are compared with those of a run without faults. */
+  /**
+   * Files below the folder that must have the same lines as after a run without faults, for example `['contacts.csv']`.
+   *
+   * @default none
+   */
   readonly outputs?: readonly string[] | undefined
   /**
-   * What exit codes mean. All others are crashes, after which the program is started again.
+   * The meanings of exit codes, in addition to the default. Any other code is a crash, after which the program is
+   * started again.
    *
    * @default { 0: 'done', 65: 'verify', 70: 'fix', 75: 'retry', 77: 'reconnect' }
    */
   readonly exits?: Readonly<Record<number, ProgramExit>> | undefined
   /**
-   * The directory that the program runs in.
+   * The working directory of the program.
    *
-   * @default that of this process
+   * @default the working directory of this process
    */
   readonly cwd?: string | undefined
-  /** Prepares the sandbox and the folder of a run. */
+  /** Prepares the sandbox and the folder of a run before the program first starts. */
   readonly setup?: ((sandbox: Sandbox, run: ProgramRun) => void | Promise<void>) | undefined
-  /** Checks the data and the folder after the program has ended. It throws if they are wrong. */
+  /** Checks the data and the folder after the program has ended, and throws if they are wrong. */
   readonly check?: ((sandbox: Sandbox, outcome: ProgramOutcome) => void | Promise<void>) | undefined
-  /** Whether only a few faults are injected, for a test that runs at every change. */
+  /**
+   * Whether to inject only the six faults that find most, for a test that runs at every change.
+   *
+   * @default false
+   */
   readonly quick?: boolean | undefined
   /**
    * Number of runs at the same time.

@@ -15,7 +15,7 @@ import { ProcessGroup } from './process-group.ts'
 import type { ProgramExit, ProgramOptions, ProgramRun } from './program-options.ts'
 import { ProgramService } from './program-service.ts'
 
-/** What a run is made of, apart from its faults. */
+/** The program and the options that all runs share. */
 export interface ProgramPlan extends ProgramOptions {
   readonly command: readonly string[]
   /** Milliseconds since the epoch at which the simulated time starts. */
@@ -27,19 +27,19 @@ export interface ProgramPlan extends ProgramOptions {
   readonly isReal: boolean
 }
 
-/** A run, and how many of its processes lived in simulated time. */
+/** The result of a run, and the number of its processes that had simulated time. */
 export type ProgramResult = Run & { readonly processes: number }
 
 const maxStarts = 4
-/** Timers that may fire in one start, which takes about half a minute. */
+/** Maximum number of timers in one start, which take about half a minute to fire. */
 const maxTimers = 10_000
 const day = 86_400_000
-/** Real minutes without a request after which a program, that perhaps only computes, is stopped. */
+/** Real minutes without a request after which a program is stopped. Until then the program might be computing. */
 const patience = { simulated: 10, real: 2 }
 /** Simulated time until a program is started again, and for late effects at the end, in milliseconds. */
 const [pauseBetween, afterwards] = [10_000, 300_000]
 const shownLines = 5
-/** What Node prints around the message of an error that nobody catches. */
+/** Lines that Node prints around the message of an uncaught error. */
 const aroundMessage = /^\s*(at .*|\^+|Node\.js v.*|)$/
 
 const defaultExits: Readonly<Record<string, ProgramExit>> = {
@@ -50,11 +50,13 @@ const defaultExits: Readonly<Record<string, ProgramExit>> = {
   77: 'reconnect',
 }
 
-/** The source here, and in the package what was built from it. */
+/** The file to preload: the source in this repository, and the built file in the package. */
 const file = import.meta.filename.endsWith('.ts') ? 'preload.ts' : 'sweep-preload.js'
 const preload = pathToFileURL(join(dirname(import.meta.filename), file))
 
-/** Runs a program in a fresh sandbox and a copy of its folder, with faults, until it ends as a supervisor would end it. */
+/**
+ * Runs a program with faults, in a fresh sandbox and a copy of its folder. Starts the program again like a supervisor.
+ */
 export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]): Promise<ProgramResult> {
   const root = await mkdtemp(join(tmpdir(), 'fault-test-'))
   const [folder, shared, printed] = [join(root, 'folder'), join(root, 'shared'), join(root, 'printed')]
@@ -138,16 +140,16 @@ export async function runProgram(plan: ProgramPlan, strikes: readonly Strike[]):
   }
 }
 
-/** What is watched while a program runs. */
+/** The state of a running program, which `watch` observes. */
 interface Watched {
   readonly numbers: SharedNumbers
   readonly plan: ProgramPlan
   group: ProcessGroup | undefined
-  /** Whether a fault has killed it. */
+  /** Whether a fault has killed the program. */
   isKilled: boolean
 }
 
-/** Waits until a program and all that it started have ended. Stops one that never does, and says why. */
+/** Waits until all processes of a program have ended. Stops a program that runs too long, and then returns why. */
 async function watch(group: ProcessGroup, watched: Watched, service: ProgramService) {
   const { numbers, plan } = watched
   const first = { requests: service.requests, timers: numbers.get('timers'), time: numbers.now }

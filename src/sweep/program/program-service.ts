@@ -8,23 +8,23 @@ import { createData } from '../stage.ts'
 import type { SharedNumbers } from './clock-file.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** What a service is made of. */
+/** The options of a `ProgramService`. */
 interface ServiceParts {
   readonly options: Pick<ProgramOptions, 'sandbox'>
   readonly strikes: readonly Strike[]
   readonly numbers: SharedNumbers
   /** The requests of a run without faults. */
   readonly cleanRequests: readonly RecordedRequest[]
-  /** Whether the program cannot wait without taking real time. */
+  /** Whether the program waits in real time, because it does not run in Node. */
   readonly isReal: boolean
   /** Kills the program. */
   kill(): Promise<void>
 }
 
-/** Headers of the connection between the program and this server. */
+/** Headers that belong to the connection between the program and this server, so the sandbox does not get them. */
 const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'keep-alive'])
 
-/** A sandbox over HTTP, in which faults strike a program. */
+/** An HTTP server with a sandbox that injects the faults of a run. */
 export class ProgramService {
   readonly sandbox: Sandbox
   requests = 0
@@ -43,7 +43,7 @@ export class ProgramService {
     this.sandbox = createData(parts.options, () => this.#lateTime ?? parts.numbers.now)
   }
 
-  /** Returns the base URL. */
+  /** Starts the server and returns its base URL. */
   async listen(): Promise<string> {
     this.#server.listen(0, '127.0.0.1')
     await once(this.#server, 'listening')
@@ -52,12 +52,14 @@ export class ProgramService {
     return `http://127.0.0.1:${port}`
   }
 
-  /** Ends a fault that lasts. */
+  /** Removes a fault that strikes at every later request. */
   recover(): void {
     this.#removeLasting()
   }
 
-  /** Lets a late effect happen whose time has come. Only a request can see it. */
+  /**
+   * Applies a late effect if its time has come. Runs before each request, because only requests can notice the effect.
+   */
   async applyLate(): Promise<void> {
     const late = this.#late
     if (late === undefined || late.at > this.#parts.numbers.now) return
@@ -97,14 +99,17 @@ export class ProgramService {
       outgoing.end()
     } catch {
       if (strike !== undefined && faults[strike.fault].kills) await this.#parts.kill()
-      // What was written is sent before.
+      // Closes the connection after the bytes that were already written have been sent.
       incoming.socket.destroySoon()
     } finally {
       if (strike !== undefined) changeAfter(strike, this.sandbox, path, this.#parts.cleanRequests)
     }
   }
 
-  /** Returns what strikes at a request. It is known by its number among those of its kind, because several can be in flight. */
+  /**
+   * Returns the strike at a request. Several requests can be in flight, so their order can differ between runs. The
+   * struck request is therefore recognized by its method, its path and its number among requests with both.
+   */
   #strikeAt(method: string, path: string): Strike | undefined {
     const { strikes, cleanRequests } = this.#parts
     const isSame = (each: RecordedRequest): boolean => each.method === method && each.path === path

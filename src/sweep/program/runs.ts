@@ -52,7 +52,7 @@ const checks = {
   signal: checkSignal,
 } satisfies Record<keyof ProgramOptions, Check<unknown>>
 
-/** The faults that find most, for a test at every change. */
+/** The faults of the option `quick`: the six that find most. */
 const quickFaults: readonly FaultName[] = [
   'unavailable',
   'reset-after-effect',
@@ -62,7 +62,7 @@ const quickFaults: readonly FaultName[] = [
   'killed-before-file-write',
 ]
 
-/** What a read does not tell from another fault. */
+/** Faults that have the same effect on a read as a simpler fault, so reads are not tested with them. */
 const sameForReads: readonly FaultName[] = ['reset-after-effect', 'late-effect', 'killed-after-effect']
 
 /** Runs a program once for each of its requests and each fault, and once for each of its file writes and each kill. */
