@@ -77,7 +77,7 @@ test('every page with a program is run by a test', () => {
   const pages = [
     'README.md',
     'AGENTS.md',
-    ...[...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`),
+    ...new Set([...read('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => `docs/${name}`)),
   ]
   expect(pages.filter((path) => readPage(path).files.size > 0).sort()).toEqual(Object.keys(programs).sort())
 })
