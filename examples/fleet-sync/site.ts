@@ -6,7 +6,7 @@ import { createHealthSite } from './health.ts'
 import { messageOf } from './log.ts'
 import { metrics, needsAttention, type SiteParts, type Status, statusOf } from './metrics.ts'
 
-/** An IP address or localhost. Unlike a domain, an attacker cannot point it at this machine (DNS rebinding). */
+/** An IP address or localhost. Attackers cannot use these for DNS rebinding, which needs a domain. */
 const address = /^(localhost|\[.*\]|\d+(\.\d+){3})$/
 
 /** The organizations at `/`, Prometheus metrics at `/metrics`, and `/health`. All of it can only be read. */

@@ -15,9 +15,9 @@ import type { Connection } from './connection.ts'
  * - `identity_mismatch`: `/me` names another application than `clientId`, or another connection than the one to verify.
  * - `storage_failed`: the storage threw or returned an error, of which `cause` is a copy. If the storage returned an
  *   invalid value or refused every write, the remedy is `fix`, because a retry would fail again.
- * - `secret_unknown`: the entry was encrypted with a secret that the store does not have.
- * - `entry_damaged`: the entry under the key was not written by this package. If the store has a secret, this is also
- *   the reason for an unencrypted entry.
+ * - `secret_unknown`: the entry was encrypted with a secret that the store lacks.
+ * - `entry_damaged`: the entry under the key was changed, or written by another program. If the store has a secret,
+ *   this is also the reason for an unencrypted entry.
  */
 export type ConnectionStoreErrorReason =
   | 'not_connected'

@@ -58,7 +58,7 @@ const parallelReseals = 16
  * [specification](docs/service.md#actors)), and creates clients that use it. A new login replaces the token of its
  * connection. A token that the service has revoked is removed.
  *
- * Use one store per service in each process. The tokens are only in the `storage` that you pass.
+ * Use one store per service in each process. The tokens are only in the `storage`, which by default is in memory.
  *
  * @example
  * const store = new ConnectionStore({ baseUrl, storage, secret })

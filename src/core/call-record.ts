@@ -39,7 +39,7 @@ export class CallRecord {
   readonly attempts: Attempt[] = []
   /** How many requests were sent. */
   sent = 0
-  /** The cursor of a page. Undefined for the first page, and if the operation is no list. */
+  /** The cursor that the call of a list sends, if any. */
   readonly cursor: unknown
   /** Texts that errors must not quote: the cursor of the page, and every token that was sent. */
   readonly secrets: string[] = []

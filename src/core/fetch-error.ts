@@ -163,7 +163,7 @@ function findRow(error: unknown, depth: number): Row | undefined {
   return rows.find(({ matches }) => matches(error)) ?? findRow(error.cause, depth - 1)
 }
 
-/** True if all addresses of the host were tried, and none can have received the request. */
+/** Returns a row only if the errors of all addresses have one, because the request could have reached each of them. */
 function rowOfAll(errors: readonly unknown[], depth: number): Row | undefined {
   let row: Row | undefined
   for (const error of errors) {

@@ -64,7 +64,7 @@ export function createLog(logger: Logger | undefined, level: LogLevel | undefine
 
 /** The warnings that each logger has received. */
 const warnings = new WeakMap<Logger, Set<string>>()
-/** Warnings are limited, because their messages can contain data as names. */
+/** Maximum number of warnings of a logger, because their messages can contain data as names. */
 const mostWarnings = 100
 
 /** Returns a function that logs each warning once, to the console if there is no logger. */

@@ -4,7 +4,8 @@ import type { Operation } from './operation.ts'
 
 /**
  * A call on its way to the service. Its input was checked, and its schemas have run. It does not contain the token. To
- * change `query`, `body`, `headers` or `signal`, pass a changed copy to `next`. Other changes have no effect.
+ * change `query`, `body`, `headers` or `signal`, pass a changed copy to `next`. A call whose other properties were
+ * changed is rejected.
  */
 export interface OutgoingCall {
   /** The operation, for example `{ id: 'contacts.get', method: 'GET', … }`. */

@@ -93,8 +93,8 @@ export interface ClientOptions<A extends Actor = Actor> {
   /**
    * Maximum number of retries of a failed request. GET and DELETE are retried after 408, 429, 5xx and network errors;
    * writes only after 429, or if the connection could not be opened. If the service refuses a call with a 429 but
-   * serves other calls of the operation, the 429 does not count as a retry. The call then waits until its
-   * `totalTimeout`. With 0, a call rejects with a `RateLimitError` instead of waiting.
+   * serves other calls of the operation, the 429 does not count as a retry. The call then waits as long as its
+   * `totalTimeout` allows. With 0, a call rejects with a `RateLimitError` instead of waiting.
    *
    * @default 2
    */

@@ -5,8 +5,8 @@ const longestDelay = 8_000
 
 /**
  * Returns the delay before a retry, in milliseconds: exponential backoff with full jitter, and at least the delay that
- * the service requests. If the service requests more than 0, a refused call waits exactly that long, so that it keeps
- * its place among the other refused calls.
+ * the service requests. A `Retry-After: 0` keeps the backoff. If the service requests more, a refused call waits
+ * exactly that long, so that it keeps its place among the other refused calls.
  *
  * @param retry the number of the retry, starting at 1
  */

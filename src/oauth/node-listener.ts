@@ -17,6 +17,7 @@ export interface NodeRequest {
 
 /** The members of a `node:http`, `node:http2` or Express response that the adapter uses. */
 export interface NodeResponse {
+  /** The HTTP status. */
   statusCode: number
   /** Returns the value of a header that is already set. */
   getHeader(name: string): number | string | readonly string[] | undefined
